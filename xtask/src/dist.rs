@@ -1,0 +1,55 @@
+//! `cargo xtask dist`: what is shipped.
+
+use std::{fs, path::Path};
+
+use crate::{
+    machine,
+    run::{self, output, part, say},
+};
+
+const TARGET: &str = "x86_64-unknown-linux-musl";
+
+pub(crate) fn run() -> Result<(), String> {
+    part("what the release needs", || {
+        machine::ensure(machine::DIST)?;
+        machine::ensure_toolchain("target", &[TARGET])
+    })?;
+    part("build", || {
+        run::run("cargo", &["build", "--locked", "--profile", "dist", "--target", TARGET, "--package", "blackstart"])
+    })?;
+    let built = format!("target/{TARGET}/dist/blackstart");
+    part("check", || is_static(&built))?;
+    let dist = Path::new("target/dist-files");
+    part("man pages and completions", || extras(&built, dist))?;
+    let size = fs::copy(&built, dist.join("blackstart")).map_err(|error| format!("cannot copy {built}: {error}"))?;
+    say(&format!("{}: {:.1} MB, static, stripped", dist.join("blackstart").display(), megabytes(size)));
+    Ok(())
+}
+
+/// A static file has no program interpreter that would load libraries for it.
+fn is_static(path: &str) -> Result<(), String> {
+    let binary = fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let dynamic = binary.windows(b"/ld-linux".len()).any(|window| window == b"/ld-linux")
+        || binary.windows(b"/ld-musl".len()).any(|window| window == b"/ld-musl");
+    if dynamic { Err(format!("{path} is not static")) } else { Ok(()) }
+}
+
+fn extras(program: &str, dist: &Path) -> Result<(), String> {
+    let man = dist.join("man1");
+    let completions = dist.join("completions");
+    for dir in [&man, &completions] {
+        fs::create_dir_all(dir).map_err(|error| format!("cannot create {}: {error}", dir.display()))?;
+    }
+    run::run(program, &["man", &man.to_string_lossy()])?;
+    for shell in ["bash", "zsh", "fish"] {
+        let script = output(program, &["completions", shell]).ok_or(format!("no completions for {shell}"))?;
+        let path = completions.join(format!("blackstart.{shell}"));
+        fs::write(&path, script).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

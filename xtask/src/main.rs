@@ -1,0 +1,33 @@
+//! The chores of the project, so that nobody has to remember them: `cargo xtask` lists them.
+//!
+//! Everything a fresh Debian machine lacks is installed here, when it is needed and not before. It has no
+//! dependencies, so that it builds in a second.
+
+mod dist;
+mod machine;
+mod run;
+mod test;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask test    install what is missing, then check format, lints, all tests and docs
+cargo xtask dist    build the release: one static file, with its man pages and completions
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["test"] => test::run(),
+        ["dist"] => dist::run(),
+        _ => Err(format!("usage:\n{USAGE}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            run::say(&message);
+            ExitCode::FAILURE
+        }
+    }
+}

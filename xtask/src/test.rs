@@ -1,0 +1,22 @@
+//! `cargo xtask test`: everything that must be true before a change lands.
+
+use crate::{
+    machine,
+    run::{self, part, run_with},
+};
+
+pub(crate) fn run() -> Result<(), String> {
+    part("what the tests need", || {
+        machine::ensure(machine::TESTS)?;
+        machine::ensure_toolchain("component", &["rustfmt", "clippy"])
+    })?;
+    part("format", || run::run("cargo", &["fmt", "--all", "--check"]))?;
+    part("lints", || {
+        run::run("cargo", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+    })?;
+    part("tests", || run::run("cargo", &["test", "--workspace", "--locked"]))?;
+    part("docs", || {
+        let arguments = ["doc", "--workspace", "--no-deps", "--locked", "--document-private-items"];
+        run_with("cargo", &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
+    })
+}
