@@ -1,0 +1,160 @@
+//! A change to the machine as data: shown in a dry run, applied, tested without a machine.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{Disk, HostError, Kind, atomic, disk::parent};
+
+/// What a file will hold; the content of a secret is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Content {
+    /// May be shown to anybody who runs a dry run.
+    Plain(Vec<u8>),
+    /// A key, a token: never shown.
+    Secret(Vec<u8>),
+}
+
+impl Content {
+    /// The bytes themselves, for writing.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Plain(bytes) | Self::Secret(bytes) => bytes,
+        }
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(bytes) => f.debug_tuple("Plain").field(&String::from_utf8_lossy(bytes)).finish(),
+            Self::Secret(bytes) => write!(f, "Secret({} bytes)", bytes.len()),
+        }
+    }
+}
+
+/// One change to the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The directory exists with this mode.
+    Directory {
+        /// Where.
+        path: PathBuf,
+        /// Permission bits.
+        mode: u32,
+    },
+    /// The file holds this content and has this mode.
+    File {
+        /// Where.
+        path: PathBuf,
+        /// Permission bits.
+        mode: u32,
+        /// What it holds.
+        content: Content,
+    },
+    /// The file is gone.
+    Remove {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Something only the step itself knows how to do.
+    Act {
+        /// The step's own name for it.
+        key: String,
+        /// What a dry run says, beginning with a verb.
+        what: String,
+    },
+}
+
+impl Change {
+    /// The path this change touches, if it is a change to a file or directory.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Directory { path, .. } | Self::File { path, .. } | Self::Remove { path } => Some(path),
+            Self::Act { .. } => None,
+        }
+    }
+
+    /// Refuses to replace or remove a link, a device or a directory: somebody put it there on purpose, and it could
+    /// not be put back.
+    pub fn refuse_special(&self, disk: &dyn Disk) -> Result<(), HostError> {
+        let (doing, path) = match self {
+            Self::File { path, .. } => ("write", path),
+            Self::Remove { path } => ("remove", path),
+            Self::Directory { .. } | Self::Act { .. } => return Ok(()),
+        };
+        if disk.meta(path)?.is_some_and(|meta| meta.kind != Kind::File) {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+            return Err(HostError { doing, path: path.clone(), source });
+        }
+        Ok(())
+    }
+
+    /// Makes a change to a file or directory durable on the disk. `Act` is the step's own and does nothing here.
+    pub fn apply(&self, disk: &dyn Disk) -> Result<(), HostError> {
+        self.refuse_special(disk)?;
+        match self {
+            Self::Directory { path, mode } => {
+                atomic::create_dir_all(disk, path, *mode)?;
+                match disk.meta(path)? {
+                    Some(meta) if meta.kind == Kind::Other => disk.list(path).map(drop),
+                    Some(meta) if meta.mode != *mode => atomic::set_dir_mode(disk, path, *mode),
+                    _ => Ok(()),
+                }
+            }
+            Self::File { path, mode, content } => {
+                atomic::create_dir_all(disk, &parent(path), 0o755)?;
+                atomic::write_atomic(disk, path, content.bytes(), *mode)
+            }
+            Self::Remove { path } => atomic::remove_file(disk, path),
+            Self::Act { .. } => Ok(()),
+        }
+    }
+
+    /// The changes among `wanted` that the machine does not show yet. What a crash left beside a file counts as well,
+    /// so that the next run cleans it up.
+    pub fn missing(wanted: Vec<Self>, disk: &dyn Disk) -> Result<Vec<Self>, HostError> {
+        let mut missing = Vec::new();
+        for change in wanted {
+            if !change.is_met(disk)? {
+                missing.push(change);
+            }
+        }
+        Ok(missing)
+    }
+
+    fn is_met(&self, disk: &dyn Disk) -> Result<bool, HostError> {
+        Ok(match self {
+            Self::Directory { path, mode } => match disk.meta(path)? {
+                Some(meta) if meta.kind == Kind::Directory => meta.mode == *mode,
+                // A link to a directory is the operator's choice, its mode too; what else it may be, `apply` tells.
+                Some(meta) if meta.kind == Kind::Other => disk.list(path).is_ok(),
+                _ => false,
+            },
+            Self::File { path, mode, content } => {
+                let same = match disk.meta(path)? {
+                    Some(meta) if meta.kind == Kind::File && meta.mode == *mode => disk.read(path)? == content.bytes(),
+                    _ => false,
+                };
+                same && !disk.exists(&atomic::leftover(path))?
+            }
+            Self::Remove { path } => !disk.exists(path)? && !disk.exists(&atomic::leftover(path))?,
+            Self::Act { .. } => false,
+        })
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory { path, mode } => write!(f, "create directory {} ({mode:04o})", path.display()),
+            Self::File { path, mode, content } => {
+                let secret = if matches!(content, Content::Secret(_)) { ", secret" } else { "" };
+                write!(f, "write {} ({mode:04o}, {} bytes{secret})", path.display(), content.bytes().len())
+            }
+            Self::Remove { path } => write!(f, "remove {}", path.display()),
+            Self::Act { what, .. } => f.write_str(what),
+        }
+    }
+}

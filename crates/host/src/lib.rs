@@ -1,0 +1,47 @@
+//! The door to the machine: everything that touches the outside goes through here.
+//!
+//! A [`Host`] is a bundle of small capabilities, each behind a trait so that a test can take its place: the [`Disk`]
+//! (files and directories, down to `fsync`) and the [`Clock`]. [`Change`] is a change to the machine as data: it can be
+//! shown in a dry run, applied, and taken back.
+
+mod atomic;
+mod change;
+mod clock;
+pub mod codes;
+mod command;
+pub mod disk;
+mod error;
+mod facts;
+
+use std::{path::PathBuf, sync::Arc};
+
+pub use atomic::{create_dir_all, remove_dir_if_empty, remove_file, set_dir_mode, write_atomic};
+pub use change::{Change, Content};
+pub use clock::{Clock, FixedClock, SystemClock};
+pub use command::{Cmd, CommandError, Commands, Printed, RealCommands, Running};
+pub use disk::{Disk, Kind, Meta, RealDisk};
+pub use error::HostError;
+pub use facts::{Facts, Interface};
+
+/// The machine a playbook works on.
+#[derive(Clone)]
+pub struct Host {
+    /// Files and directories.
+    pub disk: Arc<dyn Disk>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Commands of the outside.
+    pub commands: Arc<dyn Commands>,
+}
+
+impl Host {
+    /// This machine.
+    pub fn real() -> Self {
+        Self::rooted("/")
+    }
+
+    /// A directory that stands for a machine's `/`: an image being built, or a test.
+    pub fn rooted(root: impl Into<PathBuf>) -> Self {
+        Self { disk: Arc::new(RealDisk::new(root)), clock: Arc::new(SystemClock), commands: Arc::new(RealCommands) }
+    }
+}
