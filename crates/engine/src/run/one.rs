@@ -1,0 +1,189 @@
+//! One step from its first look to its end.
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use explain::Explain;
+use host::Change;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::{Book, Runner, teller::Teller};
+use crate::{
+    Ledger, LedgerError, Playbook, State, StepError, Undo, Verdict, codes, patience::Patience, playbook::Entry,
+    step::Look,
+};
+
+/// A step and everything it needs to be run.
+pub(super) struct OneStep<'a> {
+    pub(super) runner: &'a Runner,
+    pub(super) playbook: &'a Playbook,
+    pub(super) book: &'a Book<'a>,
+    pub(super) teller: &'a Teller<'a>,
+    pub(super) halt: &'a CancellationToken,
+    pub(super) entry: &'a Entry,
+}
+
+/// How a step ended in this run.
+pub(super) enum Ended {
+    Verified { changed: bool },
+    Failed(StepError),
+    Cancelled,
+}
+
+/// What stops an attempt.
+enum Stop {
+    Error(StepError),
+    Ledger(LedgerError),
+    Cancelled,
+}
+
+impl From<StepError> for Stop {
+    fn from(error: StepError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<LedgerError> for Stop {
+    fn from(error: LedgerError) -> Self {
+        Self::Ledger(error)
+    }
+}
+
+impl OneStep<'_> {
+    /// Attempts, until the promise is kept or trying again makes no sense.
+    pub(super) async fn run(&self) -> Result<Ended, LedgerError> {
+        let mut pauses = self.pauses();
+        let mut changed = false;
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let error = match self.attempt(attempt, &mut changed).await {
+                Ok(()) => return Ok(Ended::Verified { changed }),
+                Err(Stop::Ledger(error)) => return Err(error),
+                Err(Stop::Cancelled) => {
+                    self.tell(State::Cancelled, attempt, "stopped; run again to go on".to_owned());
+                    return Ok(Ended::Cancelled);
+                }
+                Err(Stop::Error(error)) => error,
+            };
+            let pause = if error.is_retryable() { pauses.next() } else { None };
+            let state = if pause.is_some() { State::Retrying } else { State::Failed };
+            // Told before it is recorded: on a full disk the ledger fails too, and this is the cause.
+            self.teller.trouble(&self.entry.about.id, state, attempt, &error);
+            self.book
+                .write(|ledger| ledger.fail(&self.key(), format!("{}: {}", error.code(), explain::chain(&error))))?;
+            let Some(pause) = pause else { return Ok(Ended::Failed(error)) };
+            // A cancellation during the pause is seen by the next attempt before it changes anything.
+            self.halt.run_until_cancelled(sleep(pause)).await;
+        }
+    }
+
+    async fn attempt(&self, attempt: u32, changed: &mut bool) -> Result<(), Stop> {
+        self.stop_if_cancelled()?;
+        self.tell(State::Started, attempt, self.entry.about.title.to_string());
+        let look = self.entry.step.look(&self.runner.host).await?;
+        if !look.changes.is_empty() {
+            self.record_started(&look.changes)?;
+            *changed = true;
+            for change in &look.changes {
+                self.stop_if_cancelled()?;
+                self.tell(State::Applying, attempt, change.to_string());
+                self.entry.step.apply(change, &self.runner.host).await?;
+            }
+        }
+        if !look.is_met() {
+            self.wait_until_met(attempt).await?;
+        }
+        self.record_verified(*changed)?;
+        let state = if *changed { State::Verified } else { State::Unchanged };
+        self.tell(state, attempt, self.entry.about.title.to_string());
+        Ok(())
+    }
+
+    /// Looks until nothing is left to change and the promise is kept, as long as there is progress.
+    async fn wait_until_met(&self, attempt: u32) -> Result<(), Stop> {
+        let mut patience = Patience::new(self.entry.step.patience(), Instant::now());
+        let mut told = String::new();
+        loop {
+            let look = self.entry.step.look(&self.runner.host).await?;
+            let Some((what, progress)) = waiting_for(look) else { return Ok(()) };
+            if !patience.goes_on(&progress, Instant::now()) {
+                let limit = patience.limit().as_secs();
+                let message = format!("waited for {what}; no progress for {limit} s");
+                return Err(StepError::new(codes::NOT_IN_TIME, message).retryable().into());
+            }
+            if told != what {
+                self.tell(State::Waiting, attempt, what.clone());
+                told = what;
+            }
+            self.halt.run_until_cancelled(sleep(self.runner.tuning.poll)).await;
+            self.stop_if_cancelled()?;
+        }
+    }
+
+    /// From here on the machine may be changed: the ledger knows how to take it back.
+    fn record_started(&self, changes: &[Change]) -> Result<(), Stop> {
+        let disk = &*self.runner.host.disk;
+        let originals = self.runner.originals().join(self.playbook.name()).join(&*self.entry.about.id);
+        let mut undo = Vec::new();
+        for change in changes {
+            undo.extend(Undo::before(change, disk, &originals).map_err(StepError::from)?);
+        }
+        let key = self.key();
+        for entry in &undo {
+            let known = self.book.read(|ledger| {
+                ledger
+                    .steps
+                    .get(&key)
+                    .is_some_and(|record| record.undo.iter().any(|old| old.target() == entry.target()))
+            });
+            if !known {
+                entry.keep_original(disk).map_err(StepError::from)?;
+            }
+        }
+        let now = self.runner.host.clock.now();
+        Ok(self.book.write(|ledger| ledger.start(&key, now, undo))?)
+    }
+
+    /// A step that is filed as verified and was not touched needs no new entry.
+    fn record_verified(&self, touched: bool) -> Result<(), LedgerError> {
+        let key = self.key();
+        if !touched && self.book.read(|ledger| ledger.is_settled(&key)) {
+            return Ok(());
+        }
+        let now = self.runner.host.clock.now();
+        self.book.write(|ledger| ledger.verify(&key, now))
+    }
+
+    fn stop_if_cancelled(&self) -> Result<(), Stop> {
+        if self.halt.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
+    }
+
+    fn tell(&self, state: State, attempt: u32, message: String) {
+        self.teller.step(&self.entry.about, state, attempt, message);
+    }
+
+    fn key(&self) -> String {
+        Ledger::key(self.playbook.name(), &self.entry.about.id)
+    }
+
+    fn pauses(&self) -> impl Iterator<Item = std::time::Duration> + use<> {
+        let tuning = self.runner.tuning;
+        ExponentialBuilder::new()
+            .with_min_delay(tuning.first_pause)
+            .with_max_delay(tuning.longest_pause)
+            .with_max_times(tuning.attempts.saturating_sub(1))
+            .with_jitter()
+            .build()
+    }
+}
+
+/// What is still missing, and what to watch for progress; `None` if nothing is.
+fn waiting_for(look: Look) -> Option<(String, String)> {
+    match (look.changes.first(), look.verdict) {
+        (Some(change), _) => {
+            Some((format!("the machine to show the change: {change}"), look.changes.len().to_string()))
+        }
+        (None, Verdict::Waiting { what, progress }) => Some((what, progress)),
+        (None, Verdict::Met) => None,
+    }
+}

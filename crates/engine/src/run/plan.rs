@@ -1,0 +1,39 @@
+//! The dry run: what every step would change, and nothing changed.
+
+use host::Change;
+
+use super::Runner;
+use crate::{About, Playbook, StepError, Verdict};
+
+/// What a step would do now.
+#[derive(Debug)]
+pub struct StepPlan {
+    /// The step.
+    pub about: About,
+    /// Steps that must be verified first.
+    pub after: Vec<String>,
+    /// Its changes, or why it cannot say. A step may not be able to say before those above it are done.
+    pub changes: Result<Vec<Change>, StepError>,
+    /// What it would wait for although nothing is left to change.
+    pub waiting: Option<String>,
+}
+
+impl Runner {
+    /// Looks at the machine and says what a run would do, as far as that can be told now. Takes no lock and writes
+    /// nothing.
+    pub async fn plan(&self, playbook: &Playbook) -> Vec<StepPlan> {
+        let mut plans = Vec::new();
+        for entry in playbook.steps() {
+            let after = entry.after.iter().map(|index| playbook.steps()[*index].about.id.to_string()).collect();
+            let (changes, waiting) = match entry.step.look(&self.host).await {
+                Ok(look) => match look.verdict {
+                    Verdict::Waiting { what, .. } if look.changes.is_empty() => (Ok(look.changes), Some(what)),
+                    _ => (Ok(look.changes), None),
+                },
+                Err(error) => (Err(error), None),
+            };
+            plans.push(StepPlan { about: entry.about.clone(), after, changes, waiting });
+        }
+        plans
+    }
+}

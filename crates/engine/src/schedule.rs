@@ -1,0 +1,100 @@
+//! Which steps may start, and which never will: pure functions over the states of all steps.
+
+use crate::playbook::Entry;
+
+/// Where a step is in this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Not started.
+    Pending,
+    /// Being worked on.
+    Running,
+    /// Its promise is kept.
+    Verified,
+    /// It failed, was cancelled, or comes after one that did.
+    Out,
+}
+
+/// The steps that may start now: pending, and everything before them verified.
+pub(crate) fn ready(steps: &[Entry], standing: &[Standing]) -> Vec<usize> {
+    let verified = |index: &usize| standing[*index] == Standing::Verified;
+    (0..steps.len())
+        .filter(|index| standing[*index] == Standing::Pending && steps[*index].after.iter().all(verified))
+        .collect()
+}
+
+/// The pending steps that cannot start any more, because something before them is out.
+pub(crate) fn blocked(steps: &[Entry], standing: &[Standing]) -> Vec<usize> {
+    let mut out: Vec<bool> = standing.iter().map(|standing| *standing == Standing::Out).collect();
+    let mut blocked = Vec::new();
+    // `after` points only upwards in the list, so one pass reaches everything.
+    for (index, entry) in steps.iter().enumerate() {
+        if standing[index] == Standing::Pending && entry.after.iter().any(|before| out[*before]) {
+            out[index] = true;
+            blocked.push(index);
+        }
+    }
+    blocked
+}
+
+#[cfg(test)]
+mod tests {
+    use Standing::{Out, Pending, Running, Verified};
+
+    use super::*;
+    use crate::{About, Playbook, Step, StepError};
+
+    struct Named(&'static str);
+
+    impl Step for Named {
+        type Seen = ();
+
+        fn about(&self) -> About {
+            About::new(self.0, self.0, "")
+        }
+
+        async fn observe(&self, _host: &host::Host) -> Result<(), StepError> {
+            Ok(())
+        }
+
+        fn plan(&self, (): &()) -> Result<Vec<host::Change>, StepError> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn what_may_start_and_what_never_will() {
+        // a ── c ── d
+        // b ──┘
+        let playbook = Playbook::new("test")
+            .step(Named("a"), &[])
+            .and_then(|list| list.step(Named("b"), &[]))
+            .and_then(|list| list.step(Named("c"), &["a", "b"]))
+            .and_then(|list| list.step(Named("d"), &["c"]))
+            .unwrap();
+        for (standing, may_start, never_will) in [
+            ([Pending, Pending, Pending, Pending], vec![0, 1], vec![]),
+            ([Running, Pending, Pending, Pending], vec![1], vec![]),
+            ([Verified, Running, Pending, Pending], vec![], vec![]),
+            ([Verified, Verified, Pending, Pending], vec![2], vec![]),
+            ([Verified, Verified, Verified, Pending], vec![3], vec![]),
+            ([Out, Pending, Pending, Pending], vec![1], vec![2, 3]),
+            ([Verified, Out, Pending, Pending], vec![], vec![2, 3]),
+            ([Verified, Verified, Out, Pending], vec![], vec![3]),
+        ] {
+            assert_eq!(ready(playbook.steps(), &standing), may_start, "{standing:?}");
+            assert_eq!(blocked(playbook.steps(), &standing), never_will, "{standing:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_makes_no_sense_is_refused() {
+        use crate::PlaybookError::{Twice, UnknownOrder};
+        let list = || Playbook::new("test").step(Named("a"), &[]).unwrap();
+        assert_eq!(list().step(Named("a"), &[]).err(), Some(Twice("a".into())));
+        for after in ["b", "c"] {
+            let expected = UnknownOrder { step: "b".into(), after: after.into() };
+            assert_eq!(list().step(Named("b"), &["a", after]).err(), Some(expected));
+        }
+    }
+}

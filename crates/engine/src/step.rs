@@ -1,0 +1,208 @@
+//! What a step is: the contract between a playbook's parts and the runner.
+//!
+//! To add a step: a type with a few fields, an `impl Step` of `about`, `observe` and `plan`, and a line in its playbook.
+//! A step whose changes are files and directories needs nothing more; `apply` and `undo` come for free. A step that does
+//! something else returns [`Change::Act`] from `plan` and implements `apply` and `undo` for it.
+
+use std::{borrow::Cow, error::Error, fmt, pin::Pin, time::Duration};
+
+use explain::{Code, Explain};
+use host::{Change, Host, HostError};
+
+use crate::codes;
+
+/// What people and files call a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// Stable, kebab-case: it goes into the ledger, events, metrics and docs.
+    pub id: Cow<'static, str>,
+    /// What is being done, for the progress display: "Issue the certificates".
+    pub title: Cow<'static, str>,
+    /// Why it is needed, in one line.
+    pub why: Cow<'static, str>,
+}
+
+impl About {
+    /// For steps whose texts are fixed, that is nearly all.
+    pub const fn new(id: &'static str, title: &'static str, why: &'static str) -> Self {
+        Self { id: Cow::Borrowed(id), title: Cow::Borrowed(title), why: Cow::Borrowed(why) }
+    }
+}
+
+/// Whether the promised state is there once nothing is left to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Met,
+    /// Not yet; somebody else (a service that starts, a peer) must do something first.
+    Waiting {
+        /// What is being waited for, as a person would say it: "etcd to answer on :2379".
+        what: String,
+        /// Anything that changes while there is progress; each change gives the wait its full patience again.
+        progress: String,
+    },
+}
+
+/// One step of a playbook. Reading is in `observe`, thinking in `plan` and `judge`, doing in `apply` and `undo`.
+pub trait Step: Send + Sync + 'static {
+    /// What `observe` finds out.
+    type Seen: Send + Sync;
+
+    /// Names and texts.
+    fn about(&self) -> About;
+
+    /// Looks at the machine. Reads only.
+    fn observe(&self, host: &Host) -> impl Future<Output = Result<Self::Seen, StepError>> + Send;
+
+    /// From what was seen, the changes still to be made; none when all of them are there. Touches nothing.
+    fn plan(&self, seen: &Self::Seen) -> Result<Vec<Change>, StepError>;
+
+    /// Asked when nothing is left to change: is the promised state there?
+    fn judge(&self, _seen: &Self::Seen) -> Verdict {
+        Verdict::Met
+    }
+
+    /// Makes one change. Doing it twice does no harm: a crash may come right after it.
+    fn apply(&self, change: &Change, host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
+        async move {
+            match change {
+                Change::Act { key, .. } => Err(StepError::no_such_action("apply", key)),
+                file => Ok(file.apply(&*host.disk)?),
+            }
+        }
+    }
+
+    /// Takes back the [`Change::Act`] of that key. Doing it twice, or when it was never applied, does no harm.
+    fn undo(&self, key: &str, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
+        let error = StepError::no_such_action("undo", key);
+        async move { Err(error) }
+    }
+
+    /// How long to wait without any progress before this counts as a failed attempt.
+    fn patience(&self) -> Duration {
+        Duration::from_mins(1)
+    }
+}
+
+/// A failed step: what was seen, the code, what to do.
+#[derive(Debug)]
+pub struct StepError {
+    code: Code,
+    message: String,
+    hint: Option<String>,
+    retry: bool,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl StepError {
+    /// An error that another attempt would not cure.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, retry: false, source: None }
+    }
+
+    /// An error of a lower layer, with its code, hint and chain.
+    pub fn from_explained(error: &impl Explain) -> Self {
+        Self { hint: error.hint(), ..Self::new(error.code(), explain::chain(error)) }
+    }
+
+    /// Says that trying again may help: a network that is not there yet, a lock somebody holds.
+    #[must_use]
+    pub fn retryable(mut self) -> Self {
+        self.retry = true;
+        self
+    }
+
+    /// What to do in this very case.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The cause.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        self.source = Some(Box::new(source));
+        self
+    }
+
+    /// Whether another attempt may help.
+    pub fn is_retryable(&self) -> bool {
+        self.retry
+    }
+
+    fn no_such_action(verb: &str, key: &str) -> Self {
+        Self::new(codes::NO_SUCH_ACTION, format!("the step does not know how to {verb} `{key}`"))
+    }
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for StepError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+impl Explain for StepError {
+    fn code(&self) -> Code {
+        self.code
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+}
+
+impl From<HostError> for StepError {
+    fn from(error: HostError) -> Self {
+        Self::from_explained(&error)
+    }
+}
+
+/// What one look at the machine says.
+pub(crate) struct Look {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) verdict: Verdict,
+}
+
+impl Look {
+    pub(crate) fn is_met(&self) -> bool {
+        self.changes.is_empty() && self.verdict == Verdict::Met
+    }
+}
+
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StepError>> + Send + 'a>>;
+
+/// A [`Step`] without its type, as the runner holds it.
+pub(crate) trait AnyStep: Send + Sync {
+    fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look>;
+    fn apply<'a>(&'a self, change: &'a Change, host: &'a Host) -> Boxed<'a, ()>;
+    fn undo<'a>(&'a self, key: &'a str, host: &'a Host) -> Boxed<'a, ()>;
+    fn patience(&self) -> Duration;
+}
+
+impl<S: Step> AnyStep for S {
+    fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look> {
+        Box::pin(async move {
+            let seen = self.observe(host).await?;
+            Ok(Look { changes: self.plan(&seen)?, verdict: self.judge(&seen) })
+        })
+    }
+
+    fn apply<'a>(&'a self, change: &'a Change, host: &'a Host) -> Boxed<'a, ()> {
+        Box::pin(Step::apply(self, change, host))
+    }
+
+    fn undo<'a>(&'a self, key: &'a str, host: &'a Host) -> Boxed<'a, ()> {
+        Box::pin(Step::undo(self, key, host))
+    }
+
+    fn patience(&self) -> Duration {
+        Step::patience(self)
+    }
+}
