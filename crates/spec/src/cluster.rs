@@ -1,0 +1,302 @@
+//! What the rest of the program works with: a cluster whose description has been checked.
+//!
+//! Only this crate can make a [`ValidatedCluster`], so whoever holds one need not check anything again.
+
+use std::{collections::BTreeSet, fmt, net::IpAddr};
+
+use ipnet::IpNet;
+use secrecy::SecretString;
+use serde::Serialize;
+
+/// A cluster whose description has been read and checked.
+#[derive(Debug, Clone)]
+pub struct ValidatedCluster {
+    pub(crate) name: String,
+    pub(crate) kubernetes_version: Version,
+    pub(crate) networking: Networking,
+    pub(crate) api: Api,
+    pub(crate) bootstrap: Bootstrap,
+    pub(crate) ceph: Option<Ceph>,
+    pub(crate) nodes: Vec<Node>,
+}
+
+impl ValidatedCluster {
+    /// The cluster's name, a DNS label.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The Kubernetes version of all components.
+    pub fn kubernetes_version(&self) -> Version {
+        self.kubernetes_version
+    }
+
+    /// Networks, DNS and the network add-on.
+    pub fn networking(&self) -> &Networking {
+        &self.networking
+    }
+
+    /// How the API server is reached.
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// How nodes get in.
+    pub fn bootstrap(&self) -> &Bootstrap {
+        &self.bootstrap
+    }
+
+    /// Ceph's networks; `None` where no node has a Ceph role.
+    pub fn ceph(&self) -> Option<&Ceph> {
+        self.ceph.as_ref()
+    }
+
+    /// All nodes, sorted by name.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The node of that name.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.binary_search_by(|node| node.name.as_str().cmp(name)).ok().map(|index| &self.nodes[index])
+    }
+
+    /// The masters, sorted by name. There is at least one.
+    pub fn masters(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.roles.contains(&Role::Master))
+    }
+
+    /// What a node is in the bootstrap: the first master by sorted name, another master, or a worker.
+    pub fn bootstrap_role(&self, node: &Node) -> BootstrapRole {
+        if !node.roles.contains(&Role::Master) {
+            BootstrapRole::Worker
+        } else if self.masters().next().is_some_and(|first| first.name == node.name) {
+            BootstrapRole::MasterFirst
+        } else {
+            BootstrapRole::MasterAdditional
+        }
+    }
+}
+
+/// Networks, DNS and the network add-on.
+#[derive(Debug, Clone)]
+pub struct Networking {
+    /// Addresses of pods.
+    pub pod_cidr: IpNet,
+    /// Prefix length of the part of `pod_cidr` that each node gets.
+    pub pod_prefix_per_node: u8,
+    /// Addresses of services.
+    pub service_cidr: IpNet,
+    /// The network the nodes are in; its prefix is that of every node's address.
+    pub node_cidr: IpNet,
+    /// The nodes' default gateway; `None` where the configuration says there is none.
+    pub gateway: Option<IpAddr>,
+    /// Name servers for the nodes.
+    pub dns: Vec<IpAddr>,
+    /// The cluster's DNS domain, `cluster.local` by default.
+    pub domain: String,
+    /// Which interface carries the node's address.
+    pub interface: InterfaceChoice,
+    /// What connects the pods.
+    pub add_on: NetworkAddOn,
+}
+
+impl Networking {
+    /// The address of the `kubernetes` service: the first usable one of the service network.
+    pub fn api_service_ip(&self) -> IpAddr {
+        nth_address(self.service_cidr, 1)
+    }
+
+    /// The address of the cluster's DNS: the tenth one of the service network, as kubeadm has it.
+    pub fn dns_service_ip(&self) -> IpAddr {
+        nth_address(self.service_cidr, 10)
+    }
+}
+
+/// The n-th address behind the network's own; the caller knows that the network is large enough.
+pub(crate) fn nth_address(network: IpNet, n: u8) -> IpAddr {
+    match network.network() {
+        IpAddr::V4(base) => IpAddr::V4((u32::from(base) + u32::from(n)).into()),
+        IpAddr::V6(base) => IpAddr::V6((u128::from(base) + u128::from(n)).into()),
+    }
+}
+
+/// Which interface carries the node's address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InterfaceChoice {
+    /// The one whose MAC is listed for the node.
+    ByMac,
+    /// The one of this name.
+    Named(String),
+}
+
+/// What connects the pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworkAddOn {
+    /// Our own: ptp + host-local and routes, no image needed.
+    Basic,
+    /// Manifests applied once the API answers (Calico as in the original scripts, or any other).
+    Manifest(String),
+    /// None: the operator installs one by hand.
+    None,
+}
+
+/// How the API server is reached.
+#[derive(Debug, Clone)]
+pub struct Api {
+    /// Port of every API server.
+    pub port: u16,
+    /// A load balancer or VIP in front of the masters, if there is one.
+    pub endpoint: Option<Endpoint>,
+    /// Further names and addresses the API server's certificate must carry.
+    pub extra_sans: Vec<San>,
+}
+
+/// Host and port of something outside the cluster's nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Name or address.
+    pub host: San,
+    /// Port.
+    pub port: u16,
+}
+
+/// A name or an address in a certificate.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+pub enum San {
+    /// A DNS name.
+    Dns(String),
+    /// An IP address.
+    Ip(IpAddr),
+}
+
+/// How nodes get in.
+#[derive(Debug, Clone)]
+pub struct Bootstrap {
+    /// The token embedded in cluster.yaml, if there is one.
+    pub token: Option<Token>,
+}
+
+/// A bootstrap token, `id.secret` as kubeadm writes it.
+#[derive(Debug, Clone)]
+pub struct Token {
+    /// Six characters; not secret.
+    pub id: String,
+    /// Sixteen characters.
+    pub secret: SecretString,
+}
+
+/// Ceph's networks.
+#[derive(Debug, Clone)]
+pub struct Ceph {
+    /// Where clients and monitors talk.
+    pub public_network: IpNet,
+    /// Where OSDs replicate.
+    pub cluster_network: IpNet,
+}
+
+/// One machine of the cluster.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// The Node object's name, a DNS subdomain.
+    pub name: String,
+    /// The machine's host name; the node's name by default.
+    pub hostname: String,
+    /// The node's address inside `networking.node_cidr`.
+    pub ip: IpAddr,
+    /// Roles, without duplicates.
+    pub roles: BTreeSet<Role>,
+    /// What identifies the machine.
+    pub hardware: Hardware,
+}
+
+/// What identifies a machine.
+#[derive(Debug, Clone, Default)]
+pub struct Hardware {
+    /// MAC addresses of any of its interfaces.
+    pub mac_addresses: Vec<Mac>,
+    /// `/sys/class/dmi/id/product_uuid`, lower case.
+    pub dmi_uuid: Option<String>,
+    /// `/sys/class/dmi/id/product_serial`.
+    pub dmi_serial: Option<String>,
+}
+
+/// A role a node can have; `control-plane` is read as `master`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Runs the control plane.
+    Master,
+    /// Runs workloads.
+    Worker,
+    /// Runs a Ceph monitor.
+    CephMon,
+    /// Runs Ceph OSDs.
+    CephOsd,
+    /// Runs a Ceph manager.
+    CephMgr,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Master => "master",
+            Self::Worker => "worker",
+            Self::CephMon => "ceph-mon",
+            Self::CephOsd => "ceph-osd",
+            Self::CephMgr => "ceph-mgr",
+        })
+    }
+}
+
+/// What a node is in the bootstrap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BootstrapRole {
+    /// Starts the cluster.
+    MasterFirst,
+    /// Joins as a master.
+    MasterAdditional,
+    /// Joins as a worker.
+    Worker,
+}
+
+impl fmt::Display for BootstrapRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MasterFirst => "master-first",
+            Self::MasterAdditional => "master-additional",
+            Self::Worker => "worker",
+        })
+    }
+}
+
+/// A MAC address; reads `aa:bb:cc:dd:ee:ff`, `AA-BB-…`, `aabb.ccdd.eeff` and `aabbccddeeff`, writes the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mac(pub [u8; 6]);
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, rest @ ..] = self.0;
+        write!(f, "{first:02x}")?;
+        rest.iter().try_for_each(|byte| write!(f, ":{byte:02x}"))
+    }
+}
+
+/// A Kubernetes version, `1.36.3`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// First number.
+    pub major: u16,
+    /// Second number.
+    pub minor: u16,
+    /// Third number.
+    pub patch: u16,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}

@@ -1,0 +1,268 @@
+//! All files side by side with defaults filled in: what the checks look at.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+use crate::{
+    cluster::{Mac, Role, nth_address},
+    file::{ClusterSection, HardwareSection, NetworkingSection, NodeFacts, NodeSection},
+    place::{List, Place, Spanned},
+    values::{DmiSerial, DmiUuid, Gateway, NodeName},
+};
+
+/// A cluster as described, not yet checked.
+pub(crate) struct Draft<'a> {
+    pub(crate) cluster: &'a ClusterSection,
+    pub(crate) nodes: Vec<DraftNode<'a>>,
+    /// Where the list of nodes stands.
+    pub(crate) nodes_place: Place,
+    /// Every entry of the list could be read, so that what is not there is missing.
+    pub(crate) nodes_complete: bool,
+    pub(crate) node_files: &'a [NodeFileFacts<'a>],
+    /// `None` where the networking section has mistakes: defaults in their place would give false alarms.
+    pub(crate) networks: Option<Networks>,
+}
+
+/// What a node file says, and which file it is.
+pub(crate) struct NodeFileFacts<'a> {
+    pub(crate) file_name: &'a str,
+    pub(crate) facts: NodeFacts,
+}
+
+/// A node of cluster.yaml, with its node file if there is one.
+pub(crate) struct DraftNode<'a> {
+    pub(crate) listed: &'a NodeSection,
+    pub(crate) facts: Option<&'a NodeFacts>,
+}
+
+/// The networks with defaults filled in.
+#[derive(Debug, Clone)]
+pub(crate) struct Networks {
+    /// `None` where no node has a readable address to derive it from.
+    pub(crate) node: Option<Setting<IpNet>>,
+    pub(crate) pod: Setting<IpNet>,
+    pub(crate) pod_prefix_per_node: Setting<u8>,
+    pub(crate) service: Setting<IpNet>,
+    /// `None` where there is none.
+    pub(crate) gateway: Option<Setting<IpAddr>>,
+    pub(crate) dns: Vec<IpAddr>,
+}
+
+/// A value, and where it comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting<T> {
+    pub(crate) value: T,
+    pub(crate) origin: Origin,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin {
+    /// The user wrote it here.
+    Given(Place),
+    /// Derived from the first node's address, which stands here.
+    FirstNode(Place),
+    /// The same for everybody.
+    Default,
+}
+
+impl Origin {
+    /// Where the user wrote the value.
+    pub(crate) fn given(self) -> Option<Place> {
+        match self {
+            Self::Given(place) => Some(place),
+            Self::FirstNode(_) | Self::Default => None,
+        }
+    }
+
+    /// For messages about something the user did not write.
+    pub(crate) fn note(self) -> &'static str {
+        match self {
+            Self::Given(_) => "",
+            Self::FirstNode(_) => " (derived from the first node's address)",
+            Self::Default => " (the default)",
+        }
+    }
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(
+        cluster: &'a ClusterSection,
+        nodes: &'a List<NodeSection>,
+        node_files: &'a [NodeFileFacts<'a>],
+    ) -> Self {
+        let mut facts_by_name: HashMap<&str, &NodeFacts> = HashMap::with_capacity(node_files.len());
+        for file in node_files {
+            if let Some(name) = &file.facts.name {
+                facts_by_name.entry(&name.0).or_insert(&file.facts);
+            }
+        }
+        let facts_of =
+            |node: &NodeSection| node.name.as_ref().and_then(|name| facts_by_name.get(name.0.as_str()).copied());
+        let first_address = nodes.items.iter().find_map(|node| node.ip.as_ref());
+        let networks = match &cluster.networking {
+            Some(section) if !section.clean => None,
+            section => Some(Networks::resolve(section.as_ref(), first_address)),
+        };
+        Self {
+            cluster,
+            nodes: nodes.items.iter().map(|listed| DraftNode { listed, facts: facts_of(listed) }).collect(),
+            nodes_place: nodes.place,
+            nodes_complete: nodes.complete && nodes.items.iter().all(|node| node.clean),
+            node_files,
+            networks,
+        }
+    }
+
+    /// Where a network setting comes from; for a default, the section it would belong to.
+    pub(crate) fn place_of(&self, origin: Origin) -> Place {
+        match origin {
+            Origin::Given(place) | Origin::FirstNode(place) => place,
+            Origin::Default => self.cluster.networking.as_ref().map_or(self.cluster.place, |section| section.place),
+        }
+    }
+
+    /// The nodes with a role.
+    pub(crate) fn with_role(&self, role: Role) -> impl Iterator<Item = &DraftNode<'a>> {
+        self.nodes.iter().filter(move |node| node.has(role))
+    }
+}
+
+impl<'a> DraftNode<'a> {
+    pub(crate) fn name(&self) -> Option<&'a Spanned<NodeName>> {
+        self.listed.name.as_ref()
+    }
+
+    /// The name for messages.
+    pub(crate) fn shown(&self) -> &'a str {
+        self.name().map_or("a node without a name", |name| &name.0)
+    }
+
+    /// The host name: from either file, or the node's name.
+    pub(crate) fn hostname(&self) -> Option<&'a Spanned<NodeName>> {
+        let from_file = self.facts.and_then(|facts| facts.hostname.as_ref());
+        self.listed.hostname.as_ref().or(from_file).or_else(|| self.name())
+    }
+
+    pub(crate) fn has(&self, role: Role) -> bool {
+        self.listed.roles.as_ref().is_some_and(|roles| roles.items.iter().any(|given| given.value == role))
+    }
+
+    pub(crate) fn has_ceph_role(&self) -> bool {
+        [Role::CephMon, Role::CephOsd, Role::CephMgr].into_iter().any(|role| self.has(role))
+    }
+
+    pub(crate) fn roles(&self) -> BTreeSet<Role> {
+        self.listed.roles.iter().flat_map(|roles| &roles.items).map(|role| role.value).collect()
+    }
+
+    pub(crate) fn macs(&self) -> impl Iterator<Item = &'a Spanned<Mac>> + use<'a> {
+        self.hardware().filter_map(|hardware| hardware.mac_addresses.as_ref()).flat_map(|macs| &macs.items)
+    }
+
+    pub(crate) fn dmi_uuid(&self) -> Option<&'a Spanned<DmiUuid>> {
+        self.hardware().find_map(|hardware| hardware.dmi_uuid.as_ref())
+    }
+
+    pub(crate) fn dmi_serial(&self) -> Option<&'a Spanned<DmiSerial>> {
+        self.hardware().find_map(|hardware| hardware.dmi_serial.as_ref())
+    }
+
+    fn hardware(&self) -> impl Iterator<Item = &'a HardwareSection> + use<'a> {
+        self.listed.hardware.iter().chain(self.facts.and_then(|facts| facts.hardware.as_ref()))
+    }
+}
+
+impl Networks {
+    fn resolve(section: Option<&NetworkingSection>, first_address: Option<&Spanned<IpAddr>>) -> Self {
+        let node = node_network(section, first_address);
+        let is_ipv6 = node.map_or(first_address.is_some_and(|ip| ip.is_ipv6()), |node| node.value.addr().is_ipv6());
+        let defaults = if is_ipv6 { Defaults::ipv6() } else { Defaults::ipv4() };
+        let prefix = section.and_then(|section| section.pod_prefix_per_node.as_ref());
+        Self {
+            node,
+            pod: given_or(section.and_then(|section| section.pod_cidr.as_ref()), |network| *network, defaults.pod),
+            pod_prefix_per_node: given_or(prefix, |prefix| prefix.0, defaults.pod_prefix_per_node),
+            service: given_or(
+                section.and_then(|section| section.service_cidr.as_ref()),
+                |network| *network,
+                defaults.service,
+            ),
+            gateway: gateway(section, node),
+            dns: section.and_then(|section| section.dns.as_ref()).map_or_else(
+                || defaults.dns.to_vec(),
+                |servers| servers.items.iter().map(|server| server.value).collect(),
+            ),
+        }
+    }
+}
+
+/// What a cluster gets that says nothing.
+struct Defaults {
+    pod: IpNet,
+    pod_prefix_per_node: u8,
+    service: IpNet,
+    dns: [IpAddr; 2],
+}
+
+impl Defaults {
+    fn ipv4() -> Self {
+        Self {
+            pod: Ipv4Net::new_assert(Ipv4Addr::new(10, 244, 0, 0), 16).into(),
+            pod_prefix_per_node: 24,
+            service: Ipv4Net::new_assert(Ipv4Addr::new(10, 96, 0, 0), 12).into(),
+            dns: [Ipv4Addr::new(8, 8, 8, 8).into(), Ipv4Addr::new(8, 8, 4, 4).into()],
+        }
+    }
+
+    fn ipv6() -> Self {
+        Self {
+            pod: Ipv6Net::new_assert(Ipv6Addr::new(0xfd00, 0x10, 0x244, 0, 0, 0, 0, 0), 56).into(),
+            pod_prefix_per_node: 64,
+            service: Ipv6Net::new_assert(Ipv6Addr::new(0xfd00, 0x10, 0x96, 0, 0, 0, 0, 0), 112).into(),
+            dns: [
+                Ipv6Addr::new(0x2001, 0x4860, 0x4860, 0, 0, 0, 0, 0x8888).into(),
+                Ipv6Addr::new(0x2001, 0x4860, 0x4860, 0, 0, 0, 0, 0x8844).into(),
+            ],
+        }
+    }
+}
+
+fn given_or<T, V>(given: Option<&Spanned<T>>, value: impl Fn(&T) -> V, default: V) -> Setting<V> {
+    match given {
+        Some(given) => Setting { value: value(given), origin: Origin::Given(given.place) },
+        None => Setting { value: default, origin: Origin::Default },
+    }
+}
+
+fn node_network(
+    section: Option<&NetworkingSection>,
+    first_address: Option<&Spanned<IpAddr>>,
+) -> Option<Setting<IpNet>> {
+    if let Some(network) = section.and_then(|section| section.node_cidr.as_ref()) {
+        return Some(Setting { value: network.value, origin: Origin::Given(network.place) });
+    }
+    let address = first_address?;
+    let (prefix, origin) = match section.and_then(|section| section.prefix.as_ref()) {
+        Some(prefix) => (prefix.0, Origin::Given(prefix.place)),
+        None => (if address.is_ipv6() { 64 } else { 24 }, Origin::FirstNode(address.place)),
+    };
+    let network = IpNet::new(address.value, prefix).ok()?;
+    Some(Setting { value: network.trunc(), origin })
+}
+
+fn gateway(section: Option<&NetworkingSection>, node: Option<Setting<IpNet>>) -> Option<Setting<IpAddr>> {
+    if let Some(gateway) = section.and_then(|section| section.gateway.as_ref()) {
+        return match gateway.value {
+            Gateway::None => None,
+            Gateway::Address(address) => Some(Setting { value: address, origin: Origin::Given(gateway.place) }),
+        };
+    }
+    let node = node?.value;
+    let has_hosts = node.max_prefix_len() - node.prefix_len() >= 2;
+    has_hosts.then(|| Setting { value: nth_address(node, 1), origin: Origin::Default })
+}

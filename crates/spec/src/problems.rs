@@ -1,0 +1,145 @@
+//! The collector: checks say *where* and *what*; here that becomes a [`Problem`] with its file, text and source line.
+//!
+//! This is the one way from a finding to something printed, so it is also where secrets are masked.
+
+use explain::Code;
+
+use crate::{
+    excerpt,
+    place::Place,
+    problem::{Also, Position, Problem, Severity},
+    secret,
+    source::{SourceFile, Sources},
+};
+
+/// Nobody reads more; the bound keeps the memory for a hostile file small.
+const MAX_PROBLEMS: usize = 10_000;
+
+/// What a check found, before it is tied to the text of the files.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    code: Code,
+    severity: Severity,
+    place: Place,
+    message: String,
+    hint: Option<String>,
+    also: Option<(Place, String)>,
+    secret: bool,
+}
+
+impl Finding {
+    /// Something that must be corrected.
+    pub(crate) fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
+        Self { code, severity: Severity::Error, place, message: message.into(), hint: None, also: None, secret: false }
+    }
+
+    /// Something that works, but probably should be different.
+    pub(crate) fn warning(code: Code, place: Place, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, place, message) }
+    }
+
+    /// What to do in this very case, instead of the code's own advice.
+    pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// A second place that matters, and what is there.
+    pub(crate) fn also(mut self, place: Place, label: impl Into<String>) -> Self {
+        self.also = Some((place, label.into()));
+        self
+    }
+
+    /// The text at the place must not be shown.
+    pub(crate) fn secret(mut self, secret: bool) -> Self {
+        self.secret = secret;
+        self
+    }
+}
+
+/// Collects everything that is wrong with a set of files.
+pub(crate) struct Problems<'a> {
+    sources: &'a Sources,
+    found: Vec<Problem>,
+    errors: usize,
+    left_out: bool,
+}
+
+impl<'a> Problems<'a> {
+    pub(crate) fn of(sources: &'a Sources) -> Self {
+        Self { sources, found: Vec::new(), errors: 0, left_out: false }
+    }
+
+    pub(crate) fn push(&mut self, finding: Finding) {
+        let is_error = finding.severity == Severity::Error;
+        self.errors += usize::from(is_error);
+        match self.found.len() {
+            length if length < MAX_PROBLEMS => {
+                let problem = self.locate(finding);
+                self.found.push(problem);
+            }
+            _ if !self.left_out => {
+                self.left_out = true;
+                let message = format!("there are more than {MAX_PROBLEMS} problems; the rest is left out");
+                let problem =
+                    self.locate(Finding::error(crate::codes::TOO_MANY, Place::whole(finding.place.file), message));
+                self.found.push(problem);
+            }
+            _ => {}
+        }
+    }
+
+    /// How many errors were found so far.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    /// Sorted by file, line and column. What is reached through several aliases is reported once.
+    pub(crate) fn finish(mut self) -> Vec<Problem> {
+        self.found.sort_by(|a, b| a.order().cmp(&b.order()));
+        self.found.dedup();
+        self.found
+    }
+
+    fn locate(&self, finding: Finding) -> Problem {
+        let Finding { code, severity, place, message, hint, also, secret } = finding;
+        let source = self.sources.file(place.file);
+        let text = text_of(source);
+        Problem {
+            code,
+            severity,
+            file: name_of(source),
+            position: position(place),
+            text: place.span.map(|span| {
+                if secret { secret::described(excerpt::slice(text, span)) } else { excerpt::shortened(text, span) }
+            }),
+            message: secret::masked(&message),
+            hint: secret::masked(hint.as_deref().unwrap_or(code.fix)),
+            also: also.map(|(place, label)| {
+                let source = self.sources.file(place.file);
+                Also {
+                    file: name_of(source),
+                    position: position(place),
+                    label: secret::masked(&label),
+                    excerpt: place.span.map(|span| excerpt::around(text_of(source), span)),
+                }
+            }),
+            excerpt: place.span.map(|span| {
+                let excerpt = excerpt::around(text, span);
+                if secret { excerpt::hidden(&excerpt) } else { excerpt }
+            }),
+        }
+    }
+}
+
+fn position(place: Place) -> Option<Position> {
+    place.span.map(|span| Position { line: span.line, column: span.column })
+}
+
+fn text_of(source: Option<&SourceFile>) -> &str {
+    source.and_then(|source| source.text.as_deref().ok()).unwrap_or_default()
+}
+
+fn name_of(source: Option<&SourceFile>) -> String {
+    source.map(|source| source.name.clone()).unwrap_or_default()
+}

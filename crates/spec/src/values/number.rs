@@ -1,0 +1,84 @@
+//! Whole numbers with a range.
+
+use std::ops::RangeInclusive;
+
+use schemars::{Schema, json_schema};
+
+use super::{Complaint, Form, Value};
+use crate::{codes, excerpt::quoted_part};
+
+/// A TCP port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Port(pub(crate) u16);
+
+/// The length of a network's prefix; the family's own limit is a matter of the cross-checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PrefixLength(pub(crate) u8);
+
+const PORTS: RangeInclusive<u16> = 1..=65_535;
+const PREFIXES: RangeInclusive<u16> = 1..=128;
+
+impl Value for Port {
+    const EXPECTED: &'static str = "a port";
+    const FORM: Form = Form::Number;
+
+    fn parse(text: &str) -> Result<Self, Complaint> {
+        in_range(text, Self::EXPECTED, PORTS).map(Self)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "integer", "minimum": PORTS.start(), "maximum": PORTS.end() })
+    }
+}
+
+impl Value for PrefixLength {
+    const EXPECTED: &'static str = "a prefix length";
+    const FORM: Form = Form::Number;
+
+    fn parse(text: &str) -> Result<Self, Complaint> {
+        let length = in_range(text, Self::EXPECTED, PREFIXES)?;
+        u8::try_from(length).map(Self).map_err(|_| out_of_range(text, Self::EXPECTED, &PREFIXES))
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "integer", "minimum": PREFIXES.start(), "maximum": PREFIXES.end() })
+    }
+}
+
+fn in_range(text: &str, what: &str, range: RangeInclusive<u16>) -> Result<u16, Complaint> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Complaint::not(codes::WRONG_TYPE, text, what).hint("write a whole number in decimal digits"));
+    }
+    match text.parse::<u16>() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(out_of_range(text, what, &range)),
+    }
+}
+
+fn out_of_range(text: &str, what: &str, range: &RangeInclusive<u16>) -> Complaint {
+    Complaint::new(codes::OUT_OF_RANGE, format!("`{}` is out of range for {what}", quoted_part(text))).hint(format!(
+        "use a number from {} to {}",
+        range.start(),
+        range.end()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::outcome, *};
+
+    #[test]
+    fn ports() {
+        let rows = ["6443", "0", "65536", "-1", "0x1F", "1e3", "99999999999999999999"];
+        let report: Vec<String> = rows.iter().map(|text| outcome::<Port>(text)).collect();
+        insta::assert_snapshot!(report.join("\n"));
+    }
+
+    #[test]
+    fn prefixes() {
+        let rows = ["24", "128", "0", "129", "999"];
+        let report: Vec<String> = rows.iter().map(|text| outcome::<PrefixLength>(text)).collect();
+        insta::assert_snapshot!(report.join("\n"));
+    }
+}
