@@ -1,0 +1,136 @@
+//! Certificate authorities: found and checked, or made. What exists is never overwritten.
+//!
+//! | certificate | key | what it is |
+//! |---|---|---|
+//! | yes | yes | ours, if the two belong together |
+//! | yes | no  | external: it is trusted, and its leaves have to be brought |
+//! | no  | yes | a crash between the two writes: the certificate is made for the key that is there |
+//! | no  | no  | made, where this node may |
+
+use std::path::PathBuf;
+
+use host::Change;
+use jiff::Timestamp;
+use rcgen::{Issuer, KeyPair};
+
+use crate::{
+    Input, PkiError, Shared,
+    certificate::Certificate,
+    existing::Existing,
+    issue, key,
+    lifetime::{Urgency, timestamp},
+    table::AuthorityRow,
+    write,
+};
+
+/// An authority that has passed every check.
+pub(crate) struct Authority {
+    pub(crate) certificate: Certificate,
+    pub(crate) certificate_path: PathBuf,
+    pub(crate) key_path: PathBuf,
+    /// As kubeconfigs embed it.
+    pub(crate) pem: Vec<u8>,
+    /// `None` if its key is elsewhere.
+    pub(crate) issuer: Option<Issuer<'static, KeyPair>>,
+}
+
+/// What was found of an authority.
+pub(crate) enum Standing {
+    Whole(Box<Authority>),
+    KeyAlone(Box<KeyPair>),
+    Absent,
+}
+
+/// Looks at what is there, and refuses what cannot be right.
+pub(crate) fn find(
+    row: &AuthorityRow,
+    existing: &Existing,
+    cluster: &str,
+    now: Timestamp,
+) -> Result<Standing, PkiError> {
+    let key = existing.parse(&row.key(), key::from_pem)?;
+    let Some(certificate) = existing.parse(&row.certificate(), Certificate::from_pem)? else {
+        return Ok(key.map_or(Standing::Absent, |key| Standing::KeyAlone(Box::new(key))));
+    };
+    check(&certificate, existing.path(&row.certificate()), cluster, key.is_some(), now)?;
+    let pem = existing.bytes(&row.certificate()).unwrap_or_default().to_vec();
+    assemble(row, existing, certificate, pem, key).map(|authority| Standing::Whole(Box::new(authority)))
+}
+
+/// The authority, and what has to be written for it to be there.
+pub(crate) fn settle(
+    row: &AuthorityRow,
+    existing: &Existing,
+    input: &Input,
+    now: Timestamp,
+) -> Result<(Authority, Vec<Change>), PkiError> {
+    let standing = find(row, existing, &input.cluster, now)?;
+    let certificate_path = existing.path(&row.certificate());
+    let key_path = existing.path(&row.key());
+    let failed = |source| PkiError::Issue { path: certificate_path.clone(), source };
+
+    let mut changes = Vec::new();
+    let key = match (standing, input.shared) {
+        (Standing::Whole(authority), _) => return Ok((*authority, changes)),
+        (Standing::KeyAlone(_), Shared::Bring) => return Err(PkiError::MayNotMake { missing: vec![certificate_path] }),
+        (Standing::Absent, Shared::Bring) => {
+            return Err(PkiError::MayNotMake { missing: vec![certificate_path, key_path] });
+        }
+        (Standing::KeyAlone(key), Shared::Make) => *key,
+        (Standing::Absent, Shared::Make) => {
+            let key = key::generate().map_err(|error| failed(error.into()))?;
+            changes.push(write::secret(key_path, key.serialize_pem()));
+            key
+        }
+    };
+    let pem = issue::authority(row, &input.cluster, &key, now).map_err(failed)?;
+    changes.push(write::public(certificate_path.clone(), pem.clone()));
+    let certificate = Certificate::from_pem(pem.as_bytes()).map_err(|why| failed(why.into()))?;
+    Ok((assemble(row, existing, certificate, pem.into_bytes(), Some(key))?, changes))
+}
+
+fn assemble(
+    row: &AuthorityRow,
+    existing: &Existing,
+    certificate: Certificate,
+    pem: Vec<u8>,
+    key: Option<KeyPair>,
+) -> Result<Authority, PkiError> {
+    let certificate_path = existing.path(&row.certificate());
+    let key_path = existing.path(&row.key());
+    let issuer = match key {
+        None => None,
+        Some(key) if !key::belongs_to(&key, &certificate) => {
+            return Err(PkiError::KeyMismatch { key: key_path, other: certificate_path });
+        }
+        Some(_) if !certificate.can_be_named_as_issuer() => {
+            return Err(PkiError::IssuerName { path: certificate_path });
+        }
+        Some(key) => {
+            let issuer = Issuer::from_ca_cert_der(&certificate.der().into(), key);
+            Some(issuer.map_err(|_| PkiError::IssuerName { path: certificate_path.clone() })?)
+        }
+    };
+    Ok(Authority { certificate, certificate_path, key_path, pem, issuer })
+}
+
+fn check(certificate: &Certificate, path: PathBuf, cluster: &str, signs: bool, now: Timestamp) -> Result<(), PkiError> {
+    let lifetime = certificate.lifetime;
+    // One that only has to be trusted is good to its last second; one that signs is not.
+    let over = if signs { lifetime.is_in_its_last_hour(now) } else { lifetime.urgency(now) == Urgency::Expired };
+    let self_signed = certificate.is_issued_in_the_name_of(certificate);
+    match issue::marked_cluster(certificate) {
+        _ if self_signed && !certificate.is_signed_by(certificate) => {
+            Err(PkiError::Unreadable { path, why: "its certificate is damaged" })
+        }
+        Some(found) if found != cluster => {
+            Err(PkiError::OtherCluster { path, found: found.to_owned(), expected: cluster.to_owned() })
+        }
+        _ if !certificate.is_authority => Err(PkiError::NotAnAuthority { path }),
+        _ if over => Err(PkiError::AuthorityExpired { path, when: timestamp(lifetime.not_after) }),
+        _ if !lifetime.has_begun(now) => {
+            Err(PkiError::AuthorityNotYetValid { path, when: timestamp(lifetime.not_before) })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,105 @@
+//! Making certificates. What is made here passes every check of [`crate::judge`], or planning would never settle.
+
+use std::{collections::BTreeSet, error::Error};
+
+use jiff::Timestamp;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType, SerialNumber,
+};
+use spec::San;
+use time::OffsetDateTime;
+
+use crate::{
+    Input,
+    certificate::Certificate,
+    key,
+    lifetime::Lifetime,
+    table::{AuthorityRow, Leaf, Usage},
+};
+
+/// Marks an authority with its cluster, in the organisational unit: the common name has to stay kubeadm's.
+const MARK: &str = "blackstart:";
+
+type Fault = Box<dyn Error + Send + Sync>;
+
+/// A certificate and its key, ready to be written.
+pub(crate) struct Issued {
+    pub(crate) certificate_pem: String,
+    pub(crate) key_pem: String,
+}
+
+/// The cluster an authority says it belongs to. One that says nothing (kubeadm's, a company's) is taken as it is.
+pub(crate) fn marked_cluster(authority: &Certificate) -> Option<&str> {
+    authority.organizational_units.iter().find_map(|unit| unit.strip_prefix(MARK))
+}
+
+/// A self-signed certificate for an authority's key.
+pub(crate) fn authority(row: &AuthorityRow, cluster: &str, key: &KeyPair, now: Timestamp) -> Result<String, Fault> {
+    let mut subject = DistinguishedName::new();
+    subject.push(DnType::OrganizationalUnitName, format!("{MARK}{cluster}"));
+    subject.push(DnType::CommonName, row.common_name);
+    let mut params = params(subject, Lifetime::starting(now, row.days))?;
+    // It signs leaves only: an authority below it would be one nobody asked for.
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Ok(params.self_signed(key)?.pem())
+}
+
+/// A certificate with a new key, signed by its authority and not outliving it.
+pub(crate) fn leaf(
+    leaf: &Leaf,
+    input: &Input,
+    authority: &Certificate,
+    issuer: &Issuer<'_, KeyPair>,
+    now: Timestamp,
+) -> Result<Issued, Fault> {
+    let key = key::generate()?;
+    let lifetime = Lifetime::starting(now, leaf.days).within(authority.lifetime);
+    let certificate = leaf_params(leaf, input, lifetime)?.signed_by(&key, issuer)?;
+    Ok(Issued { certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
+}
+
+fn leaf_params(leaf: &Leaf, input: &Input, lifetime: Lifetime) -> Result<CertificateParams, Fault> {
+    let mut subject = DistinguishedName::new();
+    if let Some(organization) = leaf.organization {
+        subject.push(DnType::OrganizationName, organization);
+    }
+    subject.push(DnType::CommonName, leaf.common_name(&input.node));
+    let mut params = params(subject, lifetime)?;
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.use_authority_key_identifier_extension = true;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = match leaf.usage {
+        Usage::Serve => vec![ExtendedKeyUsagePurpose::ServerAuth],
+        Usage::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
+        Usage::Both => vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
+    };
+    params.subject_alt_names = san_types(&input.names(leaf.names))?;
+    Ok(params)
+}
+
+fn params(subject: DistinguishedName, lifetime: Lifetime) -> Result<CertificateParams, Fault> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = subject;
+    params.serial_number = Some(serial()?);
+    params.not_before = OffsetDateTime::from_unix_timestamp(lifetime.not_before)?;
+    params.not_after = OffsetDateTime::from_unix_timestamp(lifetime.not_after)?;
+    Ok(params)
+}
+
+/// 128 random bits, the first of which make it positive and of full length.
+fn serial() -> Result<SerialNumber, Fault> {
+    let mut bytes = [0; 16];
+    aws_lc_rs::rand::fill(&mut bytes)?;
+    bytes[0] = (bytes[0] & 0x7f) | 0x40;
+    Ok(SerialNumber::from_slice(&bytes))
+}
+
+fn san_types(names: &BTreeSet<San>) -> Result<Vec<SanType>, rcgen::Error> {
+    let san_type = |san: &San| match san {
+        San::Dns(name) => name.as_str().try_into().map(SanType::DnsName),
+        San::Ip(ip) => Ok(SanType::IpAddress(*ip)),
+    };
+    names.iter().map(san_type).collect()
+}

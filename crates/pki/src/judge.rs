@@ -1,0 +1,129 @@
+//! Whether a leaf certificate can stay. Pure; the one place that knows what makes a certificate unfit.
+//!
+//! A certificate signed by somebody else is refused and never replaced on our own account. Everything else that is
+//! wrong with a leaf is a [`Reason`] to make it again, which is safe because its authority's key is the one that counts.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::{
+    Input, PkiError,
+    authority::Authority,
+    existing::Existing,
+    key,
+    leaf::{Connection, Held, Holding},
+    lifetime::Urgency,
+    table::{Kept, Leaf},
+};
+
+/// Why a certificate is made again. Reads behind its path: "`apiserver.crt` has expired".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// There is none.
+    Missing,
+    /// A crash between the two writes, or a swapped file.
+    KeyMismatch,
+    /// Another user, group or node than the table says.
+    Subject,
+    /// Not good for serving, or not for being a client.
+    Usage,
+    /// Names or addresses do not fit the cluster any more.
+    Names,
+    /// The kubeconfig names another server or trusts another authority.
+    Connection,
+    /// Its time has not come, so the clock was wrong when it was made.
+    NotYetValid,
+    /// Nine tenths of its lifetime are spent.
+    EndsSoon,
+    /// Its lifetime is over.
+    Expired,
+    /// Somebody asked for it.
+    Asked,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "is missing",
+            Self::KeyMismatch => "has no key that belongs to it",
+            Self::Subject => "has another subject than it must have",
+            Self::Usage => "is not good for its use",
+            Self::Names => "does not carry the names it must carry",
+            Self::Connection => "names another server or authority than it must name",
+            Self::NotYetValid => "is not valid yet",
+            Self::EndsSoon => "ends soon",
+            Self::Expired => "has expired",
+            Self::Asked => "is to be renewed",
+        })
+    }
+}
+
+/// `None` if the certificate can stay.
+pub(crate) fn judge(
+    leaf: &Leaf,
+    holding: &Holding,
+    existing: &Existing,
+    input: &Input,
+    authority: &Authority,
+    now: Timestamp,
+) -> Result<Option<Reason>, PkiError> {
+    let held = match holding {
+        Holding::Nothing => return Ok(Some(Reason::Missing)),
+        Holding::Elsewhere => return Ok(None),
+        Holding::Held(held) => held,
+    };
+    if !held.certificate.is_signed_by(&authority.certificate) {
+        return Err(PkiError::NotSigned {
+            path: existing.path(&leaf.certificate()),
+            authority: authority.certificate_path.clone(),
+            issuer: held.certificate.issuer.clone(),
+        });
+    }
+    Ok(drift(leaf, held, input, authority).or_else(|| age(held, authority, now)))
+}
+
+/// What does not agree with the table and the cluster.
+fn drift(leaf: &Leaf, held: &Held, input: &Input, authority: &Authority) -> Option<Reason> {
+    let certificate = &held.certificate;
+    let wanted = input.names(leaf.names);
+    let names_fit = match authority.issuer {
+        Some(_) => certificate.names == wanted,
+        // Whoever issues outside may add names of their own.
+        None => certificate.names.is_superset(&wanted),
+    };
+    if !held.key.as_ref().is_some_and(|key| key::belongs_to(key, certificate)) {
+        Some(Reason::KeyMismatch)
+    } else if certificate.common_name.as_deref() != Some(&leaf.common_name(&input.node))
+        || !certificate.organizations.iter().map(String::as_str).eq(leaf.organization)
+    {
+        Some(Reason::Subject)
+    } else if certificate.is_authority || !certificate.is_good_for(leaf.usage) {
+        Some(Reason::Usage)
+    } else if !names_fit {
+        Some(Reason::Names)
+    } else if !held.connection.as_ref().is_none_or(|connection| leads_home(connection, leaf, input, authority)) {
+        Some(Reason::Connection)
+    } else {
+        None
+    }
+}
+
+fn leads_home(connection: &Connection, leaf: &Leaf, input: &Input, authority: &Authority) -> bool {
+    let server = match leaf.kept {
+        Kept::Kubeconfig { server, .. } => Some(input.server_url(server)),
+        Kept::Pair { .. } => None,
+    };
+    server.as_ref() == Some(&connection.server) && connection.authority_pem == authority.pem
+}
+
+fn age(held: &Held, authority: &Authority, now: Timestamp) -> Option<Reason> {
+    let lifetime = held.certificate.lifetime;
+    match lifetime.urgency(now) {
+        _ if !lifetime.has_begun(now) => Some(Reason::NotYetValid),
+        Urgency::Expired => Some(Reason::Expired),
+        // Still valid: whoever holds an external authority's key has time until the end.
+        Urgency::Urgent if authority.issuer.is_some() => Some(Reason::EndsSoon),
+        Urgency::Urgent | Urgency::Soon | Urgency::Ok => None,
+    }
+}

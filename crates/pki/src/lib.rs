@@ -1,0 +1,43 @@
+//! All certificates, keys and kubeconfigs of a Kubernetes and etcd control plane.
+//!
+//! [`table`] says what exists; everything else works through its rows. The flow has three stages:
+//! 1. [`Existing::read`] reads the files that are there;
+//! 2. [`plan`] (or [`renewal`]) compares them with the table and an [`Input`], and returns [`host::Change`]s or all
+//!    problems at once. Pure but for random keys;
+//! 3. the engine applies the changes, each atomic and durable, and plans again: an empty plan is the proof.
+//!
+//! A crash at any point is followed by another plan, which goes on from what is there; the order of changes that makes
+//! this safe is explained in `plan.rs`. [`inventory`] and [`show`] tell people what there is. To add a certificate: one
+//! row in the table.
+
+mod authority;
+mod certificate;
+pub mod codes;
+mod error;
+mod existing;
+mod input;
+mod inventory;
+mod issue;
+mod judge;
+mod key;
+mod kubeconfig;
+mod leaf;
+mod lifetime;
+mod pin;
+mod plan;
+mod renewal;
+mod service_account;
+mod show;
+pub mod table;
+mod write;
+
+pub use error::{PkiError, PkiErrors};
+pub use existing::Existing;
+pub use input::{Input, Shared};
+pub use inventory::{Entry, EntryKind, Facts, State, inventory};
+pub use judge::Reason;
+pub use lifetime::Urgency;
+pub use pin::{NoPin, spki_pin};
+pub use plan::plan;
+pub use renewal::{Which, renewal};
+pub use show::show;

@@ -1,0 +1,19 @@
+//! The PKI on a real file system, judged by its own plan and by outside programs.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failing unwrap in a test is the failure we want to see"
+)]
+
+mod cluster;
+mod crash;
+mod damage;
+mod external;
+mod inventory;
+mod kubeadm;
+mod machine;
+mod names;
+mod openssl;
+mod plan;
+mod renewal;
