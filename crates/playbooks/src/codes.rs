@@ -1,0 +1,12 @@
+//! Codes of what can go wrong before and between the steps.
+
+explain::codes! {
+    NO_MATCH = "BS-IDENT-001", "no node of the cluster matches this machine",
+        "add one of this machine's MAC addresses to its node in cluster.yaml, or say which node it is with --node";
+    AMBIGUOUS = "BS-IDENT-002", "more than one node of the cluster matches this machine",
+        "a MAC address, UUID or serial number must belong to one node only; or say which node it is with --node";
+    UNKNOWN_NODE = "BS-IDENT-003", "the cluster has no node of that name",
+        "use a name from the list in the message";
+    NOT_DETECTED = "BS-IDENT-004", "this machine does not know yet which node it is",
+        "run `blackstart node detect`, or say which node it is with --node";
+}

@@ -1,0 +1,11 @@
+//! What is done on a machine: lists of steps, one step per file.
+//!
+//! Each playbook is a folder whose `mod.rs` is its table of contents. To add a step: a new file in that folder, one line
+//! in its list, one snapshot. `docs/development.md` shows it.
+
+pub mod cluster;
+pub mod codes;
+pub mod identity;
+mod layout;
+
+pub use layout::Layout;

@@ -1,0 +1,74 @@
+//! The cluster playbook's lists, and that its steps keep what they promise.
+
+use std::{fs, path::Path};
+
+use engine::Runner;
+use host::Host;
+use playbooks::{Layout, cluster};
+use spec::ValidatedCluster;
+
+fn example(name: &str) -> ValidatedCluster {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    spec::check_dir(&dir).cluster.expect("the example is valid")
+}
+
+#[test]
+fn each_role_has_its_steps() {
+    let cluster = example("ha-ceph");
+    let mut lists = String::new();
+    for node in cluster.nodes() {
+        let playbook = cluster::playbook(&cluster, node, &Layout::default()).expect("a list without contradictions");
+        let steps: Vec<_> = playbook.about().map(|about| about.id.to_string()).collect();
+        lists += &format!("{} {}: {}\n", node.name, cluster.bootstrap_role(node), steps.join(", "));
+    }
+    insta::assert_snapshot!(lists);
+}
+
+#[tokio::test]
+async fn a_second_run_changes_nothing_and_undo_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let cluster = example("home");
+    let node = cluster.node("master-01").unwrap();
+    let layout = Layout::default();
+    let playbook = cluster::playbook(&cluster, node, &layout).unwrap();
+    let runner = Runner::new(Host::rooted(root.path()), &layout.state_dir, &node.name);
+
+    let first = runner.run(&playbook).await.unwrap();
+    assert!(first.is_complete(), "{first:?}");
+    assert_eq!(first.changed, ["node-identity", "node-role", "pki"]);
+    let second = runner.run(&playbook).await.unwrap();
+    assert!(second.is_complete(), "{second:?}");
+    assert!(second.changed.is_empty(), "{second:?}");
+
+    let read = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
+    assert_eq!(read("etc/cluster-config/node-identity"), "master-01\n");
+    assert_eq!(read("var/lib/cluster-state/node-role"), "master-first\n");
+    insta::assert_snapshot!(read("etc/cluster-config/current-node.yaml"));
+
+    let undone = runner.undo(&playbook).await.unwrap();
+    assert!(undone.failed.is_empty(), "{undone:?}");
+    assert!(!root.path().join("etc").exists(), "everything below /etc was ours");
+}
+
+/// What we write is what we would accept as the node's own file.
+#[tokio::test]
+async fn the_current_node_fits_the_form_of_a_node_file() {
+    let root = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/home");
+    let cluster = example("home");
+    let layout = Layout::default();
+    for node in cluster.nodes() {
+        let playbook = cluster::detect(&cluster, node, &layout).unwrap();
+        let runner = Runner::new(Host::rooted(root.path()), &layout.state_dir, &node.name);
+        assert!(runner.run(&playbook).await.unwrap().is_complete());
+
+        let copy = tempfile::tempdir().unwrap();
+        fs::create_dir(copy.path().join("nodes")).unwrap();
+        fs::copy(source.join("cluster.yaml"), copy.path().join("cluster.yaml")).unwrap();
+        let written = root.path().join("etc/cluster-config/current-node.yaml");
+        fs::copy(written, copy.path().join(format!("nodes/{}.yaml", node.name))).unwrap();
+        let checked = spec::check_dir(copy.path());
+        let about_it: Vec<_> = checked.problems.iter().filter(|problem| problem.file.contains("nodes/")).collect();
+        assert!(checked.cluster.is_some() && about_it.is_empty(), "{about_it:?}");
+    }
+}
