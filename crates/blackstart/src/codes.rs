@@ -1,0 +1,32 @@
+//! Codes of the command line itself, and the list of all codes there are.
+
+use explain::Code;
+
+explain::codes! {
+    UNKNOWN_CODE = "BS-CLI-001", "there is no such code",
+        "`blackstart explain` without an argument lists all codes";
+    NOT_CONFIRMED = "BS-CLI-002", "nobody is there to confirm",
+        "add --yes if the plan is what you want, or run the command on a terminal";
+    CANNOT_PRINT = "BS-CLI-003", "the result cannot be written",
+        "check where the output goes: a closed pipe, a full disk";
+    DECLINED = "BS-CLI-004", "not confirmed, so nothing was changed",
+        "run the command again and answer `yes` if the plan is what you want";
+    NOT_A_MASTER = "BS-CLI-005", "this node has no control plane, so it has no such certificates",
+        "name a master with --node";
+    NO_RUNTIME = "BS-CLI-006", "the program cannot start its own machinery",
+        "the system is probably out of memory, processes or file descriptors: look at the limits";
+}
+
+/// Every code of the program.
+pub(crate) fn all() -> Vec<Code> {
+    [
+        spec::codes::ALL,
+        playbooks::codes::ALL,
+        pki::codes::ALL,
+        engine::codes::ALL,
+        host::codes::ALL,
+        ::lab::codes::ALL,
+        ALL,
+    ]
+    .concat()
+}

@@ -1,0 +1,28 @@
+//! `blackstart check`: every problem of the configuration at once.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::{
+    Exit,
+    context::{Context, Ended},
+};
+
+pub(super) fn run(context: &Context, dir: Option<&Path>) -> Result<(), Ended> {
+    let checked = spec::check_dir(&context.config_source(dir));
+    if context.out.is_json() {
+        context.out.json(&json!({ "valid": checked.cluster.is_some(), "problems": checked.problems }))?;
+    } else {
+        context.out.text(&spec::report(&checked.problems, context.out.colour()))?;
+        if let Some(cluster) = &checked.cluster {
+            let (nodes, masters) = (cluster.nodes().len(), cluster.masters().count());
+            context.out.text(&format!(
+                "cluster `{}` is valid: {nodes} nodes, {masters} of them masters, Kubernetes {}\n",
+                cluster.name(),
+                cluster.kubernetes_version(),
+            ))?;
+        }
+    }
+    if checked.cluster.is_some() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+}

@@ -1,0 +1,120 @@
+//! `blackstart lab`: machines on this computer.
+
+mod show;
+
+use std::{process::ExitStatus, sync::Arc};
+
+use lab::{Exec, Lab, LabError, LabName, Machine, Plan, Shape, Surroundings, steps};
+
+use crate::{
+    Exit, Failure,
+    cli::{LabCommand, LabOption, Machines},
+    context::{Context, Ended, block_on},
+    output::confirm,
+};
+
+pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> {
+    if let LabCommand::List = command {
+        return show::list(context);
+    }
+    lab::check_root()?;
+    match command {
+        LabCommand::List => Ok(()),
+        LabCommand::Up { lab, masters, workers, config } => {
+            let plan = match config {
+                Some(dir) => Plan::Config(dir),
+                None => Plan::Shape(Shape { masters: *masters, workers: *workers }),
+            };
+            up(context, &name(lab)?, &plan)
+        }
+        LabCommand::Status { lab } => show::status(context, &open(lab)?),
+        LabCommand::Exec { lab, machine, command } => exec(lab, machine, command),
+        LabCommand::Shell { lab, machine } => exec(lab, machine, &[]),
+        LabCommand::Logs { lab, machine, unit, follow, console } => {
+            let (lab, surroundings) = (open(lab)?, Surroundings::look()?);
+            let machine = Machine::new(&lab, machine, &surroundings)?;
+            ended(lab::logs(&machine, unit.as_deref(), *follow, *console)?)
+        }
+        LabCommand::Cp { lab, from, to } => {
+            let (lab, surroundings) = (open(lab)?, Surroundings::look()?);
+            Ok(lab::copy(&lab, &surroundings, from, to)?)
+        }
+        LabCommand::Reboot(machines) => each(machines, &async |machine| lab::reboot(machine).await),
+        LabCommand::Kill(machines) => each(machines, &async |machine| lab::kill(machine)),
+        LabCommand::Pause(machines) => each(machines, &async |machine| lab::pause(machine)),
+        LabCommand::Resume(machines) => each(machines, &async |machine| lab::resume(machine)),
+        LabCommand::Cut { lab, machine, others } => {
+            show::cuts(context, &block_on(lab::cut(&open(lab)?, machine, others))??)
+        }
+        LabCommand::Heal { lab, machine } => {
+            show::cuts(context, &block_on(lab::heal(&open(lab)?, machine.as_deref()))??)
+        }
+        LabCommand::Down { lab } => {
+            let machines = open(lab)?.machines.iter().map(|machine| machine.name.clone()).collect();
+            let all = Machines { lab: LabOption { name: lab.name.clone() }, machines };
+            each(&all, &async |machine| lab::down(machine).await)
+        }
+        LabCommand::Destroy { lab, yes } => destroy(context, &name(lab)?, *yes),
+        LabCommand::Supervise { lab, machine } => Ok(block_on(lab::supervise(&lab.parse()?, machine))??),
+    }
+}
+
+fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
+    if let Plan::Config(dir) = plan {
+        context.cluster(Some(dir))?; // prints every problem with its place
+    }
+    let lab = Arc::new(lab::prepare(name, plan)?);
+    let state = Lab::dir(name).join("state");
+    context.run_in(&state, name.as_str(), &steps::playbook(&lab)?)?;
+    if context.out.is_json() {
+        return Ok(());
+    }
+    show::status(context, &lab)?;
+    let first = lab.machines.first().map_or("master-01", |machine| machine.name.as_str());
+    Ok(context.out.text(&format!(
+        "\nNext:\n  blackstart lab shell {first}{0}\n  blackstart lab exec {first}{0} systemctl status\n  blackstart lab destroy{0}\n",
+        show::option(name)
+    ))?)
+}
+
+fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {
+    confirm(yes, &format!("Remove lab `{name}` with all its machines?"))?;
+    let destroyed = block_on(lab::destroy(name, &Surroundings::look()?))??;
+    if context.out.is_json() {
+        return Ok(context.out.json(&serde_json::json!({ "lab": name, "machines": destroyed.machines }))?);
+    }
+    Ok(context.out.text(&format!("lab `{name}` is gone ({} machines)\n", destroyed.machines.len()))?)
+}
+
+fn exec(lab: &LabOption, machine: &str, command: &[String]) -> Result<(), Ended> {
+    let (lab, surroundings) = (open(lab)?, Surroundings::look()?);
+    let machine = Machine::new(&lab, machine, &surroundings)?;
+    ended(lab::exec(&machine, &Exec { command, term: std::env::var("TERM").ok() })?)
+}
+
+/// The command's own exit code is ours.
+fn ended(status: ExitStatus) -> Result<(), Ended> {
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(code) => Err(Ended::Told(Exit::Other(u8::try_from(code).unwrap_or(1)))),
+        None => Err(Ended::Told(Exit::Failed)),
+    }
+}
+
+/// Does something to several machines at once.
+fn each(machines: &Machines, work: &impl AsyncFn(&Machine<'_>) -> Result<(), LabError>) -> Result<(), Ended> {
+    let (lab, surroundings) = (open(&machines.lab)?, Surroundings::look()?);
+    let all: Vec<Machine<'_>> =
+        machines.machines.iter().map(|name| Machine::new(&lab, name, &surroundings)).collect::<Result<_, _>>()?;
+    let results = block_on(futures::future::join_all(all.iter().map(|machine| work(machine))))?;
+    results.into_iter().collect::<Result<Vec<()>, LabError>>()?;
+    Ok(())
+}
+
+fn name(option: &LabOption) -> Result<LabName, Failure> {
+    option.name.parse().map_err(|error: LabError| Failure { exit: Exit::Usage, ..error.into() })
+}
+
+fn open(option: &LabOption) -> Result<Lab, Failure> {
+    Ok(Lab::open(&name(option)?)?)
+}

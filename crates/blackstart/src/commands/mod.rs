@@ -1,0 +1,52 @@
+//! One file per command. Each takes what was typed and ends with `Ok` or with how it ended instead.
+
+mod check;
+mod explain;
+mod generate;
+mod lab;
+mod node;
+mod pki;
+mod plan;
+mod schema;
+
+use std::process::ExitCode;
+
+use crate::{
+    Exit,
+    cli::{Cli, Command, NodeCommand, PkiCommand},
+    context::{Context, Ended},
+};
+
+/// Runs what was typed and says how it ended.
+pub fn run(cli: &Cli) -> ExitCode {
+    let context = Context::new(&cli.global);
+    let exit = match dispatch(&context, &cli.command) {
+        Ok(()) => Exit::Done,
+        Err(Ended::Told(exit)) => exit,
+        Err(Ended::Failure(failure)) => {
+            context.out.failure(&failure);
+            failure.exit
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
+    match command {
+        Command::Check { dir } => check::run(context, dir.as_deref()),
+        Command::Plan { dir, node } => plan::run(context, dir.as_deref(), node.as_deref()),
+        Command::Node(NodeCommand::Detect { node }) => node::detect(context, node.as_deref()),
+        Command::Node(NodeCommand::Role { node }) => node::role(context, node.as_deref()),
+        Command::Pki(PkiCommand::Init { node }) => pki::init(context, node.as_deref()),
+        Command::Pki(PkiCommand::Show) => pki::show(context),
+        Command::Pki(PkiCommand::Renew { name, all, node, dry_run, yes }) => {
+            let ask = pki::Ask { dry_run: *dry_run, yes: *yes };
+            pki::renew(context, pki::which(name.as_deref(), *all), node.as_deref(), ask)
+        }
+        Command::Lab(command) => lab::run(context, command),
+        Command::Schema { file } => schema::run(context, *file),
+        Command::Explain { code } => explain::run(context, code.as_deref()),
+        Command::Completions { shell } => generate::completions(*shell),
+        Command::Man { dir } => generate::man(context, dir),
+    }
+}

@@ -1,0 +1,106 @@
+//! `blackstart pki`: certificates, keys and kubeconfigs.
+
+use host::Change;
+use pki::{Existing, Which};
+use playbooks::cluster;
+use serde_json::json;
+use spec::{BootstrapRole, Node, ValidatedCluster};
+
+use crate::{
+    Failure, codes,
+    context::{Context, Ended},
+    output::confirm,
+};
+
+/// Whether and how to ask before changing something.
+#[derive(Clone, Copy)]
+pub(super) struct Ask {
+    pub(super) dry_run: bool,
+    pub(super) yes: bool,
+}
+
+pub(super) fn which(name: Option<&str>, all: bool) -> Which<'_> {
+    match name {
+        Some(name) => Which::One(name),
+        None if all => Which::All,
+        None => Which::Due,
+    }
+}
+
+pub(super) fn init(context: &Context, name: Option<&str>) -> Result<(), Ended> {
+    let cluster = context.cluster(None)?;
+    let node = master(context, &cluster, name)?;
+    let report = context.run(node, &cluster::certificates(&cluster, node, &context.layout)?)?;
+    if context.out.is_json() {
+        return Ok(());
+    }
+    let dir = context.layout.kubernetes_dir.display();
+    let text = if report.changed.is_empty() { "are all there" } else { "are complete" };
+    Ok(context.out.text(&format!("certificates and kubeconfigs of {} {text} in {dir}\n", node.name))?)
+}
+
+pub(super) fn show(context: &Context) -> Result<(), Ended> {
+    let entries = pki::inventory(&existing(context)?, context.host.clock.now());
+    if context.out.is_json() {
+        return Ok(context.out.json(&json!({ "certificates": entries }))?);
+    }
+    Ok(context.out.text(&pki::show(&entries, context.out.color()))?)
+}
+
+/// A crash on the way leaves a key beside the certificate of the old one at worst, and planning again mends that.
+pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask: Ask) -> Result<(), Ended> {
+    let cluster = context.cluster(None)?;
+    let node = master(context, &cluster, name)?;
+    let _lock = if ask.dry_run {
+        None
+    } else {
+        Some(engine::lock_machine(&context.host, &context.layout.state_dir, "pki renew")?)
+    };
+    let now = context.host.clock.now();
+    let changes = pki::renewal(&existing(context)?, &cluster::pki_input(&cluster, node), now, which)?;
+    let lines: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    if !context.out.is_json() {
+        context.out.text(&as_text(&lines))?;
+    }
+    let apply = !changes.is_empty() && !ask.dry_run;
+    if apply {
+        confirm(ask.yes, "Write these files?")?;
+        apply_all(context, changes)?;
+    }
+    if context.out.is_json() {
+        return Ok(context.out.json(&json!({ "changes": lines, "applied": apply }))?);
+    }
+    let end = if apply { "renewed; restart the components that hold them open\n" } else { "nothing was changed\n" };
+    Ok(context.out.text(end)?)
+}
+
+fn apply_all(context: &Context, changes: Vec<Change>) -> Result<(), Failure> {
+    for change in &changes {
+        change.apply(&*context.host.disk)?;
+    }
+    let left = Change::missing(changes, &*context.host.disk)?;
+    if let Some(change) = left.first() {
+        let message = format!("the machine does not show the change: {change}");
+        return Err(Failure::new(engine::codes::NOT_IN_TIME, message));
+    }
+    Ok(())
+}
+
+fn as_text(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return "nothing is due for renewal\n".to_owned();
+    }
+    lines.iter().map(|line| format!("  + {line}\n")).collect()
+}
+
+fn existing(context: &Context) -> Result<Existing, Failure> {
+    Ok(Existing::read(&*context.host.disk, &context.layout.kubernetes_dir)?)
+}
+
+fn master<'a>(context: &Context, cluster: &'a ValidatedCluster, name: Option<&str>) -> Result<&'a Node, Failure> {
+    let node = context.node(cluster, name)?;
+    if cluster.bootstrap_role(node) == BootstrapRole::Worker {
+        return Err(Failure::usage(codes::NOT_A_MASTER, format!("node `{}` is a worker", node.name)));
+    }
+    Ok(node)
+}

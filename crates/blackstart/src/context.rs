@@ -1,0 +1,129 @@
+//! What most commands need first: the checked cluster, and which of its nodes this machine is.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use engine::{Playbook, Report, Runner, StepFailure, StepPlan};
+use host::{Facts, Host};
+use playbooks::{Layout, identity};
+use spec::{Node, ValidatedCluster};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Exit, Failure, Output, cli::Global, codes, output, progress};
+
+/// The machine, the configuration, and how to print.
+pub(crate) struct Context {
+    pub(crate) out: Output,
+    pub(crate) host: Host,
+    pub(crate) layout: Layout,
+    root: PathBuf,
+}
+
+impl Context {
+    pub(crate) fn new(global: &Global) -> Self {
+        Self {
+            out: Output::new(global),
+            host: Host::rooted(&global.root),
+            layout: Layout { config_dir: global.config_dir.clone(), ..Layout::default() },
+            root: global.root.clone(),
+        }
+    }
+
+    /// The directory a command reads its configuration from: the one given, else the machine's own.
+    pub(crate) fn config_source(&self, dir: Option<&Path>) -> PathBuf {
+        match (dir, self.layout.config_dir.strip_prefix("/")) {
+            (Some(dir), _) => dir.to_path_buf(),
+            (None, Ok(below_root)) => self.root.join(below_root),
+            (None, Err(_)) => self.layout.config_dir.clone(),
+        }
+    }
+
+    /// The cluster, if its description has no errors; else all problems are printed and the command ends.
+    pub(crate) fn cluster(&self, dir: Option<&Path>) -> Result<Arc<ValidatedCluster>, Ended> {
+        let checked = spec::check_dir(&self.config_source(dir));
+        let Some(cluster) = checked.cluster else {
+            output::note(&spec::report(&checked.problems, self.out.colour_errors()));
+            return Err(Ended::Told(Exit::Failed));
+        };
+        Ok(Arc::new(cluster))
+    }
+
+    /// The node this machine is: by the given name, by an earlier `node detect`, or by its hardware.
+    pub(crate) fn node<'a>(&self, cluster: &'a ValidatedCluster, name: Option<&str>) -> Result<&'a Node, Failure> {
+        if let Some(name) = name {
+            return Ok(identity::by_name(cluster, name)?);
+        }
+        let noted = self.host.disk.read_optional(&self.layout.config_dir.join("node-identity"))?;
+        match noted {
+            Some(noted) => Ok(identity::by_name(cluster, String::from_utf8_lossy(&noted).trim())?),
+            None => Ok(identity::by_hardware(cluster, &Facts::read(&*self.host.disk)?)?),
+        }
+    }
+
+    /// Runs a playbook with progress shown, stopping between changes at Ctrl-C or SIGTERM.
+    pub(crate) fn run(&self, node: &Node, playbook: &Playbook) -> Result<Report, Ended> {
+        self.run_in(&self.layout.state_dir, &node.name, playbook)
+    }
+
+    /// The same for something that is no node of a cluster.
+    pub(crate) fn run_in(&self, state_dir: &Path, name: &str, playbook: &Playbook) -> Result<Report, Ended> {
+        let mut runner = Runner::new(self.host.clone(), state_dir, name);
+        runner.sinks.push(progress::sink(self.out));
+        let report = block_on(async {
+            let signals = tokio::spawn(cancel_on_signal(runner.cancel.clone()));
+            let report = runner.run(playbook).await;
+            signals.abort();
+            report
+        })??;
+        if report.is_complete() {
+            return Ok(report);
+        }
+        for StepFailure { step, error } in &report.failed {
+            self.out.failure(&Failure::in_step(step, error));
+        }
+        Err(Ended::Told(if report.cancelled { Exit::Interrupted } else { Exit::Failed }))
+    }
+
+    /// Looks at the machine and says what a run would do.
+    pub(crate) fn plan(&self, node: &Node, playbook: &Playbook) -> Result<Vec<StepPlan>, Ended> {
+        let runner = Runner::new(self.host.clone(), &self.layout.state_dir, &node.name);
+        Ok(block_on(runner.plan(playbook))?)
+    }
+}
+
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(codes::NO_RUNTIME, format!("cannot start: {error}")))?;
+    Ok(runtime.block_on(work))
+}
+
+/// The first signal stops the run between two changes; a second one ends the program where it is.
+async fn cancel_on_signal(cancel: CancellationToken) {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return; // without handlers the signals end the program at once, which is safe too
+    };
+    loop {
+        tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+        if cancel.is_cancelled() {
+            std::process::exit(Exit::Interrupted.code().into());
+        }
+        cancel.cancel();
+    }
+}
+
+/// How a command ends before its own end: with an error still to be printed, or with everything said.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    Failure(Box<Failure>),
+    Told(Exit),
+}
+
+impl<E: Into<Failure>> From<E> for Ended {
+    fn from(error: E) -> Self {
+        Self::Failure(Box::new(error.into()))
+    }
+}

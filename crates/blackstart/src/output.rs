@@ -1,0 +1,155 @@
+//! The one place that prints. Results go to standard output; progress and errors go to standard error.
+
+use std::{
+    fmt::Display,
+    io::{self, BufRead, IsTerminal, Write},
+};
+
+use anstyle::AnsiColor;
+use serde::Serialize;
+use serde_json::json;
+use spec::Colour;
+
+use crate::{
+    Failure,
+    cli::{Color, Form, Global},
+    codes,
+};
+
+/// How a piece of text is meant; the words must say it too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// All is well.
+    Good,
+    /// Worth a look.
+    Warning,
+    /// Wrong.
+    Bad,
+    /// A heading.
+    Strong,
+    /// Of less weight.
+    Dim,
+}
+
+/// Where and how results are printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    form: Form,
+    color: bool,
+    color_errors: bool,
+}
+
+impl Output {
+    /// As the options and the terminal say.
+    pub fn new(global: &Global) -> Self {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = |terminal: bool| match global.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && !no_color,
+        };
+        Self {
+            form: global.output,
+            color: color(io::stdout().is_terminal()),
+            color_errors: color(io::stderr().is_terminal()),
+        }
+    }
+
+    /// True where a script reads the result.
+    pub fn is_json(self) -> bool {
+        self.form == Form::Json
+    }
+
+    /// Whether results are coloured.
+    pub fn color(self) -> bool {
+        self.color
+    }
+
+    /// Whether progress and errors are coloured.
+    pub fn color_errors(self) -> bool {
+        self.color_errors
+    }
+
+    /// The same, as `spec` asks for it.
+    pub fn colour(self) -> Colour {
+        if self.color { Colour::Always } else { Colour::Never }
+    }
+
+    /// The same for progress and errors.
+    pub fn colour_errors(self) -> Colour {
+        if self.color_errors { Colour::Always } else { Colour::Never }
+    }
+
+    /// Prints a result for people, as it is.
+    pub fn text(self, text: &str) -> Result<(), Failure> {
+        print(text.as_bytes())
+    }
+
+    /// Prints a result for scripts.
+    pub fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+        let mut text =
+            serde_json::to_vec_pretty(value).map_err(|error| Failure::new(codes::CANNOT_PRINT, error.to_string()))?;
+        text.push(b'\n');
+        print(&text)
+    }
+
+    /// Prints an error, once, where the program ends.
+    pub fn failure(self, failure: &Failure) {
+        let Failure { code, message, hint, .. } = failure;
+        let text = if self.is_json() {
+            format!("{}\n", json!({ "error": { "code": code.id, "message": message, "hint": hint } }))
+        } else {
+            let error = painted(self.color_errors, Style::Bad, "error");
+            let hint_word = painted(self.color_errors, Style::Strong, "hint");
+            format!("{error}[{code}]: {message}\n  {hint_word}: {hint}\n")
+        };
+        note(&text);
+    }
+}
+
+/// Text in a colour, if colours are wanted.
+pub(crate) fn painted(color: bool, style: Style, text: impl Display) -> String {
+    if !color {
+        return text.to_string();
+    }
+    let style = match style {
+        Style::Good => AnsiColor::Green.on_default(),
+        Style::Warning => AnsiColor::Yellow.on_default(),
+        Style::Bad => AnsiColor::Red.on_default().bold(),
+        Style::Strong => anstyle::Style::new().bold(),
+        Style::Dim => anstyle::Style::new().dimmed(),
+    };
+    format!("{style}{text}{style:#}")
+}
+
+/// Asks before something is changed or lost.
+pub(crate) fn confirm(yes: bool, question: &str) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage(codes::NOT_CONFIRMED, "nobody is there to confirm"));
+    }
+    note(&format!("{question} Type `yes`: "));
+    let mut answer = String::new();
+    match io::stdin().lock().read_line(&mut answer) {
+        Ok(_) if answer.trim() == "yes" => Ok(()),
+        _ => Err(Failure::new(codes::DECLINED, "not confirmed, nothing was changed")),
+    }
+}
+
+/// Writes to standard error. There is nobody left to tell if that fails.
+pub(crate) fn note(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes to standard output. A reader that has seen enough (`| head`) is no error.
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(codes::CANNOT_PRINT, format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,27 @@
+//! How a run is shown: live on a terminal, plain lines elsewhere, JSON lines for scripts. All three only listen to the
+//! engine's events.
+
+mod json;
+mod live;
+mod plain;
+mod words;
+
+use std::{
+    io::{self, IsTerminal},
+    sync::Arc,
+};
+
+use engine::Sink;
+
+use crate::Output;
+
+/// The form that fits where the output goes.
+pub(crate) fn sink(out: Output) -> Arc<dyn Sink> {
+    if out.is_json() {
+        Arc::new(json::Json)
+    } else if io::stderr().is_terminal() {
+        Arc::new(live::Live::new(out.color_errors()))
+    } else {
+        Arc::new(plain::Plain::default())
+    }
+}

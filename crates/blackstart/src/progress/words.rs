@@ -1,0 +1,84 @@
+//! What is said of an event, the same on a terminal and in a log.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use engine::{Event, State};
+
+use crate::Style;
+
+/// Remembers when each step was first heard of, to say how long it took.
+#[derive(Default)]
+pub(super) struct Clock {
+    started: Mutex<HashMap<String, Instant>>,
+}
+
+impl Clock {
+    /// Time since the first event of this step (or of the run).
+    pub(super) fn elapsed(&self, event: &Event) -> Duration {
+        let key = event.step.clone().unwrap_or_default();
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.entry(key).or_insert_with(Instant::now).elapsed()
+    }
+}
+
+/// How an event is marked: a sign, a word, a style.
+pub(super) fn mark(state: State) -> (&'static str, &'static str, Style) {
+    match state {
+        State::RunStarted => ("·", "run", Style::Strong),
+        State::RunFinished => ("·", "end", Style::Strong),
+        State::LedgerRecovered => ("!", "recovered", Style::Warning),
+        State::Started => ("·", "look", Style::Dim),
+        State::Applying => ("→", "change", Style::Dim),
+        State::Waiting => ("…", "wait", Style::Dim),
+        State::Retrying => ("!", "retry", Style::Warning),
+        State::Verified => ("✓", "done", Style::Good),
+        State::Unchanged => ("=", "same", Style::Dim),
+        State::Failed => ("✗", "FAILED", Style::Bad),
+        State::Blocked => ("-", "not tried", Style::Warning),
+        State::Cancelled => ("!", "stopped", Style::Warning),
+        State::Undoing => ("←", "undo", Style::Dim),
+        State::Undone => ("✓", "undone", Style::Good),
+        State::UndoFailed => ("✗", "NOT UNDONE", Style::Bad),
+    }
+}
+
+/// `0.3 s`, `12 s`, `2 min 5 s`: as precise as a person cares.
+pub(super) fn duration(elapsed: Duration) -> String {
+    match elapsed.as_secs() {
+        0..10 => format!("{:.1} s", elapsed.as_secs_f64()),
+        seconds @ 10..60 => format!("{seconds} s"),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// True for events after which a step is over in this run.
+pub(super) fn is_end(state: State) -> bool {
+    matches!(
+        state,
+        State::Verified
+            | State::Unchanged
+            | State::Failed
+            | State::Blocked
+            | State::Cancelled
+            | State::Undone
+            | State::UndoFailed
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_as_a_person_says_them() {
+        for (millis, text) in
+            [(40, "0.0 s"), (340, "0.3 s"), (9_940, "9.9 s"), (10_000, "10 s"), (125_000, "2 min 5 s")]
+        {
+            assert_eq!(duration(Duration::from_millis(millis)), text);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Every command as a person or a script would call it: the real program, its output, its exit code.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a helper that fails is a test that fails")]
+
+mod support;
+
+use std::fs;
+
+use support::{Trial, blackstart, example};
+
+#[test]
+fn check_says_what_is_valid() {
+    insta::assert_snapshot!(blackstart(["check", &example("home")]));
+}
+
+#[test]
+fn check_prints_all_problems_and_fails() {
+    let trial = Trial::with_cluster("cluster: { name: Home }\nnodes:\n  - { name: a, ip: 10.0.0.1, role: [worker] }\n");
+    insta::assert_snapshot!("check-problems", trial.run(["check"]));
+    insta::assert_snapshot!("check-problems-json", trial.run(["check", "-o", "json"]));
+}
+
+#[test]
+fn check_without_a_configuration_says_where_it_looked() {
+    let trial = Trial::empty();
+    insta::assert_snapshot!(trial.run(["check"]));
+}
+
+#[test]
+fn plan_shows_each_role_and_changes_nothing() {
+    for node in ["master-01", "worker-01"] {
+        let trial = Trial::empty();
+        let before = trial.tree();
+        insta::assert_snapshot!(format!("plan-{node}"), trial.run(["plan", &example("home"), "--node", node]));
+        insta::assert_snapshot!(
+            format!("plan-{node}-json"),
+            trial.run(["plan", &example("home"), "--node", node, "-o", "json"])
+        );
+        assert_eq!(trial.tree(), before);
+    }
+}
+
+#[test]
+fn plan_for_an_unknown_node() {
+    insta::assert_snapshot!(Trial::empty().run(["plan", &example("home"), "--node", "master-1"]));
+}
+
+#[test]
+fn detect_finds_the_node_by_any_interface() {
+    let trial = Trial::with_example("home");
+    trial.interface("eth0", "02:00:00:00:00:99");
+    trial.interface("eth1", "52:54:00:00:00:21");
+    insta::assert_snapshot!(trial.run(["node", "detect"]));
+    assert_eq!(trial.read("etc/cluster-config/node-identity"), "worker-01\n");
+    insta::assert_snapshot!(trial.run(["node", "detect"]));
+    insta::assert_snapshot!(trial.run(["node", "role"]));
+}
+
+#[test]
+fn detect_refuses_to_guess() {
+    let trial = Trial::with_example("home");
+    trial.interface("eth0", "02:00:00:00:00:99");
+    insta::assert_snapshot!(trial.run(["node", "detect"]));
+    trial.interface("eth1", "52:54:00:00:00:21");
+    trial.interface("eth2", "52:54:00:00:00:22");
+    insta::assert_snapshot!(trial.run(["node", "detect"]));
+    assert!(!trial.path("etc/cluster-config/node-identity").exists());
+    insta::assert_snapshot!(trial.run(["node", "detect", "--node", "worker-02"]));
+}
+
+#[test]
+fn detect_tells_scripts_by_events() {
+    let trial = Trial::with_example("home");
+    insta::assert_snapshot!(trial.run(["node", "detect", "--node", "master-01", "-o", "json"]));
+}
+
+#[test]
+fn roles_are_those_of_the_bootstrap() {
+    let trial = Trial::with_example("ha-ceph");
+    for node in ["master-01", "master-02", "worker-01"] {
+        let role = trial.run(["node", "role", "--node", node]);
+        let expected = match node {
+            "master-01" => "master-first",
+            "master-02" => "master-additional",
+            _ => "worker",
+        };
+        assert!(role.contains(&format!("stdout\n{expected}\n")), "{role}");
+    }
+}
+
+#[test]
+fn certificates_are_made_shown_and_renewed() {
+    let trial = Trial::with_example("home");
+    insta::assert_snapshot!("pki-show-nothing", trial.run(["pki", "show"]));
+    insta::assert_snapshot!("pki-init", trial.run(["pki", "init", "--node", "master-01"]));
+    insta::assert_snapshot!("pki-show", trial.run(["pki", "show"]));
+    insta::assert_snapshot!("pki-renew-nothing-due", trial.run(["pki", "renew", "--node", "master-01"]));
+
+    let certificate = || trial.read("etc/kubernetes/pki/apiserver.crt");
+    let before = certificate();
+    insta::assert_snapshot!(
+        "pki-renew-dry",
+        trial.run(["pki", "renew", "apiserver", "--node", "master-01", "--dry-run"])
+    );
+    insta::assert_snapshot!("pki-renew-unasked", trial.run(["pki", "renew", "apiserver", "--node", "master-01"]));
+    assert_eq!(certificate(), before);
+    insta::assert_snapshot!("pki-renew", trial.run(["pki", "renew", "apiserver", "--node", "master-01", "--yes"]));
+    assert_ne!(certificate(), before);
+    insta::assert_snapshot!("pki-renew-unknown", trial.run(["pki", "renew", "apisever", "--node", "master-01"]));
+    insta::assert_snapshot!("pki-renew-authority", trial.run(["pki", "renew", "ca", "--node", "master-01"]));
+    insta::assert_snapshot!("pki-init-worker", trial.run(["pki", "init", "--node", "worker-01"]));
+}
+
+#[test]
+fn a_broken_authority_is_an_error_that_names_the_file() {
+    let trial = Trial::with_example("home");
+    trial.run(["pki", "init", "--node", "master-01"]);
+    fs::write(trial.path("etc/kubernetes/pki/ca.key"), "garbage").unwrap();
+    insta::assert_snapshot!(trial.run(["pki", "init", "--node", "master-01"]));
+}
+
+#[test]
+fn codes_are_explained() {
+    insta::assert_snapshot!(blackstart(["explain", "bs-ledger-001"]));
+    insta::assert_snapshot!(blackstart(["explain", "BS-LEDGER-01"]));
+}
+
+#[test]
+fn completions_and_man_pages_are_generated() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = blackstart(["completions", shell]);
+        assert!(script.starts_with("exit 0") && script.contains("renew"), "{shell}");
+    }
+    let trial = Trial::empty();
+    let dir = trial.path("man1");
+    let said = blackstart(["man", dir.to_str().unwrap()]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    let page = fs::read_to_string(dir.join("blackstart-pki-renew.1")).unwrap();
+    assert!(page.contains("blackstart pki renew apiserver"), "{page}");
+}
+
+#[test]
+fn wrong_usage_has_its_own_exit_code() {
+    for arguments in
+        [vec![], vec!["chekc"], vec!["check", "--nope"], vec!["schema", "pod"], vec!["explain", "BS-NOPE-1"]]
+    {
+        let said = blackstart(arguments.clone());
+        assert!(said.starts_with("exit 2"), "{arguments:?}: {said}");
+    }
+}
+
+/// A reader that has seen enough is no error and no panic.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_blackstart"))
+        .args(["schema"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.status.success());
+}
+
+#[test]
+fn help_has_examples_everywhere() {
+    for command in [
+        "check",
+        "plan",
+        "schema",
+        "explain",
+        "completions",
+        "man",
+        "node detect",
+        "node role",
+        "pki init",
+        "pki show",
+        "pki renew",
+    ] {
+        let mut arguments: Vec<&str> = command.split(' ').collect();
+        arguments.push("--help");
+        let help = blackstart(arguments);
+        assert!(help.contains("Example"), "{command}: {help}");
+    }
+    insta::assert_snapshot!("help", blackstart(["--help"]));
+}

@@ -1,0 +1,28 @@
+//! Codes of what can go wrong with the lab.
+
+explain::codes! {
+    NAME = "BS-LAB-001", "that is no name for a lab",
+        "use one to eight lower case letters and digits, beginning with a letter";
+    UNKNOWN_LAB = "BS-LAB-002", "there is no lab of that name",
+        "`blackstart lab list` shows the labs on this computer; `blackstart lab up` makes one";
+    UNKNOWN_MACHINE = "BS-LAB-003", "the lab has no machine of that name",
+        "`blackstart lab status` shows its machines";
+    NOT_RUNNING = "BS-LAB-004", "the machine is not running",
+        "`blackstart lab up` boots what is off, `blackstart lab resume` wakes what is paused";
+    NOT_ROOT = "BS-LAB-005", "machines need root",
+        "run the command as root";
+    NO_PACKAGES = "BS-LAB-006", "programs that the lab needs are not installed",
+        "install the packages named in the message";
+    NO_SUBNET = "BS-LAB-007", "no free network is left for the lab",
+        "destroy a lab that is not needed: `blackstart lab list`";
+    DISK_SPACE = "BS-LAB-008", "there is too little space for the lab",
+        "free some space on the file system named in the message";
+    LEFT = "BS-LAB-009", "something of the lab could not be removed",
+        "look at what the message names, then run `blackstart lab destroy` again";
+    RECORD = "BS-LAB-010", "the lab's own record cannot be read",
+        "`blackstart lab destroy` removes the lab; make it anew with `blackstart lab up`";
+    CONFIG = "BS-LAB-011", "the lab's configuration has problems",
+        "`blackstart check DIR` shows all of them with their places";
+    SYSTEM = "BS-LAB-012", "the system refused something the lab needs",
+        "read the message: it says what was being done and what the system answered";
+}

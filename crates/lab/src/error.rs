@@ -1,0 +1,122 @@
+//! What can go wrong with the lab.
+
+use std::{io, path::PathBuf};
+
+use engine::StepError;
+use explain::{Code, Explain};
+use host::CommandError;
+
+use crate::codes;
+
+/// Something went wrong with the lab.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// Not a name.
+    #[error("`{0}` is no name for a lab")]
+    Name(String),
+    /// No such lab.
+    #[error("there is no lab `{0}` on this computer")]
+    UnknownLab(String),
+    /// No such machine.
+    #[error("lab `{lab}` has no machine `{machine}`; it has {known}")]
+    UnknownMachine {
+        /// The lab.
+        lab: String,
+        /// The name that was asked for.
+        machine: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// The machine must run for this.
+    #[error("machine `{machine}` is {state}")]
+    NotRunning {
+        /// The machine.
+        machine: String,
+        /// What it is instead.
+        state: String,
+    },
+    /// Root is needed.
+    #[error("this needs root, and runs as user {0}")]
+    NotRoot(u32),
+    /// Packages are missing and cannot be installed here.
+    #[error("not installed: {0}")]
+    NoPackages(String),
+    /// All subnets are taken.
+    #[error("all networks from 10.88.0.0/24 to 10.88.255.0/24 are in use")]
+    NoSubnet,
+    /// Too little space.
+    #[error("{path} has {free} MB free; {needed} MB are needed")]
+    DiskSpace {
+        /// Where.
+        path: PathBuf,
+        /// Megabytes there are.
+        free: u64,
+        /// Megabytes there should be.
+        needed: u64,
+    },
+    /// Something is left after a destroy.
+    #[error("left of lab `{lab}`: {what}")]
+    Left {
+        /// The lab.
+        lab: String,
+        /// What is left, and why.
+        what: String,
+    },
+    /// The record is damaged.
+    #[error("cannot read {}", .path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// cluster.yaml has errors.
+    #[error("{0} has errors")]
+    Config(PathBuf),
+    /// A system call failed.
+    #[error("cannot {doing}")]
+    System {
+        /// What was being done, to what.
+        doing: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A command failed.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+impl LabError {
+    /// For `map_err`: says what was being done.
+    pub(crate) fn while_doing(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { doing: doing.into(), source }
+    }
+}
+
+impl Explain for LabError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Name(_) => codes::NAME,
+            Self::UnknownLab(_) => codes::UNKNOWN_LAB,
+            Self::UnknownMachine { .. } => codes::UNKNOWN_MACHINE,
+            Self::NotRunning { .. } => codes::NOT_RUNNING,
+            Self::NotRoot(_) => codes::NOT_ROOT,
+            Self::NoPackages(_) => codes::NO_PACKAGES,
+            Self::NoSubnet => codes::NO_SUBNET,
+            Self::DiskSpace { .. } => codes::DISK_SPACE,
+            Self::Left { .. } => codes::LEFT,
+            Self::Record { .. } => codes::RECORD,
+            Self::Config(_) => codes::CONFIG,
+            Self::System { .. } => codes::SYSTEM,
+            Self::Command(error) => error.code(),
+        }
+    }
+}
+
+impl From<LabError> for StepError {
+    fn from(error: LabError) -> Self {
+        Self::from_explained(&error)
+    }
+}

@@ -1,0 +1,45 @@
+//! Real machines on one computer: systemd-nspawn, a bridge, and a supervisor per machine.
+//!
+//! `lab up` is a playbook like any other: packages, base image, network, machines, each step looking at what is there.
+//! A machine is an overlay over the shared base image, booted by its own supervisor ([`supervise`]). The supervisor has
+//! its own mount and network namespace, so overlay, network link and everything in them go away with it, however it
+//! ends. What stays for [`destroy`] to remove are control groups, the bridge, two nft tables and files.
+//!
+//! What must be done differently because of where the lab runs is found out in [`surroundings`], and only there.
+
+mod base;
+mod cgroup;
+pub mod codes;
+mod config;
+mod copy;
+mod cuts;
+mod destroy;
+mod error;
+mod machine;
+mod name;
+mod network;
+mod packages;
+mod power;
+mod prepare;
+mod record;
+mod run;
+mod status;
+pub mod steps;
+mod subnet;
+mod supervise;
+mod surroundings;
+
+pub use config::{Shape, cluster_yaml};
+pub use copy::copy;
+pub use cuts::{Cut, cut, heal};
+pub use destroy::{Destroyed, destroy};
+pub use error::LabError;
+pub use machine::Machine;
+pub use name::LabName;
+pub use packages::check_root;
+pub use power::{Exec, down, exec, kill, logs, pause, reboot, resume};
+pub use prepare::{Plan, prepare};
+pub use record::{Lab, MachineRecord};
+pub use status::{MachineState, MachineStatus, list, status};
+pub use supervise::supervise;
+pub use surroundings::Surroundings;

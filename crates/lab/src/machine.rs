@@ -1,0 +1,99 @@
+//! One machine: its directory, what is put into it, and what can be seen of it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{Lab, LabError, MachineRecord, Surroundings, base, cgroup::MachineGroups};
+
+/// A machine of a lab.
+pub struct Machine<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) record: &'a MachineRecord,
+    pub(crate) groups: MachineGroups,
+    surroundings: &'a Surroundings,
+}
+
+impl<'a> Machine<'a> {
+    /// The machine of that name.
+    pub fn new(lab: &'a Lab, name: &str, surroundings: &'a Surroundings) -> Result<Self, LabError> {
+        let record = lab.machine(name)?;
+        let groups = surroundings.cgroups.machine(lab.name.as_str(), &record.name);
+        Ok(Self { lab, record, groups, surroundings })
+    }
+
+    /// Everything the machine has on this computer.
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.lab.machine_dir(&self.record.name)
+    }
+
+    /// What the machine itself has written or been given, over the shared image.
+    pub(crate) fn upper(&self) -> PathBuf {
+        self.dir().join("upper")
+    }
+
+    /// Whether everything is in place for a first boot.
+    pub(crate) fn is_created(&self) -> bool {
+        self.dir().join("created").exists()
+    }
+
+    /// Puts everything in place. What a killed run left half-made is made anew; a machine that was complete is not
+    /// touched.
+    pub(crate) fn create(&self, config: &Path) -> Result<(), LabError> {
+        let dir = self.dir();
+        let failed = |doing: &str| LabError::while_doing(format!("{doing} {}", dir.display()));
+        match fs::remove_dir_all(&dir) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed("remove")(error)),
+            _ => {}
+        }
+        for name in ["upper", "work", "root", "containerd", "kubelet"] {
+            fs::create_dir_all(dir.join(name)).map_err(failed("create"))?;
+        }
+        let upper = self.upper();
+        base::write(&upper.join("etc/hostname"), &format!("{}\n", self.record.name))?;
+        base::write(
+            &upper.join("etc/hosts"),
+            &format!("127.0.0.1 localhost\n::1 localhost\n{} {}\n", self.record.ip, self.record.name),
+        )?;
+        base::write_secret(&upper.join("etc/NetworkManager/system-connections/lab.nmconnection"), &self.connection())?;
+        let unit = "etc/systemd/system/blackstart-lab.service";
+        base::write(&upper.join(unit), &self.surroundings.first_unit())?;
+        let wants = upper.join("etc/systemd/system/sysinit.target.wants");
+        fs::create_dir_all(&wants).map_err(failed("create"))?;
+        std::os::unix::fs::symlink("../blackstart-lab.service", wants.join("blackstart-lab.service"))
+            .map_err(failed("write a link in"))?;
+        for name in config_files(config)? {
+            let from = config.join(&name);
+            let text = fs::read_to_string(&from).map_err(LabError::while_doing(format!("read {}", from.display())))?;
+            base::write_secret(&upper.join("etc/cluster-config").join(&name), &text)?;
+        }
+        base::write(&dir.join("created"), "")
+    }
+
+    /// Enough network to be reached, until the cluster's own network step takes over.
+    fn connection(&self) -> String {
+        let (ip, prefix) = (self.record.ip, self.lab.subnet.prefix_len());
+        let gateway = self.lab.gateway.map(|gateway| format!(",{gateway}")).unwrap_or_default();
+        let dns = crate::network::name_servers().join(";");
+        format!(
+            "[connection]\nid=lab\ntype=ethernet\n\n[ethernet]\nmac-address={}\n\n\
+             [ipv4]\nmethod=manual\naddress1={ip}/{prefix}{gateway}\ndns={dns}\n\n[ipv6]\nmethod=disabled\n",
+            self.record.mac
+        )
+    }
+}
+
+/// cluster.yaml and nodes/*.yaml, and nothing else that may lie beside them.
+pub(crate) fn config_files(dir: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let mut files = vec![PathBuf::from("cluster.yaml")];
+    let nodes = match fs::read_dir(dir.join("nodes")) {
+        Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(LabError::while_doing(format!("list {}", dir.join("nodes").display()))(error)),
+    };
+    files.extend(
+        nodes.iter().map(|name| Path::new("nodes").join(name)).filter(|path| path.extension() == Some("yaml".as_ref())),
+    );
+    Ok(files)
+}

@@ -1,0 +1,143 @@
+//! Things done to machines: commands, reboot, power loss, pause, power-off.
+
+use std::{
+    path::PathBuf,
+    process::{Command, ExitStatus},
+    time::{Duration, Instant},
+};
+
+use nix::libc;
+use tokio::time::sleep;
+
+use crate::{LabError, Machine, MachineState, status::namespaces, supervise::in_groups};
+
+/// How often a machine's state is looked at.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A command for a machine, with our own standard input and output.
+pub struct Exec<'a> {
+    /// The words of the command; none means a login shell.
+    pub command: &'a [String],
+    /// The user's terminal type, so that editors and pagers work.
+    pub term: Option<String>,
+}
+
+/// Runs a command inside a machine and waits for its end.
+pub fn exec(machine: &Machine<'_>, exec: &Exec<'_>) -> Result<ExitStatus, LabError> {
+    let mut command = inside(machine)?;
+    command.arg("env").args(["-i", "HOME=/root", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]);
+    command.arg(format!("TERM={}", exec.term.as_deref().unwrap_or("dumb")));
+    if exec.command.is_empty() {
+        command.args(["bash", "--login"]);
+    } else {
+        command.args(exec.command);
+    }
+    command.status().map_err(LabError::while_doing(format!("run a command in {}", machine.record.name)))
+}
+
+/// Shows the machine's journal, or with `console` what it printed on its console.
+pub fn logs(machine: &Machine<'_>, unit: Option<&str>, follow: bool, console: bool) -> Result<ExitStatus, LabError> {
+    let mut command;
+    if console {
+        command = Command::new("tail");
+        command.arg(if follow { "-F" } else { "-n+1" }).arg(machine.dir().join("console.log"));
+    } else {
+        command = inside(machine)?;
+        command.args(["journalctl", "--no-pager"]);
+        if let Some(unit) = unit {
+            command.args(["--unit", unit]);
+        }
+        if follow {
+            command.arg("--follow");
+        }
+    }
+    command.status().map_err(LabError::while_doing(format!("show the log of {}", machine.record.name)))
+}
+
+/// `nsenter` into a machine that runs; what it starts belongs to the machine and dies with it.
+pub(crate) fn inside(machine: &Machine<'_>) -> Result<Command, LabError> {
+    let leader = leader(machine)?;
+    let mut command = in_groups(&machine.groups.join_dirs()?);
+    command.arg("nsenter").args(namespaces(leader));
+    Ok(command)
+}
+
+fn leader(machine: &Machine<'_>) -> Result<i32, LabError> {
+    let not_running = |state: MachineState| LabError::NotRunning {
+        machine: machine.record.name.clone(),
+        state: state.word().to_owned(),
+    };
+    if machine.groups.is_frozen() {
+        return Err(not_running(MachineState::Paused));
+    }
+    machine.groups.leader().ok_or_else(|| not_running(MachineState::Off))
+}
+
+/// Reboots a machine from inside and waits until it is up again.
+pub async fn reboot(machine: &Machine<'_>) -> Result<(), LabError> {
+    let before = machine.boot_id();
+    // The command may be ended by the reboot it asked for.
+    let status = inside(machine)?.args(["systemctl", "reboot"]).status();
+    status.map_err(LabError::while_doing(format!("reboot {}", machine.record.name)))?;
+    wait(machine, "come back", || machine.boot_id().is_some_and(|now| Some(now) != before)).await?;
+    wait_until(machine, MachineState::Running).await
+}
+
+/// Cuts the power: nothing is flushed, nobody is told.
+pub fn kill(machine: &Machine<'_>) -> Result<(), LabError> {
+    machine.groups.kill()
+}
+
+/// Stops all processes where they are.
+pub fn pause(machine: &Machine<'_>) -> Result<(), LabError> {
+    leader(machine)?;
+    machine.groups.freeze(true)
+}
+
+/// Lets the processes go on.
+pub fn resume(machine: &Machine<'_>) -> Result<(), LabError> {
+    machine.groups.freeze(false)
+}
+
+/// Switches a machine off, gracefully, and waits until it is.
+pub async fn down(machine: &Machine<'_>) -> Result<(), LabError> {
+    machine.groups.freeze(false)?;
+    let Some(leader) = machine.groups.leader() else { return Ok(()) };
+    power_off(leader)?;
+    wait(machine, "be off", || machine.groups.processes().is_empty()).await
+}
+
+/// systemd powers off at this signal.
+fn power_off(leader: i32) -> Result<(), LabError> {
+    let signal = libc::SIGRTMIN() + 4;
+    let status = Command::new("kill").args([format!("-{signal}"), leader.to_string()]).status();
+    status.map(drop).map_err(LabError::while_doing("run kill"))
+}
+
+/// Waits until a machine is in a state.
+pub(crate) async fn wait_until(machine: &Machine<'_>, state: MachineState) -> Result<(), LabError> {
+    let deadline = Instant::now() + Duration::from_secs(90);
+    while machine.state().await != state {
+        give_up_after(machine, deadline, &format!("be {}", state.word()))?;
+        sleep(POLL).await;
+    }
+    Ok(())
+}
+
+async fn wait(machine: &Machine<'_>, what: &str, mut done: impl FnMut() -> bool) -> Result<(), LabError> {
+    let deadline = Instant::now() + Duration::from_secs(90);
+    while !done() {
+        give_up_after(machine, deadline, what)?;
+        sleep(POLL).await;
+    }
+    Ok(())
+}
+
+fn give_up_after(machine: &Machine<'_>, deadline: Instant, what: &str) -> Result<(), LabError> {
+    if Instant::now() < deadline {
+        return Ok(());
+    }
+    let console: PathBuf = machine.dir().join("console.log");
+    let source = std::io::Error::other(format!("not within 90 s; its console is in {}", console.display()));
+    Err(LabError::System { doing: format!("wait for {} to {what}", machine.record.name), source })
+}

@@ -1,0 +1,108 @@
+//! The beginning of a lab: its record, its configuration and its copy of this program.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ipnet::{IpNet, Ipv4Net};
+use spec::ValidatedCluster;
+
+use crate::{Lab, LabError, LabName, MachineRecord, Shape, base, cluster_yaml, network, subnet, supervise};
+
+/// What a lab is made from.
+pub enum Plan<'a> {
+    /// This many machines, in a network that is free.
+    Shape(Shape),
+    /// The machines of a configuration directory.
+    Config(&'a Path),
+}
+
+/// Opens a lab, or begins one. A lab that exists keeps its machines.
+pub fn prepare(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
+    let lab = match Lab::open(name) {
+        Ok(lab) => lab,
+        Err(LabError::UnknownLab(_)) => begin(name, plan)?,
+        Err(error) => return Err(error),
+    };
+    copy_program(&lab)?;
+    Ok(lab)
+}
+
+fn begin(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
+    let dir = Lab::dir(name);
+    let config = dir.join("config");
+    fs::create_dir_all(&dir).map_err(LabError::while_doing(format!("create {}", dir.display())))?;
+    base::check_space(&dir, 500)?;
+    match plan {
+        Plan::Shape(shape) => {
+            let text = cluster_yaml(name.as_str(), *shape, subnet::choose(&taken()?)?, &network::name_servers());
+            base::write(&config.join("cluster.yaml"), &text)?;
+        }
+        Plan::Config(from) => copy_tree(from, &config)?,
+    }
+    let cluster = spec::check_dir(&config).cluster.ok_or_else(|| match plan {
+        Plan::Shape(_) => LabError::Config(config.clone()),
+        Plan::Config(from) => LabError::Config(from.to_path_buf()),
+    })?;
+    let lab = record(name, &cluster)?;
+    let text =
+        serde_json::to_vec_pretty(&lab).map_err(|source| LabError::Record { path: dir.join("lab.json"), source })?;
+    let failed = || LabError::while_doing(format!("write {}", dir.join("lab.json").display()));
+    fs::write(dir.join("lab.json.new"), text).map_err(failed())?;
+    fs::rename(dir.join("lab.json.new"), dir.join("lab.json")).map_err(failed())?;
+    Ok(lab)
+}
+
+fn record(name: &LabName, cluster: &ValidatedCluster) -> Result<Lab, LabError> {
+    let IpNet::V4(net) = cluster.networking().node_cidr else { return Err(LabError::NoSubnet) };
+    let machines = cluster.nodes().iter().enumerate().map(|(index, node)| MachineRecord {
+        name: node.name.clone(),
+        index,
+        ip: node.ip,
+        mac: node.hardware.mac_addresses.first().map_or_else(|| made_up_mac(net, index), ToString::to_string),
+    });
+    Ok(Lab {
+        name: name.clone(),
+        subnet: net,
+        gateway: cluster.networking().gateway,
+        machines: machines.collect(),
+        forwarded_before: network::forwards(),
+    })
+}
+
+/// For a node whose configuration lists none; such a machine is told its name.
+fn made_up_mac(net: Ipv4Net, index: usize) -> String {
+    let [a, b, c, _] = net.network().octets();
+    format!("52:54:{a:02x}:{b:02x}:{c:02x}:{:02x}", index % 256)
+}
+
+fn taken() -> Result<Vec<IpNet>, LabError> {
+    let path = "/proc/net/route";
+    let table = fs::read_to_string(path).map_err(LabError::while_doing(format!("read {path}")))?;
+    let mut taken = subnet::routed(&table);
+    for name in Lab::names()? {
+        if let Ok(lab) = Lab::open(&name) {
+            taken.push(IpNet::V4(lab.subnet));
+        }
+    }
+    Ok(taken)
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Result<(), LabError> {
+    for name in crate::machine::config_files(from)? {
+        let text = fs::read_to_string(from.join(&name))
+            .map_err(LabError::while_doing(format!("read {}", from.join(&name).display())))?;
+        base::write_secret(&to.join(&name), &text)?;
+    }
+    Ok(())
+}
+
+fn copy_program(lab: &Lab) -> Result<(), LabError> {
+    let to = supervise::program(lab);
+    let fresh: PathBuf = to.with_extension("new");
+    let failed = || LabError::while_doing(format!("copy this program to {}", to.display()));
+    let own = std::env::current_exe().map_err(failed())?;
+    fs::copy(own, &fresh).map_err(failed())?;
+    fs::rename(fresh, &to).map_err(failed())
+}

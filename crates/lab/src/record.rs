@@ -1,0 +1,92 @@
+//! What is known of a lab: its directory and its record.
+//!
+//! The record says what was asked for; what there is, is found out by looking.
+
+use std::{
+    fs,
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
+
+use ipnet::Ipv4Net;
+use serde::{Deserialize, Serialize};
+
+use crate::{LabError, LabName};
+
+/// Where labs live.
+pub(crate) const HOME: &str = "/var/lib/blackstart/lab";
+
+/// A lab on this computer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lab {
+    /// Its name.
+    pub name: LabName,
+    /// Its network.
+    pub subnet: Ipv4Net,
+    /// The way out of it: the host's address on the bridge.
+    pub gateway: Option<IpAddr>,
+    /// Its machines, in the order of their names.
+    pub machines: Vec<MachineRecord>,
+    /// Whether the host forwarded packets before there was a lab.
+    pub forwarded_before: bool,
+}
+
+/// A machine as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineRecord {
+    /// Its name.
+    pub name: String,
+    /// Its number in the lab, for the name of its link.
+    pub index: usize,
+    /// Its address.
+    pub ip: IpAddr,
+    /// The address of its interface.
+    pub mac: String,
+}
+
+impl Lab {
+    /// The lab's directory.
+    pub fn dir(name: &LabName) -> PathBuf {
+        Path::new(HOME).join(name.as_str())
+    }
+
+    /// The directory of a machine.
+    pub fn machine_dir(&self, machine: &str) -> PathBuf {
+        Self::dir(&self.name).join("machines").join(machine)
+    }
+
+    /// Reads the record of a lab.
+    pub fn open(name: &LabName) -> Result<Self, LabError> {
+        let path = Self::dir(name).join("lab.json");
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(LabError::UnknownLab(name.to_string()));
+            }
+            Err(error) => return Err(LabError::while_doing(format!("read {}", path.display()))(error)),
+        };
+        serde_json::from_slice(&text).map_err(|source| LabError::Record { path, source })
+    }
+
+    /// The names of all labs that have a directory, whatever is in it.
+    pub fn names() -> Result<Vec<LabName>, LabError> {
+        let entries = match fs::read_dir(HOME) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(LabError::while_doing(format!("list {HOME}"))(error)),
+        };
+        let mut names: Vec<LabName> =
+            entries.flatten().filter_map(|entry| entry.file_name().to_string_lossy().parse().ok()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// The machine of that name.
+    pub fn machine(&self, name: &str) -> Result<&MachineRecord, LabError> {
+        self.machines.iter().find(|machine| machine.name == name).ok_or_else(|| LabError::UnknownMachine {
+            lab: self.name.to_string(),
+            machine: name.to_owned(),
+            known: self.machines.iter().map(|machine| machine.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
+    }
+}

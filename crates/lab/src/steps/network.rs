@@ -1,0 +1,47 @@
+//! Bridge and way out are there.
+
+use std::sync::Arc;
+
+use engine::{About, Step, StepError};
+use host::{Change, Host};
+
+use crate::{Lab, network};
+
+pub(super) struct Network {
+    lab: Arc<Lab>,
+}
+
+impl Network {
+    pub(super) fn new(lab: &Arc<Lab>) -> Self {
+        Self { lab: lab.clone() }
+    }
+}
+
+impl Step for Network {
+    type Seen = bool;
+
+    fn about(&self) -> About {
+        About::new(
+            "network",
+            "Make the lab's network",
+            "machines talk over a bridge of their own and reach packages through it",
+        )
+    }
+
+    async fn observe(&self, _host: &Host) -> Result<bool, StepError> {
+        Ok(network::is_there(&self.lab).await)
+    }
+
+    fn plan(&self, is_there: &bool) -> Result<Vec<Change>, StepError> {
+        if *is_there {
+            return Ok(Vec::new());
+        }
+        let Lab { name, subnet, .. } = &*self.lab;
+        let what = format!("create bridge {} for {subnet}, with a way out", name.bridge());
+        Ok(vec![Change::Act { key: "create".into(), what }])
+    }
+
+    async fn apply(&self, _change: &Change, _host: &Host) -> Result<(), StepError> {
+        Ok(network::create(&self.lab).await?)
+    }
+}
