@@ -22,6 +22,7 @@ pub use command::{Cmd, CommandError, Commands, Printed, RealCommands, Running};
 pub use disk::{Disk, Kind, Meta, RealDisk};
 pub use error::HostError;
 pub use facts::{Facts, Interface};
+use tokio::sync::mpsc::UnboundedSender;
 
 /// The machine a playbook works on.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub struct Host {
     pub clock: Arc<dyn Clock>,
     /// Commands of the outside.
     pub commands: Arc<dyn Commands>,
+    /// Who is told what a long change is doing right now; nobody by default.
+    pub listener: Option<UnboundedSender<String>>,
 }
 
 impl Host {
@@ -42,6 +45,19 @@ impl Host {
 
     /// A directory that stands for a machine's `/`: an image being built, or a test.
     pub fn rooted(root: impl Into<PathBuf>) -> Self {
-        Self { disk: Arc::new(RealDisk::new(root)), clock: Arc::new(SystemClock), commands: Arc::new(RealCommands) }
+        Self {
+            disk: Arc::new(RealDisk::new(root)),
+            clock: Arc::new(SystemClock),
+            commands: Arc::new(RealCommands),
+            listener: None,
+        }
+    }
+
+    /// Says what is being done within a change that takes long: "compiling etcd".
+    pub fn doing(&self, what: impl Into<String>) {
+        if let Some(listener) = &self.listener {
+            // A listener that has gone away does not want to hear it.
+            let _ = listener.send(what.into());
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The cluster playbook's lists, and that its steps keep what they promise.
 
+#![expect(clippy::expect_used, reason = "a helper that fails is a test that fails")]
+
 use std::{fs, path::Path};
 
 use engine::Runner;

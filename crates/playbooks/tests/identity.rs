@@ -1,5 +1,7 @@
 //! Which node a machine is, from what it shows.
 
+#![expect(clippy::expect_used, reason = "a helper that fails is a test that fails")]
+
 use explain::Explain;
 use host::{Facts, Interface};
 use playbooks::identity::{by_hardware, by_name};

@@ -2,8 +2,11 @@
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use explain::Explain;
-use host::Change;
-use tokio::time::{Instant, sleep};
+use host::{Change, Host};
+use tokio::{
+    sync::mpsc::unbounded_channel,
+    time::{Instant, sleep},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Book, Runner, teller::Teller};
@@ -87,7 +90,7 @@ impl OneStep<'_> {
             for change in &look.changes {
                 self.stop_if_cancelled()?;
                 self.tell(State::Applying, attempt, change.to_string());
-                self.entry.step.apply(change, &self.runner.host).await?;
+                self.apply(change, attempt).await?;
             }
         }
         if !look.is_met() {
@@ -97,6 +100,24 @@ impl OneStep<'_> {
         let state = if *changed { State::Verified } else { State::Unchanged };
         self.tell(state, attempt, self.entry.about.title.to_string());
         Ok(())
+    }
+
+    /// Makes one change, and tells what it says of itself meanwhile.
+    async fn apply(&self, change: &Change, attempt: u32) -> Result<(), StepError> {
+        let (listener, mut said) = unbounded_channel();
+        let host = Host { listener: Some(listener), ..self.runner.host.clone() };
+        let mut work = self.entry.step.apply(change, &host);
+        let done = loop {
+            tokio::select! {
+                biased;
+                Some(what) = said.recv() => self.tell(State::Applying, attempt, what),
+                done = &mut work => break done,
+            }
+        };
+        while let Ok(what) = said.try_recv() {
+            self.tell(State::Applying, attempt, what);
+        }
+        done
     }
 
     /// Looks until nothing is left to change and the promise is kept, as long as there is progress.

@@ -17,6 +17,7 @@ mod kill;
 mod ledger_damage;
 mod ledger_power_loss;
 mod locking;
+mod narration;
 mod power_loss;
 mod runner;
 mod signals;

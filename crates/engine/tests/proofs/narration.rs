@@ -1,0 +1,42 @@
+//! A long change tells what it is doing, in order, before its end.
+
+use engine::{About, Playbook, State, Step, StepError};
+use host::{Change, Host, disk::model::ModelDisk};
+
+use crate::support::runner_on;
+
+struct Talker;
+
+impl Step for Talker {
+    type Seen = bool;
+
+    fn about(&self) -> About {
+        About::new("talker", "Talk", "long changes are watched")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<bool, StepError> {
+        Ok(host.disk.exists("/said".as_ref())?)
+    }
+
+    fn plan(&self, said: &bool) -> Result<Vec<Change>, StepError> {
+        Ok(if *said { Vec::new() } else { vec![Change::Act { key: "talk".into(), what: "talk".into() }] })
+    }
+
+    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+        host.doing("one");
+        tokio::task::yield_now().await;
+        host.doing("two");
+        Ok(host::write_atomic(&*host.disk, "/said".as_ref(), b"", 0o600)?)
+    }
+}
+
+#[tokio::test]
+async fn what_a_change_says_is_told_as_applying() {
+    let (runner, recorder) = runner_on(&ModelDisk::default());
+    let playbook = Playbook::new("talk").step(Talker, &[]).unwrap();
+    assert!(runner.run(&playbook).await.unwrap().is_complete());
+    let events = recorder.take();
+    let said: Vec<&str> =
+        events.iter().filter(|event| event.state == State::Applying).map(|event| event.message.as_str()).collect();
+    assert_eq!(said, ["talk", "one", "two"]);
+}
