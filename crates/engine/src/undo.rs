@@ -28,6 +28,15 @@ pub enum Undo {
         /// Where its content is kept.
         original: PathBuf,
     },
+    /// The symbolic link did not exist.
+    RemoveLink(PathBuf),
+    /// The symbolic link pointed somewhere else.
+    RestoreLink {
+        /// Where it stood.
+        path: PathBuf,
+        /// What it pointed to.
+        target: PathBuf,
+    },
     /// The directory existed with other permission bits.
     RestoreMode {
         /// The directory.
@@ -47,6 +56,7 @@ impl Undo {
     pub(crate) fn target(&self) -> (&'static str, &Path) {
         match self {
             Self::RemoveFile(path) | Self::Restore { path, .. } => ("file", path),
+            Self::RemoveLink(path) | Self::RestoreLink { path, .. } => ("link", path),
             Self::RemoveDirectory(path) | Self::RestoreMode { path, .. } => ("directory", path),
             Self::Act { key } => ("act", Path::new(key)),
         }
@@ -65,20 +75,17 @@ impl Undo {
                 Some(_) => Ok(Vec::new()),
                 None => missing_directories(path, disk),
             },
-            Change::File { path, .. } | Change::Remove { path } => match disk.meta(path)? {
+            Change::Link { path, .. } => match disk.read_link(path)? {
+                Some(target) => Ok(vec![Self::RestoreLink { path: path.clone(), target }]),
+                None => with_missing_directories(path, Self::RemoveLink(path.clone()), disk),
+            },
+            Change::File { path, .. } | Change::Copy { path, .. } | Change::Remove { path } => match disk.meta(path)? {
                 Some(meta) => {
                     let original = originals.join(original_name(path));
                     Ok(vec![Self::Restore { path: path.clone(), mode: meta.mode, original }])
                 }
                 None if matches!(change, Change::Remove { .. }) => Ok(Vec::new()),
-                None => {
-                    let mut undo = match path.parent() {
-                        Some(dir) => missing_directories(dir, disk)?,
-                        None => Vec::new(),
-                    };
-                    undo.push(Self::RemoveFile(path.clone()));
-                    Ok(undo)
-                }
+                None => with_missing_directories(path, Self::RemoveFile(path.clone()), disk),
             },
         }
     }
@@ -108,6 +115,13 @@ impl Undo {
         match self {
             Self::RemoveFile(path) => Change::Remove { path: path.clone() }.apply(disk),
             Self::RemoveDirectory(path) => remove_dir_if_empty(disk, path),
+            Self::RemoveLink(path) => match disk.meta(path)? {
+                Some(meta) if meta.kind != Kind::Link => Ok(()), // somebody else's by now
+                _ => remove_file(disk, path),
+            },
+            Self::RestoreLink { path, target } => {
+                Change::Link { path: path.clone(), target: target.clone() }.apply(disk)
+            }
             Self::Restore { path, mode, original } => {
                 let content = Content::Secret(disk.read(original)?);
                 Change::File { path: path.clone(), mode: *mode, content }.apply(disk)
@@ -119,6 +133,15 @@ impl Undo {
             Self::Act { .. } => Ok(()),
         }
     }
+}
+
+fn with_missing_directories(path: &Path, last: Undo, disk: &dyn Disk) -> Result<Vec<Undo>, HostError> {
+    let mut undo = match path.parent() {
+        Some(dir) => missing_directories(dir, disk)?,
+        None => Vec::new(),
+    };
+    undo.push(last);
+    Ok(undo)
 }
 
 fn missing_directories(dir: &Path, disk: &dyn Disk) -> Result<Vec<Undo>, HostError> {

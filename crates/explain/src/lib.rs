@@ -1,4 +1,4 @@
-//! Stable codes for everything that can go wrong, and the one way to print an error.
+//! Stable codes for everything that can go wrong, the one way to print an error, and words that all messages share.
 //!
 //! A code is a constant: its id never changes its meaning, because people search for it. Each crate declares its
 //! codes in one list with [`codes!`]; `docs/reference/codes.md` is generated from those lists. To add one: a new line
@@ -34,6 +34,11 @@ pub trait Explain: Error {
     fn hint(&self) -> Option<String> {
         None
     }
+
+    /// What a person is told to do: the hint for this case, else the code's own `fix`.
+    fn advice(&self) -> String {
+        self.hint().unwrap_or_else(|| self.code().fix.to_owned())
+    }
 }
 
 /// Declares the codes of a crate as constants, and `ALL` as the list of them.
@@ -59,6 +64,12 @@ pub fn chain(error: &dyn Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// `1 node`, `3 nodes`.
+pub fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 /// The candidate a person most likely meant, if one is near enough to say so.
@@ -90,6 +101,11 @@ mod tests {
         ] {
             assert_eq!(did_you_mean(word, roles), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn one_is_singular_and_nothing_else_is() {
+        assert_eq!([0, 1, 2].map(|number| counted(number, "node")), ["0 nodes", "1 node", "2 nodes"]);
     }
 
     #[test]

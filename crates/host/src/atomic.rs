@@ -16,15 +16,29 @@ use crate::{Disk, HostError, Kind, disk::parent};
 
 /// Replaces a file's content; after the return it is durable, and before it the old content is whole.
 pub fn write_atomic(disk: &dyn Disk, path: &Path, content: &[u8], mode: u32) -> Result<(), HostError> {
+    replace(disk, path, |fresh| disk.create(fresh, content, mode).and_then(|()| disk.sync_file(fresh)))
+}
+
+/// The same with the content of a file of this computer.
+pub(crate) fn import_atomic(disk: &dyn Disk, path: &Path, from: &Path, mode: u32) -> Result<(), HostError> {
+    replace(disk, path, |fresh| disk.import(fresh, from, mode).and_then(|()| disk.sync_file(fresh)))
+}
+
+/// Points a symbolic link somewhere else, without a moment in which there is none.
+pub(crate) fn link_atomic(disk: &dyn Disk, path: &Path, target: &Path) -> Result<(), HostError> {
+    replace(disk, path, |fresh| disk.symlink(fresh, target))
+}
+
+fn replace(disk: &dyn Disk, path: &Path, make: impl FnOnce(&Path) -> Result<(), HostError>) -> Result<(), HostError> {
     let fresh = leftover(path);
     if disk.exists(&fresh)? {
         disk.remove_file(&fresh)?;
     }
-    let written = disk.create(&fresh, content, mode).and_then(|()| disk.sync_file(&fresh));
-    if let Err(error) = written.and_then(|()| disk.rename(&fresh, path)) {
+    if let Err(error) = make(&fresh).and_then(|()| disk.rename(&fresh, path)) {
         // A full disk must not stay full because of us; the first error is the one worth telling.
         let _ = disk.remove_file(&fresh);
-        return Err(HostError { path: path.to_path_buf(), ..error });
+        let path = if error.path == fresh { path.to_path_buf() } else { error.path };
+        return Err(HostError { path, ..error });
     }
     disk.sync_dir(&parent(path))
 }
@@ -44,7 +58,7 @@ pub fn create_dir_all(disk: &dyn Disk, dir: &Path, mode: u32) -> Result<(), Host
     let above = parent(dir);
     match disk.meta(dir)? {
         // A link to a directory is the operator's choice; creating below it will tell if it is broken.
-        Some(meta) if matches!(meta.kind, Kind::Directory | Kind::Other) => return disk.sync_dir(&above),
+        Some(meta) if matches!(meta.kind, Kind::Directory | Kind::Link) => return disk.sync_dir(&above),
         Some(_) => {
             let source = io::ErrorKind::NotADirectory.into();
             return Err(HostError { doing: "create directory", path: dir.to_path_buf(), source });

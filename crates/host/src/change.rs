@@ -1,7 +1,9 @@
 //! A change to the machine as data: shown in a dry run, applied, tested without a machine.
 
 use std::{
-    fmt, io,
+    fmt,
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -53,6 +55,22 @@ pub enum Change {
         /// What it holds.
         content: Content,
     },
+    /// The file is a copy of a file of this computer, which may be large.
+    Copy {
+        /// Where.
+        path: PathBuf,
+        /// Permission bits.
+        mode: u32,
+        /// The file that is copied.
+        from: PathBuf,
+    },
+    /// The symbolic link points there.
+    Link {
+        /// Where.
+        path: PathBuf,
+        /// What it points to.
+        target: PathBuf,
+    },
     /// The file is gone.
     Remove {
         /// Where.
@@ -71,21 +89,28 @@ impl Change {
     /// The path this change touches, if it is a change to a file or directory.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Directory { path, .. } | Self::File { path, .. } | Self::Remove { path } => Some(path),
+            Self::Directory { path, .. }
+            | Self::File { path, .. }
+            | Self::Copy { path, .. }
+            | Self::Link { path, .. }
+            | Self::Remove { path } => Some(path),
             Self::Act { .. } => None,
         }
     }
 
-    /// Refuses to replace or remove a link, a device or a directory: somebody put it there on purpose, and it could
-    /// not be put back.
+    /// Refuses to replace or remove something of another kind, a link, a device, a directory: somebody put it there on
+    /// purpose, and it could not be put back.
     pub fn refuse_special(&self, disk: &dyn Disk) -> Result<(), HostError> {
-        let (doing, path) = match self {
-            Self::File { path, .. } => ("write", path),
-            Self::Remove { path } => ("remove", path),
+        let (doing, path, kind, complaint) = match self {
+            Self::File { path, .. } | Self::Copy { path, .. } => {
+                ("write", path, Kind::File, "it is not a regular file")
+            }
+            Self::Remove { path } => ("remove", path, Kind::File, "it is not a regular file"),
+            Self::Link { path, .. } => ("write", path, Kind::Link, "it is not a symbolic link"),
             Self::Directory { .. } | Self::Act { .. } => return Ok(()),
         };
-        if disk.meta(path)?.is_some_and(|meta| meta.kind != Kind::File) {
-            let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+        if disk.meta(path)?.is_some_and(|meta| meta.kind != kind) {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, complaint);
             return Err(HostError { doing, path: path.clone(), source });
         }
         Ok(())
@@ -98,7 +123,7 @@ impl Change {
             Self::Directory { path, mode } => {
                 atomic::create_dir_all(disk, path, *mode)?;
                 match disk.meta(path)? {
-                    Some(meta) if meta.kind == Kind::Other => disk.list(path).map(drop),
+                    Some(meta) if meta.kind == Kind::Link => disk.list(path).map(drop),
                     Some(meta) if meta.mode != *mode => atomic::set_dir_mode(disk, path, *mode),
                     _ => Ok(()),
                 }
@@ -106,6 +131,14 @@ impl Change {
             Self::File { path, mode, content } => {
                 atomic::create_dir_all(disk, &parent(path), 0o755)?;
                 atomic::write_atomic(disk, path, content.bytes(), *mode)
+            }
+            Self::Copy { path, mode, from } => {
+                atomic::create_dir_all(disk, &parent(path), 0o755)?;
+                atomic::import_atomic(disk, path, from, *mode)
+            }
+            Self::Link { path, target } => {
+                atomic::create_dir_all(disk, &parent(path), 0o755)?;
+                atomic::link_atomic(disk, path, target)
             }
             Self::Remove { path } => atomic::remove_file(disk, path),
             Self::Act { .. } => Ok(()),
@@ -129,7 +162,7 @@ impl Change {
             Self::Directory { path, mode } => match disk.meta(path)? {
                 Some(meta) if meta.kind == Kind::Directory => meta.mode == *mode,
                 // A link to a directory is the operator's choice, its mode too; what else it may be, `apply` tells.
-                Some(meta) if meta.kind == Kind::Other => disk.list(path).is_ok(),
+                Some(meta) if meta.kind == Kind::Link => disk.list(path).is_ok(),
                 _ => false,
             },
             Self::File { path, mode, content } => {
@@ -139,9 +172,48 @@ impl Change {
                 };
                 same && !disk.exists(&atomic::leftover(path))?
             }
+            Self::Copy { path, mode, from } => {
+                let same = match disk.meta(path)? {
+                    Some(meta) if meta.kind == Kind::File && meta.mode == *mode => {
+                        same_content(disk, path, from, meta.len)?
+                    }
+                    _ => false,
+                };
+                same && !disk.exists(&atomic::leftover(path))?
+            }
+            Self::Link { path, target } => {
+                disk.read_link(path)?.as_ref() == Some(target) && !disk.exists(&atomic::leftover(path))?
+            }
             Self::Remove { path } => !disk.exists(path)? && !disk.exists(&atomic::leftover(path))?,
             Self::Act { .. } => false,
         })
+    }
+}
+
+/// Compares bit by bit: programs are large.
+fn same_content(disk: &dyn Disk, path: &Path, from: &Path, len: u64) -> Result<bool, HostError> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| HostError { doing: "read", path, source }
+    };
+    let mut source = File::open(from).map_err(failed(from))?;
+    if source.metadata().map_err(failed(from))?.len() != len {
+        return Ok(false);
+    }
+    let mut copy = disk.open(path)?;
+    let (mut left, mut right) = (vec![0; 1 << 18], vec![0; 1 << 18]);
+    loop {
+        let count = source.read(&mut left).map_err(failed(from))?;
+        if count == 0 {
+            return Ok(true);
+        }
+        match copy.read_exact(&mut right[..count]) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            result => result.map_err(failed(path))?,
+        }
+        if left[..count] != right[..count] {
+            return Ok(false);
+        }
     }
 }
 
@@ -153,6 +225,8 @@ impl fmt::Display for Change {
                 let secret = if matches!(content, Content::Secret(_)) { ", secret" } else { "" };
                 write!(f, "write {} ({mode:04o}, {} bytes{secret})", path.display(), content.bytes().len())
             }
+            Self::Copy { path, mode, .. } => write!(f, "copy {} ({mode:04o})", path.display()),
+            Self::Link { path, target } => write!(f, "point {} to {}", path.display(), target.display()),
             Self::Remove { path } => write!(f, "remove {}", path.display()),
             Self::Act { what, .. } => f.write_str(what),
         }

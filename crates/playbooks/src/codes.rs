@@ -7,6 +7,4 @@ explain::codes! {
         "a MAC address, UUID or serial number must belong to one node only; or say which node it is with --node";
     UNKNOWN_NODE = "BS-IDENT-003", "the cluster has no node of that name",
         "use a name from the list in the message";
-    NOT_DETECTED = "BS-IDENT-004", "this machine does not know yet which node it is",
-        "run `blackstart node detect`, or say which node it is with --node";
 }

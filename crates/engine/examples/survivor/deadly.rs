@@ -1,7 +1,8 @@
 //! A disk that kills the process which uses it.
 
 use std::{
-    path::Path,
+    io::Read,
+    path::{Path, PathBuf},
     str::FromStr,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -76,6 +77,22 @@ impl Disk for DeadlyDisk {
 
     fn create(&self, path: &Path, content: &[u8], mode: u32) -> Result<(), HostError> {
         self.operate(|disk| disk.create(path, content, mode))
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, HostError> {
+        self.operate(|disk| disk.open(path))
+    }
+
+    fn import(&self, path: &Path, from: &Path, mode: u32) -> Result<(), HostError> {
+        self.operate(|disk| disk.import(path, from, mode))
+    }
+
+    fn symlink(&self, path: &Path, target: &Path) -> Result<(), HostError> {
+        self.operate(|disk| disk.symlink(path, target))
+    }
+
+    fn read_link(&self, path: &Path) -> Result<Option<PathBuf>, HostError> {
+        self.operate(|disk| disk.read_link(path))
     }
 
     fn sync_file(&self, path: &Path) -> Result<(), HostError> {

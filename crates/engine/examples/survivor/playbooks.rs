@@ -31,12 +31,13 @@ fn machine(root: &Path) -> Result<Playbook, PlaybookError> {
         .step(Files::new("certificates", ["ca", "server", "client"].map(certificate)), &["keys"])?
         .step(Files::new("clean-up", [Change::Remove { path: "/etc/legacy.conf".into() }]), &["settings"])?
         .step(Files::new("data", [dir("/srv/data", 0o750)]), &[])?
+        .step(Files::new("programs", [copy("/opt/v2/bin/app"), link("/opt/current", "v2")]), &["data"])?
         .step(Files::new("units", ["one", "two"].map(unit)), &["identity", "settings"])?
         .step(Effect::new("enable", 0, &effects), &["units"])?
         .step(Effect::new("start", 4, &effects), &["enable", "certificates"])?
         .step(Files::new("policy", [plain("/etc/policy/deep/down/rules", 0o600)]), &["data"])?
         .step(Files::new("motd", [plain("/etc/motd", 0o644), plain("/etc/issue", 0o644)]), &["policy"])?
-        .step(Files::new("ready", [plain("/var/lib/app/ready", 0o644)]), &["start", "motd", "clean-up"])
+        .step(Files::new("ready", [plain("/var/lib/app/ready", 0o644)]), &["start", "motd", "clean-up", "programs"])
 }
 
 /// One step with many changes, slow enough to be stopped between two of them.
@@ -58,6 +59,14 @@ fn dir(path: &str, mode: u32) -> Change {
 
 fn plain(path: &str, mode: u32) -> Change {
     Change::File { path: path.into(), mode, content: Content::Plain(format!("this is {path}\n").into_bytes()) }
+}
+
+fn copy(path: &str) -> Change {
+    Change::Copy { path: path.into(), mode: 0o755, from: concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into() }
+}
+
+fn link(path: &str, target: &str) -> Change {
+    Change::Link { path: path.into(), target: target.into() }
 }
 
 fn key(name: &str) -> Change {

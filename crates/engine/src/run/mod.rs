@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use explain::{Code, Explain};
+use explain::{Code, Explain, counted};
 use futures::{StreamExt, stream::FuturesUnordered};
 use host::Host;
 pub use plan::StepPlan;
@@ -196,11 +196,6 @@ impl Runner {
     fn originals(&self) -> PathBuf {
         self.state_dir.join("originals")
     }
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 fn ending(report: &Report) -> String {

@@ -5,6 +5,7 @@ use explain::Explain;
 use host::{Change, Host};
 use tokio::{
     sync::mpsc::unbounded_channel,
+    task::yield_now,
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
@@ -81,14 +82,14 @@ impl OneStep<'_> {
     }
 
     async fn attempt(&self, attempt: u32, changed: &mut bool) -> Result<(), Stop> {
-        self.stop_if_cancelled()?;
+        self.stop_if_cancelled().await?;
         self.tell(State::Started, attempt, self.entry.about.title.to_string());
         let look = self.entry.step.look(&self.runner.host).await?;
         if !look.changes.is_empty() {
             self.record_started(&look.changes)?;
             *changed = true;
             for change in &look.changes {
-                self.stop_if_cancelled()?;
+                self.stop_if_cancelled().await?;
                 self.tell(State::Applying, attempt, change.to_string());
                 self.apply(change, attempt).await?;
             }
@@ -137,7 +138,7 @@ impl OneStep<'_> {
                 told = what;
             }
             self.halt.run_until_cancelled(sleep(self.runner.tuning.poll)).await;
-            self.stop_if_cancelled()?;
+            self.stop_if_cancelled().await?;
         }
     }
 
@@ -175,7 +176,10 @@ impl OneStep<'_> {
         self.book.write(|ledger| ledger.verify(&key, now))
     }
 
-    fn stop_if_cancelled(&self) -> Result<(), Stop> {
+    /// A step that only writes files waits for nothing: unless the run gives them a turn, those who listen for signals
+    /// hear of them after the last change.
+    async fn stop_if_cancelled(&self) -> Result<(), Stop> {
+        yield_now().await;
         if self.halt.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 

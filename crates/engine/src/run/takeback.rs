@@ -5,7 +5,10 @@
 
 use std::path::Path;
 
-use super::{Book, RunError, Runner, StepFailure, counted, teller::Teller};
+use explain::counted;
+use tokio::task::yield_now;
+
+use super::{Book, RunError, Runner, StepFailure, teller::Teller};
 use crate::{Ledger, LedgerError, Playbook, Progress, State, StepError, StepRecord, Undo, lock, undo};
 
 /// How an undo ended.
@@ -40,6 +43,7 @@ impl Runner {
             let step = key[prefix.len()..].to_owned();
             let mut left = Vec::new();
             for entry in record.undo.iter().rev() {
+                yield_now().await; // removing files waits for nothing, and a signal is to be heard before the end
                 if self.cancel.is_cancelled() {
                     teller.undo(&step, State::Cancelled, "stopped; run again to go on".to_owned());
                     report.cancelled = true;
@@ -100,6 +104,8 @@ fn describe(entry: &Undo) -> String {
         Undo::RemoveFile(path) => format!("remove {}", path.display()),
         Undo::RemoveDirectory(path) => format!("remove directory {} if it is empty", path.display()),
         Undo::Restore { path, .. } => format!("restore {}", path.display()),
+        Undo::RemoveLink(path) => format!("remove link {}", path.display()),
+        Undo::RestoreLink { path, target } => format!("point {} back to {}", path.display(), target.display()),
         Undo::RestoreMode { path, mode } => format!("restore the mode of {} ({mode:04o})", path.display()),
         Undo::Act { key } => format!("take back {key}"),
     }

@@ -86,7 +86,7 @@ impl<'a> Teller<'a> {
             total: count.total,
             message,
             code: error.map(<dyn Explain>::code),
-            hint: error.map(|error| error.hint().unwrap_or_else(|| error.code().fix.to_owned())),
+            hint: error.map(<dyn Explain>::advice),
         };
         for sink in &self.runner.sinks {
             sink.event(&event);

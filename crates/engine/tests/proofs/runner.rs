@@ -13,6 +13,7 @@ use engine::{About, LedgerStore, Playbook, Progress, Report, State, Step, StepEr
 use explain::Explain;
 use host::{Change, Content, Disk, Host, RealDisk, create_dir_all, disk::model::ModelDisk, write_atomic};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{
     STATE_DIR, runner_on,
@@ -332,6 +333,26 @@ async fn when_the_ledger_fails_the_changes_in_flight_are_completed_and_no_other_
     assert!(runner.run(&list(vec![(files("after"), &[])])).await.unwrap().is_complete(), "the lock is free again");
 }
 
+/// Whoever cancels is another task, and gets its turn only where the run gives it one.
+#[tokio::test]
+async fn a_step_that_only_writes_files_is_stopped_between_changes() {
+    let disk = ModelDisk::default();
+    let (mut runner, _) = runner_on(&disk);
+    let many = || (0..40).map(|number| file(format!("/etc/{number:02}"))).collect();
+    let playbook = || list(vec![(Scripted::new("many", many()), &[])]);
+    let cancel_from_a_task = |cancel: CancellationToken| drop(tokio::spawn(async move { cancel.cancel() }));
+
+    cancel_from_a_task(runner.cancel.clone());
+    let report = runner.run(&playbook()).await.unwrap();
+    assert!(report.cancelled && !disk.exists(Path::new("/etc/39")).unwrap(), "it ran to its end");
+
+    runner.cancel = CancellationToken::new();
+    assert!(runner.run(&playbook()).await.unwrap().is_complete());
+    cancel_from_a_task(runner.cancel.clone());
+    let report = runner.undo(&playbook()).await.unwrap();
+    assert!(report.cancelled && disk.exists(Path::new("/etc/00")).unwrap(), "it took back everything");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_undo_says_so_and_goes_on_the_next_time() {
     let disk = ModelDisk::default();
@@ -345,7 +366,7 @@ async fn a_cancelled_undo_says_so_and_goes_on_the_next_time() {
     assert_eq!(recorder.states("two"), [State::Cancelled]);
     assert!(disk.exists(Path::new("/etc/two")).unwrap());
 
-    runner.cancel = tokio_util::sync::CancellationToken::new();
+    runner.cancel = CancellationToken::new();
     assert_eq!(runner.undo(&playbook()).await.unwrap().undone, ["two", "one"]);
     assert!(!disk.exists(Path::new("/etc")).unwrap());
 }

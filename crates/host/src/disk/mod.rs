@@ -7,7 +7,10 @@
 pub mod model;
 mod real;
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 pub use real::RealDisk;
 
@@ -20,7 +23,9 @@ pub enum Kind {
     File,
     /// A directory.
     Directory,
-    /// A link, a device, a socket.
+    /// A symbolic link.
+    Link,
+    /// A device, a socket.
     Other,
 }
 
@@ -49,6 +54,18 @@ pub trait Disk: Send + Sync {
     /// Creates a file, which must not exist, with this content. Not durable before [`Disk::sync_file`], and its name not
     /// before [`Disk::sync_dir`].
     fn create(&self, path: &Path, content: &[u8], mode: u32) -> Result<(), HostError>;
+
+    /// Reads a file bit by bit, for those too large to hold.
+    fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, HostError>;
+
+    /// Like [`Disk::create`], with the content of a file of this computer, which may be large.
+    fn import(&self, path: &Path, from: &Path, mode: u32) -> Result<(), HostError>;
+
+    /// Creates a symbolic link, which must not exist.
+    fn symlink(&self, path: &Path, target: &Path) -> Result<(), HostError>;
+
+    /// Where a symbolic link points; `None` if the path is no link.
+    fn read_link(&self, path: &Path) -> Result<Option<PathBuf>, HostError>;
 
     /// Makes a file's content durable.
     fn sync_file(&self, path: &Path) -> Result<(), HostError>;

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io::{self, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Mutex,
@@ -48,6 +48,7 @@ impl Disk for RealDisk {
         let kind = match meta.file_type() {
             t if t.is_file() => Kind::File,
             t if t.is_dir() => Kind::Directory,
+            t if t.is_symlink() => Kind::Link,
             _ => Kind::Other,
         };
         Ok(Some(Meta { kind, mode: meta.mode() & 0o7777, len: meta.len() }))
@@ -71,6 +72,33 @@ impl Disk for RealDisk {
             file.write_all(content)
         };
         write().map_err(failed("write", path))
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, HostError> {
+        File::open(self.at(path)).map(|file| Box::new(file) as Box<dyn Read + Send>).map_err(failed("read", path))
+    }
+
+    fn import(&self, path: &Path, from: &Path, mode: u32) -> Result<(), HostError> {
+        let mut source = File::open(from).map_err(failed("read", from))?;
+        let mut copy = || {
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(self.at(path))?;
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+            io::copy(&mut source, &mut file).map(drop)
+        };
+        copy().map_err(failed("write", path))
+    }
+
+    fn symlink(&self, path: &Path, target: &Path) -> Result<(), HostError> {
+        std::os::unix::fs::symlink(target, self.at(path)).map_err(failed("write", path))
+    }
+
+    fn read_link(&self, path: &Path) -> Result<Option<PathBuf>, HostError> {
+        match fs::read_link(self.at(path)) {
+            Ok(target) => Ok(Some(target)),
+            // The second is what the system says of something that is no link.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => Ok(None),
+            Err(error) => Err(failed("read", path)(error)),
+        }
     }
 
     fn sync_file(&self, path: &Path) -> Result<(), HostError> {

@@ -3,10 +3,12 @@
 //! What a node does depends on its role in the bootstrap: the first master creates the cluster's certificates, every
 //! other machine gets what it needs from there.
 
+mod components;
 mod node_identity;
 mod node_role;
 mod pki;
 
+pub use components::{Components, bundle_id, verified as verified_bundle};
 use engine::{Playbook, PlaybookError};
 pub use node_identity::NodeIdentity;
 pub use node_role::NodeRole;

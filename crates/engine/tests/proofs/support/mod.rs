@@ -32,6 +32,7 @@ pub(crate) fn tree(disk: &dyn Disk) -> BTreeMap<PathBuf, String> {
                     String::new()
                 }
                 Kind::File => String::from_utf8_lossy(&disk.read(&path).unwrap()).into_owned(),
+                Kind::Link => disk.read_link(&path).unwrap().unwrap().display().to_string(),
                 Kind::Other => "neither".to_owned(),
             };
             tree.insert(path, format!("{:?} {:04o} {content}", meta.kind, meta.mode));

@@ -31,7 +31,9 @@ impl Machine {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let machine = Self { dir };
-        for (path, mode) in [("etc", 0o755), ("srv", 0o755), ("srv/data", 0o711), ("var", 0o755), ("var/lib", 0o755)] {
+        for (path, mode) in
+            [("etc", 0o755), ("srv", 0o755), ("srv/data", 0o711), ("opt", 0o755), ("var", 0o755), ("var/lib", 0o755)]
+        {
             let path = machine.root().join(path);
             fs::create_dir_all(&path).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
@@ -45,6 +47,7 @@ impl Machine {
             fs::write(&path, content).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         }
+        std::os::unix::fs::symlink("v1", machine.root().join("opt/current")).unwrap();
         machine
     }
 
@@ -125,6 +128,8 @@ fn copy_below(from: &Path, to: &Path) {
             fs::create_dir(&target).unwrap();
             copy_below(&entry.path(), &target);
             fs::set_permissions(&target, entry.metadata().unwrap().permissions()).unwrap();
+        } else if entry.file_type().unwrap().is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path()).unwrap(), &target).unwrap();
         } else {
             fs::copy(entry.path(), &target).unwrap();
         }

@@ -108,7 +108,7 @@ fn survive(file: &FileNode, choose: &mut dyn FnMut(usize) -> usize) -> FileNode 
         }
     };
     let mode = surviving_mode(file.durable_mode, file.mode, choose);
-    FileNode { durable: content.clone(), content, synced: true, mode, durable_mode: mode }
+    FileNode { durable: content.clone(), content, synced: true, mode, durable_mode: mode, link: file.link }
 }
 
 fn surviving_mode(durable: u32, now: u32, choose: &mut dyn FnMut(usize) -> usize) -> u32 {

@@ -17,7 +17,7 @@ mod crash;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io,
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -49,6 +49,8 @@ struct FileNode {
     synced: bool,
     mode: u32,
     durable_mode: u32,
+    /// The content is where a symbolic link points.
+    link: bool,
 }
 
 #[derive(Clone)]
@@ -213,7 +215,11 @@ impl Disk for ModelDisk {
         Ok(disk.entry(path).map(|entry| match entry {
             Entry::File(file) => {
                 let file = &disk.state.files[file];
-                Meta { kind: Kind::File, mode: file.mode, len: file.content.len() as u64 }
+                Meta {
+                    kind: if file.link { Kind::Link } else { Kind::File },
+                    mode: file.mode,
+                    len: file.content.len() as u64,
+                }
             }
             Entry::Dir => {
                 Meta { kind: Kind::Directory, mode: disk.state.dirs.get(path).map_or(0, |dir| dir.mode), len: 0 }
@@ -236,9 +242,55 @@ impl Disk for ModelDisk {
         let fits = disk.refuse_if_full();
         let len = if fits.is_ok() { content.len() } else { content.len() / 2 };
         let content = content[..len].to_vec();
-        disk.state.files.push(FileNode { content, durable: Vec::new(), synced: false, mode, durable_mode: mode });
+        disk.state.files.push(FileNode {
+            content,
+            durable: Vec::new(),
+            synced: false,
+            mode,
+            durable_mode: mode,
+            link: false,
+        });
         let file = disk.state.files.len() - 1;
         disk.point(path, Some(Entry::File(file))).and(fits)
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, HostError> {
+        Ok(Box::new(io::Cursor::new(self.read(path)?)))
+    }
+
+    fn import(&self, path: &Path, from: &Path, mode: u32) -> Result<(), HostError> {
+        let content = std::fs::read(from);
+        let content = content.map_err(|source| HostError { doing: "read", path: from.to_path_buf(), source })?;
+        self.create(path, &content, mode)
+    }
+
+    fn symlink(&self, path: &Path, target: &Path) -> Result<(), HostError> {
+        let mut disk = self.operate("write", path)?;
+        disk.refuse_existing(path)?;
+        disk.refuse_if_full()?;
+        let content = target.to_string_lossy().into_owned().into_bytes();
+        // A link has no content of its own to sync: it is as durable as its name.
+        let durable = content.clone();
+        disk.state.files.push(FileNode {
+            content,
+            durable,
+            synced: true,
+            mode: 0o777,
+            durable_mode: 0o777,
+            link: true,
+        });
+        let file = disk.state.files.len() - 1;
+        disk.point(path, Some(Entry::File(file)))
+    }
+
+    fn read_link(&self, path: &Path) -> Result<Option<PathBuf>, HostError> {
+        let disk = self.operate("read", path)?;
+        Ok(match disk.entry(path) {
+            Some(Entry::File(file)) if disk.state.files[file].link => {
+                Some(String::from_utf8_lossy(&disk.state.files[file].content).into_owned().into())
+            }
+            _ => None,
+        })
     }
 
     fn sync_file(&self, path: &Path) -> Result<(), HostError> {
