@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use crate::{
     machine,
-    run::{self, output, part, say},
+    run::{self, output, part, run_with, say},
 };
 
 const TARGET: &str = "x86_64-unknown-linux-musl";
@@ -15,7 +15,8 @@ pub(crate) fn run() -> Result<(), String> {
         machine::ensure_toolchain("target", &[TARGET])
     })?;
     part("build", || {
-        run::run("cargo", &["build", "--locked", "--profile", "dist", "--target", TARGET, "--package", "blackstart"])
+        let arguments = ["build", "--locked", "--profile", "dist", "--target", TARGET, "--package", "blackstart"];
+        run_with("cargo", &arguments, &[("SOURCE_DATE_EPOCH", &date_of_the_source()?)])
     })?;
     let built = format!("target/{TARGET}/dist/blackstart");
     part("check", || is_static(&built))?;
@@ -24,6 +25,15 @@ pub(crate) fn run() -> Result<(), String> {
     let size = fs::copy(&built, dist.join("blackstart")).map_err(|error| format!("cannot copy {built}: {error}"))?;
     say(&format!("{}: {:.1} MB, static, stripped", dist.join("blackstart").display(), megabytes(size)));
     Ok(())
+}
+
+/// The date that goes into the program: a clock before it is plainly wrong. That of the last commit, so that the same
+/// source gives the same file; packagers may set their own.
+fn date_of_the_source() -> Result<String, String> {
+    let said = std::env::var("SOURCE_DATE_EPOCH").ok();
+    said.or_else(|| output("git", &["log", "-1", "--format=%ct"]))
+        .map(|seconds| seconds.trim().to_owned())
+        .ok_or_else(|| "cannot tell the date of the source: set SOURCE_DATE_EPOCH, or build from a git checkout".into())
 }
 
 /// A static file has no program interpreter that would load libraries for it.

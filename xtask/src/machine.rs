@@ -25,8 +25,7 @@ pub(crate) fn ensure(needs: &[Need]) -> Result<(), String> {
         return Ok(());
     }
     let packages: Vec<&str> = missing.iter().flat_map(|need| need.package.split(' ')).collect();
-    let root = output("id", &["-u"]).is_some_and(|id| id.trim() == "0");
-    if !root || !is_there("apt-get") {
+    if !is_root() || !is_there("apt-get") {
         return Err(format!("please install first: {}", packages.join(" ")));
     }
     say(&format!("installing {}", packages.join(" ")));
@@ -44,6 +43,11 @@ pub(crate) fn ensure_toolchain(kind: &str, names: &[&str]) -> Result<(), String>
     let mut arguments = vec![kind, "add"];
     arguments.extend(names);
     run("rustup", &arguments)
+}
+
+/// Whether this user may install packages and boot machines.
+pub(crate) fn is_root() -> bool {
+    output("id", &["-u"]).is_some_and(|id| id.trim() == "0")
 }
 
 fn is_there(program: &str) -> bool {

@@ -102,6 +102,10 @@ pub enum Command {
     #[command(subcommand)]
     Lab(LabCommand),
 
+    /// The components of a cluster in one verified directory or archive
+    #[command(subcommand)]
+    Bundle(BundleCommand),
+
     /// Print the JSON Schema of the configuration files, for editors and validators
     #[command(
         after_help = "Examples:\n  blackstart schema > cluster.schema.json\n  blackstart schema node > node.schema.json\n\nThen put this line at the top of cluster.yaml:\n  # yaml-language-server: $schema=cluster.schema.json"
@@ -380,6 +384,69 @@ pub struct Machines {
     /// The machines
     #[arg(required = true)]
     pub machines: Vec<String>,
+}
+
+/// The components of a cluster.
+#[derive(Debug, Subcommand)]
+pub enum BundleCommand {
+    /// Make a bundle: from a directory or archive, the publishers' releases, or Go modules
+    #[command(
+        after_help = "Sources are tried in this order unless --source names one. What was made once is kept in the user's cache\ndirectory; an interrupted build goes on with the component it was at.\n\nExamples:\n  blackstart bundle build ./bundle\n  blackstart bundle build ./bundle --from /media/usb/components\n  blackstart bundle build ./bundle --source go-modules --with kubeadm"
+    )]
+    Build {
+        /// Where to make it
+        dir: PathBuf,
+        /// Take components from this directory or archive first
+        #[arg(long, value_name = "PATH")]
+        from: Option<PathBuf>,
+        /// Only from this source
+        #[arg(long, value_enum)]
+        source: Option<BundleSource>,
+        /// Add components that are not part of every bundle, such as kubeadm
+        #[arg(long, value_name = "NAME")]
+        with: Vec<String>,
+    },
+
+    /// Show what a bundle holds
+    #[command(after_help = "Example:\n  blackstart bundle show ./bundle -o json | jq '.components[].version'")]
+    Show {
+        /// The bundle
+        dir: PathBuf,
+    },
+
+    /// Check every file of a bundle against its manifest
+    #[command(after_help = "Example:\n  blackstart bundle verify ./bundle")]
+    Verify {
+        /// The bundle
+        dir: PathBuf,
+    },
+
+    /// Pack a bundle into one file, for machines without a network
+    #[command(after_help = "Example:\n  blackstart bundle pack ./bundle blackstart-1.36.3.tar.zst")]
+    Pack {
+        /// The bundle
+        dir: PathBuf,
+        /// The archive to write
+        archive: PathBuf,
+    },
+
+    /// Unpack and verify an archive
+    #[command(after_help = "Example:\n  blackstart bundle unpack blackstart-1.36.3.tar.zst ./bundle")]
+    Unpack {
+        /// The archive
+        archive: PathBuf,
+        /// Where to make the bundle
+        dir: PathBuf,
+    },
+}
+
+/// Where components come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BundleSource {
+    /// The publishers' downloads
+    Release,
+    /// Compiled from Go modules
+    GoModules,
 }
 
 /// Which configuration file.

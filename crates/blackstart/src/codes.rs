@@ -25,6 +25,7 @@ pub(crate) fn all() -> Vec<Code> {
         pki::codes::ALL,
         engine::codes::ALL,
         host::codes::ALL,
+        ::bundle::codes::ALL,
         ::lab::codes::ALL,
         ALL,
     ]

@@ -8,8 +8,12 @@ use std::{
 use engine::{Playbook, Report, Runner, StepFailure, StepPlan};
 use host::{Facts, Host};
 use playbooks::{Layout, identity};
+use serde_json::json;
 use spec::{Node, ValidatedCluster};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Exit, Failure, Output, cli::Global, codes, output, progress};
@@ -20,6 +24,7 @@ pub(crate) struct Context {
     pub(crate) host: Host,
     pub(crate) layout: Layout,
     root: PathBuf,
+    config_dir: PathBuf,
 }
 
 impl Context {
@@ -27,25 +32,31 @@ impl Context {
         Self {
             out: Output::new(global),
             host: Host::rooted(&global.root),
-            layout: Layout { config_dir: global.config_dir.clone(), ..Layout::default() },
+            layout: Layout { config_dir: config_dir_on_machine(global), ..Layout::default() },
             root: global.root.clone(),
+            config_dir: global.config_dir.clone(),
         }
     }
 
     /// The directory a command reads its configuration from: the one given, else the machine's own.
     pub(crate) fn config_source(&self, dir: Option<&Path>) -> PathBuf {
-        match (dir, self.layout.config_dir.strip_prefix("/")) {
-            (Some(dir), _) => dir.to_path_buf(),
-            (None, Ok(below_root)) => self.root.join(below_root),
-            (None, Err(_)) => self.layout.config_dir.clone(),
-        }
+        dir.map_or_else(|| self.real_path(&self.config_dir), Path::to_path_buf)
+    }
+
+    /// Where a path of the machine is for whoever runs this command; a relative one is theirs already.
+    pub(crate) fn real_path(&self, path: &Path) -> PathBuf {
+        path.strip_prefix("/").map_or_else(|_| path.to_path_buf(), |below| self.root.join(below))
     }
 
     /// The cluster, if its description has no errors; else all problems are printed and the command ends.
     pub(crate) fn cluster(&self, dir: Option<&Path>) -> Result<Arc<ValidatedCluster>, Ended> {
         let checked = spec::check_dir(&self.config_source(dir));
         let Some(cluster) = checked.cluster else {
-            output::note(&spec::report(&checked.problems, self.out.colour_errors()));
+            output::note(&if self.out.is_json() {
+                format!("{}\n", json!({ "valid": false, "problems": checked.problems }))
+            } else {
+                spec::report(&checked.problems, self.out.colour_errors())
+            });
             return Err(Ended::Told(Exit::Failed));
         };
         Ok(Arc::new(cluster))
@@ -73,7 +84,7 @@ impl Context {
         let mut runner = Runner::new(self.host.clone(), state_dir, name);
         runner.sinks.push(progress::sink(self.out));
         let report = block_on(async {
-            let signals = tokio::spawn(cancel_on_signal(runner.cancel.clone()));
+            let signals = cancel_on_signal(runner.cancel.clone());
             let report = runner.run(playbook).await;
             signals.abort();
             report
@@ -94,6 +105,19 @@ impl Context {
     }
 }
 
+/// Where the machine keeps its configuration. A relative directory is one of the caller's: on this machine it has an
+/// absolute path, and the ledger must not hold another; for an image or a trial it is only a source.
+fn config_dir_on_machine(Global { config_dir, root, .. }: &Global) -> PathBuf {
+    if config_dir.is_absolute() {
+        config_dir.clone()
+    } else if root == Path::new("/") {
+        // Without a current directory nothing relative can be read either, and reading it says so.
+        std::path::absolute(config_dir).unwrap_or_else(|_| config_dir.clone())
+    } else {
+        Layout::default().config_dir
+    }
+}
+
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(codes::NO_RUNTIME, format!("cannot start: {error}")))?;
@@ -101,18 +125,21 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
 }
 
 /// The first signal stops the run between two changes; a second one ends the program where it is.
-async fn cancel_on_signal(cancel: CancellationToken) {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return; // without handlers the signals end the program at once, which is safe too
-    };
-    loop {
-        tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-        if cancel.is_cancelled() {
-            std::process::exit(Exit::Interrupted.code().into());
+fn cancel_on_signal(cancel: CancellationToken) -> JoinHandle<()> {
+    // Not in the task: its first turn may come after the first change.
+    let handlers = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    tokio::spawn(async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) = handlers else {
+            return; // without handlers the signals end the program at once, which is safe too
+        };
+        loop {
+            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+            if cancel.is_cancelled() {
+                std::process::exit(Exit::Interrupted.code().into());
+            }
+            cancel.cancel();
         }
-        cancel.cancel();
-    }
+    })
 }
 
 /// How a command ends before its own end: with an error still to be printed, or with everything said.
@@ -125,5 +152,31 @@ pub(crate) enum Ended {
 impl<E: Into<Failure>> From<E> for Ended {
     fn from(error: E) -> Self {
         Self::Failure(Box::new(error.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn the_machine_knows_its_configuration_by_an_absolute_path() {
+        let here = std::env::current_dir().unwrap();
+        for (options, on_machine, source) in [
+            ("", "/etc/cluster-config".into(), "/etc/cluster-config".into()),
+            ("--config-dir /srv/c", "/srv/c".into(), "/srv/c".into()),
+            ("--config-dir home", here.join("home"), "home".into()),
+            ("--config-dir .", here.clone(), ".".into()),
+            ("--root /img", "/etc/cluster-config".into(), PathBuf::from("/img/etc/cluster-config")),
+            ("--root /img --config-dir /srv/c", "/srv/c".into(), "/img/srv/c".into()),
+            ("--root /img --config-dir home", "/etc/cluster-config".into(), "home".into()),
+        ] {
+            let words = ["blackstart", "check"].into_iter().chain(options.split_whitespace());
+            let context = Context::new(&Cli::parse_from(words).global);
+            assert_eq!((&context.layout.config_dir, context.config_source(None)), (&on_machine, source), "{options}");
+        }
     }
 }

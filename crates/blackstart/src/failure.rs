@@ -54,19 +54,15 @@ impl Failure {
     pub fn usage(code: Code, message: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, ..Self::new(code, message) }
     }
-}
 
-impl Failure {
     /// A step that failed in a run that went on without it.
     pub fn in_step(step: &str, error: &StepError) -> Self {
-        let hint = error.hint().unwrap_or_else(|| error.code().fix.to_owned());
-        Self { hint, ..Self::new(error.code(), format!("step `{step}`: {}", explain::chain(error))) }
+        Self { hint: error.advice(), ..Self::new(error.code(), format!("step `{step}`: {}", explain::chain(error))) }
     }
 }
 
 impl<E: Explain> From<E> for Failure {
     fn from(error: E) -> Self {
-        let hint = error.hint().unwrap_or_else(|| error.code().fix.to_owned());
-        Self { hint, ..Self::new(error.code(), explain::chain(&error)) }
+        Self { hint: error.advice(), ..Self::new(error.code(), explain::chain(&error)) }
     }
 }

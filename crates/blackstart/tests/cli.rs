@@ -4,7 +4,14 @@
 
 mod support;
 
-use std::fs;
+use std::{
+    fs,
+    io::{self, Read, Write},
+    path::Path,
+    process::{Command, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use support::{Trial, blackstart, example};
 
@@ -18,6 +25,7 @@ fn check_prints_all_problems_and_fails() {
     let trial = Trial::with_cluster("cluster: { name: Home }\nnodes:\n  - { name: a, ip: 10.0.0.1, role: [worker] }\n");
     insta::assert_snapshot!("check-problems", trial.run(["check"]));
     insta::assert_snapshot!("check-problems-json", trial.run(["check", "-o", "json"]));
+    insta::assert_snapshot!("plan-problems-json", trial.run(["plan", "--node", "a", "-o", "json"]));
 }
 
 #[test]
@@ -66,6 +74,16 @@ fn detect_refuses_to_guess() {
     insta::assert_snapshot!(trial.run(["node", "detect"]));
     assert!(!trial.path("etc/cluster-config/node-identity").exists());
     insta::assert_snapshot!(trial.run(["node", "detect", "--node", "worker-02"]));
+}
+
+/// A trial reads a relative directory where it was called and writes nothing outside its root.
+#[test]
+fn detect_leaves_a_relative_source_as_it_is() {
+    let trial = Trial::empty();
+    let said = trial.run(["node", "detect", "--config-dir", "../../examples/home", "--node", "master-01"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_eq!(trial.read("etc/cluster-config/node-identity"), "master-01\n");
+    assert!(!Path::new(&example("home")).join("node-identity").exists());
 }
 
 #[test]
@@ -149,10 +167,42 @@ fn wrong_usage_has_its_own_exit_code() {
     }
 }
 
+/// The reader of the events is slow, so that the run stands still in the middle until the signal was sent.
+#[test]
+fn a_signal_stops_a_run_between_two_changes_and_the_next_run_completes_it() {
+    for signal in ["INT", "TERM"] {
+        let trial = Trial::with_example("home");
+        let (mut reader, mut writer) = io::pipe().unwrap();
+        writer.write_all("\n".repeat(15 * 4096).as_bytes()).unwrap(); // a pipe holds 16 pages
+        let mut child = Command::new(env!("CARGO_BIN_EXE_blackstart"))
+            .args(["pki", "init", "--node", "master-01", "-o", "json", "--root"])
+            .arg(trial.path(""))
+            .stdout(writer)
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while !trial.path("var/lib/cluster-state/ledger.json").exists() {
+            assert!(begun.elapsed() < Duration::from_mins(1), "the run does not begin");
+            sleep(Duration::from_millis(5));
+        }
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+
+        let mut events = String::new();
+        reader.read_to_string(&mut events).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}: {events}");
+        let states: Vec<&str> =
+            events.split("\"state\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(states[states.len() - 2..], ["cancelled", "run-finished"], "{signal}");
+        assert!(!trial.path("etc/kubernetes/kubelet.conf").exists(), "{signal}: it ran to its end");
+        let next = trial.run(["pki", "init", "--node", "master-01"]);
+        assert!(next.starts_with("exit 0") && trial.path("etc/kubernetes/kubelet.conf").exists(), "{next}");
+    }
+}
+
 /// A reader that has seen enough is no error and no panic.
 #[test]
 fn a_closed_pipe_is_no_error() {
-    use std::process::{Command, Stdio};
     let mut child = Command::new(env!("CARGO_BIN_EXE_blackstart"))
         .args(["schema"])
         .stdout(Stdio::piped())

@@ -1,17 +1,22 @@
 //! The base image all machines share: Debian with systemd, made once and kept.
 //!
 //! It is made in a temporary directory and appears under its name when it is complete. The name carries a sum over
-//! everything it is made from, so a change of the list below makes a new one.
+//! everything it is made from, so a change of the list below makes a new one. debootstrap runs in namespaces of its own
+//! that end with us: whoever is killed while making an image leaves files, which the next one removes, but no process
+//! that writes on and no mount.
 
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use nix::sys::statvfs::statvfs;
 
-use crate::{LabError, run::run};
+use tokio::time::sleep;
+
+use crate::{LabError, lock::Lock, run::run};
 
 /// Where images are kept.
 pub(crate) const HOME: &str = "/var/cache/blackstart/base";
@@ -66,11 +71,25 @@ fn checksum(bytes: &[u8]) -> u32 {
 /// Makes the image.
 pub(crate) async fn create() -> Result<(), LabError> {
     let dir = dir();
-    fs::create_dir_all(HOME).map_err(LabError::while_doing(format!("create {HOME}")))?;
-    check_space(Path::new(HOME), NEEDED_MB)?;
+    let _making = loop {
+        match Lock::try_take(Path::new(HOME))? {
+            Some(lock) => break lock,
+            None => sleep(Duration::from_millis(200)).await,
+        }
+    };
+    if dir.exists() {
+        return Ok(()); // another lab made it while we waited
+    }
     let fresh = dir.with_extension("new");
-    remove_tree(&fresh).await?;
-    run(&format!("debootstrap --variant=minbase --include={} {SUITE} {}", PACKAGES.join(","), fresh.display())).await?;
+    remove_tree(&fresh)?;
+    check_space(Path::new(HOME), NEEDED_MB)?;
+    run(&format!(
+        "setpriv --pdeathsig KILL unshare --pid --mount --kill-child -- \
+         debootstrap --variant=minbase --force-check-gpg --include={} {SUITE} {}",
+        PACKAGES.join(","),
+        fresh.display()
+    ))
+    .await?;
     for (path, text) in FILES {
         write(&fresh.join(path), text)?;
     }
@@ -90,15 +109,7 @@ pub(crate) async fn create() -> Result<(), LabError> {
     fs::rename(&fresh, &dir).map_err(LabError::while_doing(format!("rename {} to {}", fresh.display(), dir.display())))
 }
 
-/// An image that was not finished may still have `/proc` mounted in it.
-async fn remove_tree(dir: &Path) -> Result<(), LabError> {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let mut below: Vec<&str> =
-        mounts.lines().filter_map(|line| line.split(' ').nth(1)).filter(|at| Path::new(at).starts_with(dir)).collect();
-    below.sort_unstable();
-    for mount in below.iter().rev() {
-        run(&format!("umount {mount}")).await?;
-    }
+fn remove_tree(dir: &Path) -> Result<(), LabError> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(LabError::while_doing(format!("remove {}", dir.display()))(error))

@@ -1,7 +1,11 @@
 //! A machine's own control groups: made before it boots, searched for its processes, frozen, killed, removed.
 //!
 //! The path is `blackstart-lab/LAB/MACHINE` in every hierarchy. Without groups of their own two kubelets would share
-//! `/kubepods` and fight.
+//! `/kubepods` and fight. A machine's supervisor and the commands that are run in it from outside are in its groups
+//! too, so that whatever belongs to a machine is found, stopped and killed with it.
+//!
+//! New groups hold processes only in their leaves, and systemd-nspawn divides the one it is in. So there a machine has
+//! two of them: `system` for what boots, `outside` for the rest.
 
 use std::{
     collections::BTreeSet,
@@ -48,8 +52,8 @@ impl Hierarchies {
                 roots.push(PathBuf::from(mount));
             }
         }
-        match roots.as_slice() {
-            [root] if !old => Self::V2 { root: root.clone() },
+        match roots.first() {
+            Some(root) if !old => Self::V2 { root: root.clone() },
             _ => Self::V1 { roots },
         }
     }
@@ -110,21 +114,31 @@ impl MachineGroups {
                 }
             }
         }
+        for leaf in self.system().into_iter().chain(self.outside()) {
+            let failed = LabError::while_doing(format!("create control group {}", leaf.display()));
+            fs::create_dir_all(&leaf).map_err(failed)?;
+        }
         Ok(())
     }
 
-    /// The directories a process joins to belong to the machine from outside.
-    pub(crate) fn join_dirs(&self) -> Result<Vec<PathBuf>, LabError> {
-        if !self.unified {
-            return Ok(self.dirs.clone());
-        }
-        // New groups hold processes only in their leaves.
-        let leaves: Vec<PathBuf> = self.dirs.iter().map(|dir| dir.join("outside")).collect();
-        for leaf in &leaves {
-            fs::create_dir_all(leaf)
-                .map_err(LabError::while_doing(format!("create control group {}", leaf.display())))?;
-        }
-        Ok(leaves)
+    /// What systemd-nspawn joins.
+    pub(crate) fn system(&self) -> Vec<PathBuf> {
+        self.leaves("system")
+    }
+
+    /// What a process joins that belongs to the machine without being started by it.
+    pub(crate) fn outside(&self) -> Vec<PathBuf> {
+        self.leaves("outside")
+    }
+
+    fn leaves(&self, name: &str) -> Vec<PathBuf> {
+        if self.unified { self.dirs.iter().map(|dir| dir.join(name)).collect() } else { self.dirs.clone() }
+    }
+
+    /// Removes what an earlier boot has left: a kubelet would look for the pods of groups that it finds.
+    pub(crate) fn clear(&self) -> Result<(), LabError> {
+        let left: Vec<PathBuf> = self.system().iter().flat_map(|dir| children(dir)).collect();
+        while_busy(|| left.iter().try_for_each(|dir| remove_tree(dir)))
     }
 
     /// All processes of the machine.
@@ -159,11 +173,10 @@ impl MachineGroups {
     }
 
     fn freezer(&self, frozen: bool) -> Option<(PathBuf, &'static str)> {
-        if self.unified {
-            return Some((self.dirs.first()?.join("cgroup.freeze"), if frozen { "1" } else { "0" }));
-        }
-        let dir = self.dirs.iter().find(|dir| dir.join("freezer.state").exists())?;
-        Some((dir.join("freezer.state"), if frozen { "FROZEN" } else { "THAWED" }))
+        let (name, words) =
+            if self.unified { ("cgroup.freeze", ["0", "1"]) } else { ("freezer.state", ["THAWED", "FROZEN"]) };
+        let file = self.dirs.iter().map(|dir| dir.join(name)).find(|file| file.exists())?;
+        Some((file, words[usize::from(frozen)]))
     }
 
     /// Bytes of memory the machine uses.
@@ -176,9 +189,15 @@ impl MachineGroups {
     /// Kills everything in the machine at once, as a power cut would, and waits until nothing is left.
     pub(crate) fn kill(&self) -> Result<(), LabError> {
         let deadline = Instant::now() + Duration::from_secs(20);
-        self.freeze(false)?;
+        // Stopped first, so that none of them sees another one die.
+        self.freeze(true)?;
         loop {
             let processes = self.processes();
+            for pid in &processes {
+                // One that ended in the meantime is what we want.
+                let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
+            }
+            self.freeze(false)?;
             if processes.is_empty() {
                 return Ok(());
             }
@@ -186,17 +205,31 @@ impl MachineGroups {
                 let source = io::Error::from(io::ErrorKind::TimedOut);
                 return Err(LabError::System { doing: format!("kill processes {processes:?}"), source });
             }
-            for pid in processes {
-                // One that ended in the meantime is what we want.
-                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-            }
             thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Removes the groups; the machine's processes must be gone.
-    pub(crate) fn remove(&self) -> Result<(), LabError> {
-        self.dirs.iter().try_for_each(|dir| remove_tree(dir))
+    /// Kills everything and removes the groups; again, if a process that was just being started joined in between.
+    pub(crate) fn end(&self) -> Result<(), LabError> {
+        while_busy(|| {
+            self.kill()?;
+            self.dirs.iter().try_for_each(|dir| remove_tree(dir))
+        })
+    }
+}
+
+/// A group is busy for a moment after the end of its last process.
+fn while_busy(mut work: impl FnMut() -> Result<(), LabError>) -> Result<(), LabError> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        match work() {
+            Err(LabError::System { source, .. })
+                if source.kind() == io::ErrorKind::ResourceBusy && Instant::now() < deadline =>
+            {
+                thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
+        }
     }
 }
 
@@ -238,5 +271,63 @@ fn remove_tree(dir: &Path) -> Result<(), LabError> {
             Err(LabError::while_doing(format!("remove control group {}", dir.display()))(error))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_old_mount_makes_all_old_and_a_second_new_one_changes_nothing() {
+        let line = |at: &str, kind: &str| format!("30 24 0:26 / {at} rw,nosuid - {kind} {kind} rw\n");
+        for (text, new) in [
+            (line("/sys/fs/cgroup", "cgroup2"), true),
+            (line("/sys/fs/cgroup", "cgroup2") + &line("/mnt/again", "cgroup2"), true),
+            (line("/sys/fs/cgroup/pids", "cgroup") + &line("/sys/fs/cgroup/unified", "cgroup2"), false),
+        ] {
+            let found = Hierarchies::from_mountinfo(&text);
+            assert_eq!(matches!(found, Hierarchies::V2 { .. }), new, "{text}");
+        }
+    }
+
+    /// What the kernel puts into a new group, as far as it is read or written here.
+    fn with_kernel_files(dir: &Path) {
+        fs::create_dir_all(dir).unwrap();
+        for (name, text) in [("cgroup.controllers", "cpu memory pids"), ("cgroup.freeze", "0"), ("cgroup.procs", "")] {
+            fs::write(dir.join(name), text).unwrap();
+        }
+    }
+
+    #[test]
+    fn new_groups_hand_controllers_down_and_keep_processes_in_leaves() {
+        let root = tempfile::tempdir().unwrap();
+        let above = ["", "lab", "lab/worker-01"].map(|below| root.path().join(TOP).join(below));
+        above.iter().for_each(|dir| with_kernel_files(dir));
+        let machine = Hierarchies::V2 { root: root.path().to_path_buf() }.machine("lab", "worker-01");
+        machine.create().unwrap();
+        for dir in &above {
+            assert_eq!(fs::read_to_string(dir.join("cgroup.subtree_control")).unwrap(), "+cpu +memory +pids");
+        }
+        assert_eq!(machine.system(), [above[2].join("system")]);
+        assert_eq!(machine.outside(), [above[2].join("outside")]);
+        assert!(above[2].join("system").is_dir() && above[2].join("outside").is_dir());
+
+        fs::create_dir_all(above[2].join("system/payload/kubepods")).unwrap();
+        machine.clear().unwrap();
+        assert_eq!(children(&above[2].join("system")), [PathBuf::new(); 0]);
+
+        machine.freeze(true).unwrap();
+        assert_eq!(fs::read_to_string(above[2].join("cgroup.freeze")).unwrap(), "1");
+        assert!(machine.is_frozen());
+    }
+
+    #[test]
+    fn groups_that_were_never_made_are_neither_frozen_nor_in_the_way() {
+        for unified in [true, false] {
+            let machine = MachineGroups { dirs: vec!["/nonexistent/blackstart".into()], unified };
+            assert!(!machine.is_frozen() && machine.processes().is_empty() && machine.leader().is_none());
+            machine.end().unwrap();
+        }
     }
 }

@@ -25,4 +25,12 @@ explain::codes! {
         "`blackstart check DIR` shows all of them with their places";
     SYSTEM = "BS-LAB-012", "the system refused something the lab needs",
         "read the message: it says what was being done and what the system answered";
+    BUSY = "BS-LAB-013", "another command is working on the lab",
+        "wait for it, or stop it with Ctrl-C; whatever it has begun, `blackstart lab up` finishes and `blackstart lab destroy` removes";
+    UNFINISHED = "BS-LAB-014", "the making of the lab was interrupted at its very beginning",
+        "`blackstart lab up` makes it, `blackstart lab destroy` removes what there is";
+    SUBNET_TAKEN = "BS-LAB-015", "the network of the configuration is in use on this computer",
+        "change `node_cidr`, `gateway` and the addresses in a copy of the configuration, or destroy the lab that has that network";
+    NOT_IPV4 = "BS-LAB-016", "the lab has only IPv4 networks",
+        "give the configuration an IPv4 `node_cidr`";
 }

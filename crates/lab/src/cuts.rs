@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write, fs};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Lab, LabError,
+    Lab, LabError, record,
     run::{feed, output, run},
 };
 
@@ -63,7 +63,8 @@ fn between(one: &str, other: &str) -> Cut {
     Cut::Between(one.to_owned(), other.to_owned())
 }
 
-async fn apply(lab: &Lab, cuts: &BTreeSet<Cut>) -> Result<(), LabError> {
+/// Makes the rules of exactly these cuts.
+pub(crate) async fn apply(lab: &Lab, cuts: &BTreeSet<Cut>) -> Result<(), LabError> {
     let table = lab.name.cut_table();
     if cuts.is_empty() {
         if output("nft list tables").await?.lines().any(|line| line == format!("table bridge {table}")) {
@@ -73,8 +74,8 @@ async fn apply(lab: &Lab, cuts: &BTreeSet<Cut>) -> Result<(), LabError> {
         feed("nft -f -", &rules(lab, cuts)?).await?;
     }
     let path = Lab::dir(&lab.name).join("cuts.json");
-    let text = serde_json::to_vec(cuts).unwrap_or_default();
-    fs::write(&path, text).map_err(LabError::while_doing(format!("write {}", path.display())))
+    let text = serde_json::to_vec(cuts).map_err(|source| LabError::Record { path: path.clone(), source })?;
+    record::replace(&path, &text)
 }
 
 fn rules(lab: &Lab, cuts: &BTreeSet<Cut>) -> Result<String, LabError> {
@@ -127,7 +128,6 @@ mod tests {
             subnet: "10.88.0.0/24".parse().unwrap(),
             gateway: None,
             machines: vec![machine("master-01", 0), machine("worker-01", 1), machine("worker-02", 2)],
-            forwarded_before: false,
         };
         let cuts = [between("worker-01", "master-01"), Cut::All("worker-02".into())].into();
         insta::assert_snapshot!(rules(&lab, &cuts).unwrap());

@@ -5,12 +5,7 @@
 
 use std::{collections::BTreeSet, fs, io, path::Path};
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
-
-use crate::{Lab, LabError, LabName, Surroundings, network, record};
+use crate::{Lab, LabError, LabName, Surroundings, lock::Lock, network, record, settings};
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +16,9 @@ pub struct Destroyed {
 
 /// Removes a lab.
 pub async fn destroy(name: &LabName, surroundings: &Surroundings) -> Result<Destroyed, LabError> {
-    let record = Lab::open(name).ok();
+    let _all_labs = Lock::of_all_labs(Path::new(record::HOME))?;
+    let dir = Lab::dir(name);
+    let _lab = if dir.exists() { Some(Lock::of_lab(name.as_str(), &dir)?) } else { None };
     let machines = machines(name, surroundings);
     let mut errors = Vec::new();
     let mut collect = |result: Result<(), LabError>| {
@@ -30,21 +27,14 @@ pub async fn destroy(name: &LabName, surroundings: &Surroundings) -> Result<Dest
         }
     };
     for machine in &machines {
-        let groups = surroundings.cgroups.machine(name.as_str(), machine);
-        // First the supervisor: it would boot a machine that seems to reboot.
-        collect(end_supervisors(name, machine));
-        collect(groups.kill());
-        collect(groups.remove());
+        collect(surroundings.cgroups.machine(name.as_str(), machine).end());
     }
     collect(network::remove(name).await);
     collect(surroundings.cgroups.remove_lab(name.as_str()));
-    collect(remove_directory(&Lab::dir(name)));
-    let last = Lab::names().is_ok_and(|names| names.is_empty());
-    if last && record.is_some_and(|lab| !lab.forwarded_before) {
-        collect(network::set_forwarding(false));
-    }
-    if last {
-        tidy();
+    collect(remove_directory(&dir));
+    if Lab::names().is_ok_and(|names| names.is_empty()) {
+        collect(settings::put_back());
+        record::tidy();
     }
     if errors.is_empty() {
         return Ok(Destroyed { machines: machines.into_iter().collect() });
@@ -59,39 +49,11 @@ fn machines(name: &LabName, surroundings: &Surroundings) -> BTreeSet<String> {
     machines
 }
 
-/// Finds them by their command line: also one that has just been started and holds no lock yet.
-fn end_supervisors(name: &LabName, machine: &str) -> Result<(), LabError> {
-    let wanted = ["lab", "supervise", name.as_str(), machine];
-    for entry in fs::read_dir("/proc").map_err(LabError::while_doing("list /proc"))?.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        let Ok(line) = fs::read(entry.path().join("cmdline")) else { continue };
-        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-        let ends_so = words.len() > wanted.len()
-            && words[words.len() - 5..words.len() - 1]
-                .iter()
-                .zip(wanted)
-                .all(|(word, wanted)| *word == wanted.as_bytes());
-        if ends_so {
-            // One that ended in the meantime is what we want.
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-    }
-    Ok(())
-}
-
 fn remove_directory(dir: &Path) -> Result<(), LabError> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(LabError::while_doing(format!("remove {}", dir.display()))(error))
         }
         _ => Ok(()),
-    }
-}
-
-/// The directories above, when the last lab is gone. One that still holds something stays.
-fn tidy() {
-    let above = Path::new(record::HOME).parent().unwrap_or(Path::new(record::HOME));
-    for dir in [Path::new(record::HOME), above] {
-        let _ = fs::remove_dir(dir);
     }
 }

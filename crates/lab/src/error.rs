@@ -5,6 +5,7 @@ use std::{io, path::PathBuf};
 use engine::StepError;
 use explain::{Code, Explain};
 use host::CommandError;
+use ipnet::{IpNet, Ipv4Net};
 
 use crate::codes;
 
@@ -41,6 +42,23 @@ pub enum LabError {
     /// Packages are missing and cannot be installed here.
     #[error("not installed: {0}")]
     NoPackages(String),
+    /// Another command works on it.
+    #[error("another command is working on lab `{0}`")]
+    Busy(String),
+    /// Its making was interrupted at the very beginning.
+    #[error("lab `{0}` was begun and never finished")]
+    Unfinished(String),
+    /// The network that the configuration asks for is in use.
+    #[error("the network {wanted} is in use here: {by}")]
+    SubnetTaken {
+        /// What `node_cidr` says.
+        wanted: Ipv4Net,
+        /// A network of this computer or of another lab.
+        by: IpNet,
+    },
+    /// Lab networks are IPv4.
+    #[error("the lab cannot make the network {0}: it is not IPv4")]
+    NotIpv4(IpNet),
     /// All subnets are taken.
     #[error("all networks from 10.88.0.0/24 to 10.88.255.0/24 are in use")]
     NoSubnet,
@@ -104,6 +122,10 @@ impl Explain for LabError {
             Self::NotRunning { .. } => codes::NOT_RUNNING,
             Self::NotRoot(_) => codes::NOT_ROOT,
             Self::NoPackages(_) => codes::NO_PACKAGES,
+            Self::Busy(_) => codes::BUSY,
+            Self::Unfinished(_) => codes::UNFINISHED,
+            Self::SubnetTaken { .. } => codes::SUBNET_TAKEN,
+            Self::NotIpv4(_) => codes::NOT_IPV4,
             Self::NoSubnet => codes::NO_SUBNET,
             Self::DiskSpace { .. } => codes::DISK_SPACE,
             Self::Left { .. } => codes::LEFT,

@@ -3,7 +3,8 @@
 //! `lab up` is a playbook like any other: packages, base image, network, machines, each step looking at what is there.
 //! A machine is an overlay over the shared base image, booted by its own supervisor ([`supervise`]). The supervisor has
 //! its own mount and network namespace, so overlay, network link and everything in them go away with it, however it
-//! ends. What stays for [`destroy`] to remove are control groups, the bridge, two nft tables and files.
+//! ends. What stays for [`destroy`] to remove are control groups, the bridge, two nft tables, files, and some settings of
+//! the kernel ([`settings`]).
 //!
 //! What must be done differently because of where the lab runs is found out in [`surroundings`], and only there.
 
@@ -15,6 +16,7 @@ mod copy;
 mod cuts;
 mod destroy;
 mod error;
+mod lock;
 mod machine;
 mod name;
 mod network;
@@ -23,6 +25,7 @@ mod power;
 mod prepare;
 mod record;
 mod run;
+mod settings;
 mod status;
 pub mod steps;
 mod subnet;
@@ -38,7 +41,7 @@ pub use machine::Machine;
 pub use name::LabName;
 pub use packages::check_root;
 pub use power::{Exec, down, exec, kill, logs, pause, reboot, resume};
-pub use prepare::{Plan, prepare};
+pub use prepare::{Plan, Prepared, prepare};
 pub use record::{Lab, MachineRecord};
 pub use status::{MachineState, MachineStatus, list, status};
 pub use supervise::supervise;

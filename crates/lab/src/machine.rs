@@ -38,10 +38,11 @@ impl<'a> Machine<'a> {
         self.dir().join("created").exists()
     }
 
-    /// Puts everything in place. What a killed run left half-made is made anew; a machine that was complete is not
-    /// touched.
+    /// Puts everything in place. What a killed run left half-made is made anew, and what still runs of a machine whose
+    /// directory is gone is ended; a machine that was complete is not touched.
     pub(crate) fn create(&self, config: &Path) -> Result<(), LabError> {
         let dir = self.dir();
+        self.groups.end()?;
         let failed = |doing: &str| LabError::while_doing(format!("{doing} {}", dir.display()));
         match fs::remove_dir_all(&dir) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed("remove")(error)),

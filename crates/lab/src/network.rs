@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::{
-    Lab, LabError, LabName,
+    Lab, LabError, LabName, cuts,
     run::{feed, output, run},
 };
 
@@ -24,10 +24,13 @@ pub(crate) fn forwards() -> bool {
     fs::read_to_string(FORWARD).is_ok_and(|text| text.trim() == "1")
 }
 
-/// Makes bridge and way out; what is there already is made anew where that does no harm.
+/// Makes bridge and way out; what is there already is made anew where that does no harm. The cuts of a lab come back
+/// with its bridge, after the computer itself was off.
 pub(crate) async fn create(lab: &Lab) -> Result<(), LabError> {
     let bridge = lab.name.bridge();
-    if !link_exists(&bridge) {
+    if link_exists(&bridge) {
+        run(&format!("ip addr flush dev {bridge}")).await?; // of an earlier lab in another network
+    } else {
         run(&format!("ip link add {bridge} type bridge")).await?;
     }
     if let Some(gateway) = lab.gateway {
@@ -47,14 +50,18 @@ pub(crate) async fn create(lab: &Lab) -> Result<(), LabError> {
          }}\n"
     );
     feed("nft -f -", &rules).await?;
-    set_forwarding(true)
+    cuts::apply(lab, &cuts::read(lab)).await?;
+    if forwards() {
+        return Ok(());
+    }
+    fs::write(FORWARD, "1").map_err(LabError::while_doing(format!("write {FORWARD}")))
 }
 
 /// Removes bridge, links and tables of a lab.
 pub(crate) async fn remove(name: &LabName) -> Result<(), LabError> {
     let prefix = format!("{}-", name.bridge());
     for link in links().into_iter().filter(|link| link.starts_with(&prefix) || *link == name.bridge()) {
-        run(&format!("ip link delete {link}")).await?;
+        delete_link("ip link", &link).await?;
     }
     for (family, table) in [("ip", name.nat_table()), ("bridge", name.cut_table())] {
         let tables = output("nft list tables").await?;
@@ -65,12 +72,11 @@ pub(crate) async fn remove(name: &LabName) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Turns forwarding on, or back to what it was.
-pub(crate) fn set_forwarding(on: bool) -> Result<(), LabError> {
-    if forwards() == on {
-        return Ok(());
-    }
-    fs::write(FORWARD, if on { "1" } else { "0" }).map_err(LabError::while_doing(format!("write {FORWARD}")))
+/// Deletes a link, wherever `ip` finds it. The link of a machine that was killed a moment ago may go away on its own
+/// at the same time.
+pub(crate) async fn delete_link(ip: &str, link: &str) -> Result<(), LabError> {
+    let deleted = run(&format!("{ip} delete {link}")).await;
+    if run(&format!("{ip} show dev {link}")).await.is_err() { Ok(()) } else { deleted }
 }
 
 /// The names of all interfaces of this computer.

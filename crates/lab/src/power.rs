@@ -1,7 +1,6 @@
 //! Things done to machines: commands, reboot, power loss, pause, power-off.
 
 use std::{
-    path::PathBuf,
     process::{Command, ExitStatus},
     time::{Duration, Instant},
 };
@@ -13,6 +12,9 @@ use crate::{LabError, Machine, MachineState, status::namespaces, supervise::in_g
 
 /// How often a machine's state is looked at.
 const POLL: Duration = Duration::from_millis(100);
+
+/// How long a machine may take to come up or go down.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A command for a machine, with our own standard input and output.
 pub struct Exec<'a> {
@@ -57,7 +59,7 @@ pub fn logs(machine: &Machine<'_>, unit: Option<&str>, follow: bool, console: bo
 /// `nsenter` into a machine that runs; what it starts belongs to the machine and dies with it.
 pub(crate) fn inside(machine: &Machine<'_>) -> Result<Command, LabError> {
     let leader = leader(machine)?;
-    let mut command = in_groups(&machine.groups.join_dirs()?);
+    let mut command = in_groups(&machine.groups.outside());
     command.arg("nsenter").args(namespaces(leader));
     Ok(command)
 }
@@ -102,9 +104,20 @@ pub fn resume(machine: &Machine<'_>) -> Result<(), LabError> {
 /// Switches a machine off, gracefully, and waits until it is.
 pub async fn down(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.freeze(false)?;
-    let Some(leader) = machine.groups.leader() else { return Ok(()) };
-    power_off(leader)?;
-    wait(machine, "be off", || machine.groups.processes().is_empty()).await
+    let deadline = Instant::now() + PATIENCE;
+    let mut told: Option<Instant> = None;
+    while !machine.groups.processes().is_empty() {
+        give_up_after(machine, deadline, "be off").await?;
+        // A system that has just been started does not hear it the first time.
+        if told.is_none_or(|at| at.elapsed() > Duration::from_secs(2))
+            && let Some(leader) = machine.groups.leader()
+        {
+            power_off(leader)?;
+            told = Some(Instant::now());
+        }
+        sleep(POLL).await;
+    }
+    Ok(())
 }
 
 /// systemd powers off at this signal.
@@ -116,28 +129,32 @@ fn power_off(leader: i32) -> Result<(), LabError> {
 
 /// Waits until a machine is in a state.
 pub(crate) async fn wait_until(machine: &Machine<'_>, state: MachineState) -> Result<(), LabError> {
-    let deadline = Instant::now() + Duration::from_secs(90);
+    let deadline = Instant::now() + PATIENCE;
     while machine.state().await != state {
-        give_up_after(machine, deadline, &format!("be {}", state.word()))?;
+        give_up_after(machine, deadline, &format!("be {}", state.word())).await?;
         sleep(POLL).await;
     }
     Ok(())
 }
 
 async fn wait(machine: &Machine<'_>, what: &str, mut done: impl FnMut() -> bool) -> Result<(), LabError> {
-    let deadline = Instant::now() + Duration::from_secs(90);
+    let deadline = Instant::now() + PATIENCE;
     while !done() {
-        give_up_after(machine, deadline, what)?;
+        give_up_after(machine, deadline, what).await?;
         sleep(POLL).await;
     }
     Ok(())
 }
 
-fn give_up_after(machine: &Machine<'_>, deadline: Instant, what: &str) -> Result<(), LabError> {
+async fn give_up_after(machine: &Machine<'_>, deadline: Instant, what: &str) -> Result<(), LabError> {
     if Instant::now() < deadline {
         return Ok(());
     }
-    let console: PathBuf = machine.dir().join("console.log");
-    let source = std::io::Error::other(format!("not within 90 s; its console is in {}", console.display()));
+    let mut seen = machine.state().await.word().to_owned();
+    for unit in machine.failed_units().await {
+        seen = format!("{seen}, {unit} failed");
+    }
+    let (limit, console) = (PATIENCE.as_secs(), machine.dir().join("console.log"));
+    let source = std::io::Error::other(format!("not within {limit} s: it is {seen}; see {}", console.display()));
     Err(LabError::System { doing: format!("wait for {} to {what}", machine.record.name), source })
 }

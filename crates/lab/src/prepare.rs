@@ -3,12 +3,19 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ipnet::{IpNet, Ipv4Net};
 use spec::ValidatedCluster;
 
-use crate::{Lab, LabError, LabName, MachineRecord, Shape, base, cluster_yaml, network, subnet, supervise};
+use crate::{
+    Lab, LabError, LabName, MachineRecord, Shape, base, cluster_yaml, lock::Lock, network, record, settings, subnet,
+    supervise,
+};
+
+/// Megabytes that a few machines write before anybody does anything with them.
+const NEEDED_MB: u64 = 500;
 
 /// What a lab is made from.
 pub enum Plan<'a> {
@@ -18,22 +25,44 @@ pub enum Plan<'a> {
     Config(&'a Path),
 }
 
+/// A lab to be worked on. Nobody else boots or removes it until this is dropped.
+pub struct Prepared {
+    /// The lab.
+    pub lab: Arc<Lab>,
+    _lock: Lock,
+}
+
 /// Opens a lab, or begins one. A lab that exists keeps its machines.
-pub fn prepare(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
+pub fn prepare(name: &LabName, plan: &Plan<'_>) -> Result<Prepared, LabError> {
+    let _all_labs = Lock::of_all_labs(Path::new(record::HOME))?;
+    // A directory that stays behind would look like a lab.
+    open_or_begin(name, plan).inspect_err(|_| record::tidy())
+}
+
+fn open_or_begin(name: &LabName, plan: &Plan<'_>) -> Result<Prepared, LabError> {
+    let dir = Lab::dir(name);
+    let is_new = !dir.exists();
+    if is_new {
+        base::check_space(Path::new(record::HOME), NEEDED_MB)?;
+    }
+    let lock = Lock::of_lab(name.as_str(), &dir)?;
     let lab = match Lab::open(name) {
-        Ok(lab) => lab,
-        Err(LabError::UnknownLab(_)) => begin(name, plan)?,
-        Err(error) => return Err(error),
-    };
+        Err(LabError::UnknownLab(_) | LabError::Unfinished(_)) => begin(name, plan).inspect_err(|_| {
+            if is_new {
+                // If this fails too, the first error is the one to tell.
+                let _ = fs::remove_dir_all(&dir);
+            }
+        }),
+        opened => opened,
+    }?;
+    settings::note()?;
     copy_program(&lab)?;
-    Ok(lab)
+    Ok(Prepared { lab: Arc::new(lab), _lock: lock })
 }
 
 fn begin(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
     let dir = Lab::dir(name);
     let config = dir.join("config");
-    fs::create_dir_all(&dir).map_err(LabError::while_doing(format!("create {}", dir.display())))?;
-    base::check_space(&dir, 500)?;
     match plan {
         Plan::Shape(shape) => {
             let text = cluster_yaml(name.as_str(), *shape, subnet::choose(&taken()?)?, &network::name_servers());
@@ -46,16 +75,20 @@ fn begin(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
         Plan::Config(from) => LabError::Config(from.to_path_buf()),
     })?;
     let lab = record(name, &cluster)?;
-    let text =
-        serde_json::to_vec_pretty(&lab).map_err(|source| LabError::Record { path: dir.join("lab.json"), source })?;
-    let failed = || LabError::while_doing(format!("write {}", dir.join("lab.json").display()));
-    fs::write(dir.join("lab.json.new"), text).map_err(failed())?;
-    fs::rename(dir.join("lab.json.new"), dir.join("lab.json")).map_err(failed())?;
+    if let Some(by) = subnet::in_the_way(&taken()?, lab.subnet) {
+        return Err(LabError::SubnetTaken { wanted: lab.subnet, by });
+    }
+    let path = dir.join("lab.json");
+    let text = serde_json::to_vec_pretty(&lab).map_err(|source| LabError::Record { path: path.clone(), source })?;
+    record::replace(&path, &text)?;
     Ok(lab)
 }
 
 fn record(name: &LabName, cluster: &ValidatedCluster) -> Result<Lab, LabError> {
-    let IpNet::V4(net) = cluster.networking().node_cidr else { return Err(LabError::NoSubnet) };
+    let net = match cluster.networking().node_cidr {
+        IpNet::V4(net) => net,
+        net @ IpNet::V6(_) => return Err(LabError::NotIpv4(net)),
+    };
     let machines = cluster.nodes().iter().enumerate().map(|(index, node)| MachineRecord {
         name: node.name.clone(),
         index,
@@ -67,7 +100,6 @@ fn record(name: &LabName, cluster: &ValidatedCluster) -> Result<Lab, LabError> {
         subnet: net,
         gateway: cluster.networking().gateway,
         machines: machines.collect(),
-        forwarded_before: network::forwards(),
     })
 }
 
@@ -103,6 +135,9 @@ fn copy_program(lab: &Lab) -> Result<(), LabError> {
     let fresh: PathBuf = to.with_extension("new");
     let failed = || LabError::while_doing(format!("copy this program to {}", to.display()));
     let own = std::env::current_exe().map_err(failed())?;
+    if fs::read(&to).is_ok_and(|there| fs::read(&own).is_ok_and(|own| own == there)) {
+        return Ok(());
+    }
     fs::copy(own, &fresh).map_err(failed())?;
     fs::rename(fresh, &to).map_err(failed())
 }

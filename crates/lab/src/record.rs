@@ -27,8 +27,6 @@ pub struct Lab {
     pub gateway: Option<IpAddr>,
     /// Its machines, in the order of their names.
     pub machines: Vec<MachineRecord>,
-    /// Whether the host forwarded packets before there was a lab.
-    pub forwarded_before: bool,
 }
 
 /// A machine as it was asked for.
@@ -61,7 +59,9 @@ impl Lab {
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(LabError::UnknownLab(name.to_string()));
+                let begun = Self::dir(name).exists();
+                let name = name.to_string();
+                return Err(if begun { LabError::Unfinished(name) } else { LabError::UnknownLab(name) });
             }
             Err(error) => return Err(LabError::while_doing(format!("read {}", path.display()))(error)),
         };
@@ -88,5 +88,21 @@ impl Lab {
             machine: name.to_owned(),
             known: self.machines.iter().map(|machine| machine.name.as_str()).collect::<Vec<_>>().join(", "),
         })
+    }
+}
+
+/// Writes a file that is there as a whole or not at all.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), LabError> {
+    let fresh = path.with_extension("new");
+    let failed = || LabError::while_doing(format!("write {}", path.display()));
+    fs::write(&fresh, content).map_err(failed())?;
+    fs::rename(&fresh, path).map_err(failed())
+}
+
+/// The directories above, when the last lab is gone. One that still holds something stays.
+pub(crate) fn tidy() {
+    let above = Path::new(HOME).parent().unwrap_or(Path::new(HOME));
+    for dir in [Path::new(HOME), above] {
+        let _ = fs::remove_dir(dir);
     }
 }

@@ -1,9 +1,10 @@
 //! What there is of a lab, found out by looking.
 
-use std::{fs, net::IpAddr};
+use std::{fs, net::IpAddr, time::Duration};
 
 use host::{Cmd, Commands, RealCommands};
 use serde::Serialize;
+use tokio::time::timeout;
 
 use crate::{Lab, LabError, LabName, Machine, Surroundings, cuts};
 
@@ -91,21 +92,38 @@ impl Machine<'_> {
         if !self.is_created() {
             return MachineState::Missing;
         }
-        let Some(leader) = self.groups.leader() else { return MachineState::Off };
+        if self.groups.processes().is_empty() {
+            return MachineState::Off;
+        }
         if self.groups.is_frozen() {
             return MachineState::Paused;
         }
         // The exit code repeats the word, so an error is an answer too.
-        let command = Cmd::new("nsenter").args(namespaces(leader)).args(["systemctl", "is-system-running"]);
-        let said = match RealCommands.run(&command).await {
-            Ok(printed) => printed.stdout,
-            Err(error) => error.to_string(),
-        };
+        let said = self.ask(&["systemctl", "is-system-running"]).await.unwrap_or_else(|error| error);
         match said {
             _ if said.starts_with("running") => MachineState::Running,
             _ if said.ends_with("degraded") => MachineState::Degraded,
             _ if said.ends_with("stopping") => MachineState::Stopping,
             _ => MachineState::Starting,
+        }
+    }
+
+    /// The units that have failed.
+    pub(crate) async fn failed_units(&self) -> Vec<String> {
+        let question = ["systemctl", "list-units", "--failed", "--plain", "--no-legend"];
+        let said = self.ask(&question).await.unwrap_or_default();
+        said.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+    }
+
+    /// What a command in the machine prints, or why it does not. One that is stopped while it is asked never answers.
+    async fn ask(&self, question: &[&str]) -> Result<String, String> {
+        let leader = self.groups.leader().ok_or("it has no process 1 yet")?;
+        let command = Cmd::new("nsenter").args(namespaces(leader)).args(question.iter().copied());
+        let answer = timeout(Duration::from_secs(10), RealCommands.run(&command)).await;
+        match answer {
+            Ok(Ok(printed)) => Ok(printed.stdout),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(late) => Err(late.to_string()),
         }
     }
 

@@ -8,11 +8,15 @@ use crate::LabError;
 
 /// The first free network, given all that are in use.
 pub(crate) fn choose(taken: &[IpNet]) -> Result<Ipv4Net, LabError> {
-    let overlaps = |candidate: Ipv4Net| taken.iter().any(|net| overlap(*net, candidate));
     (0..=255u8)
         .map(|third| Ipv4Net::new_assert(Ipv4Addr::new(10, 88, third, 0), 24))
-        .find(|candidate| !overlaps(*candidate))
+        .find(|candidate| in_the_way(taken, *candidate).is_none())
         .ok_or(LabError::NoSubnet)
+}
+
+/// The first of those in use that a network would clash with.
+pub(crate) fn in_the_way(taken: &[IpNet], wanted: Ipv4Net) -> Option<IpNet> {
+    taken.iter().copied().find(|net| overlap(*net, wanted))
 }
 
 fn overlap(net: IpNet, candidate: Ipv4Net) -> bool {

@@ -2,20 +2,26 @@
 //!
 //! It runs as a process of its own, in mount and network namespaces of its own, started by [`start`]. All that it mounts
 //! and links goes away with the namespaces, so a `kill -9` of it and of the machine leaves neither mount nor interface.
+//! The machine dies with its supervisor. At a reboot the supervisor starts over in new namespaces, as new as those of
+//! the first boot: rules and links of the old system are gone, as they are on metal.
 
 use std::{
     fs::{self, OpenOptions},
+    os::unix::process::CommandExt,
     path::PathBuf,
     process::{Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use host::{Disk, RealDisk};
 
-use crate::{Lab, LabError, LabName, Machine, Surroundings, base, run::run};
+use crate::{Lab, LabError, LabName, Machine, Surroundings, base, network, run::run};
 
 /// systemd-nspawn's exit code when the machine asked for a reboot.
 const REBOOT: i32 = 133;
+
+/// How long a supervisor may take until the machine has its first process.
+const FIRST_PROCESS: Duration = Duration::from_secs(60);
 
 /// The file descriptor of this computer's network namespace.
 const HOST_NETWORK: u8 = 9;
@@ -39,40 +45,48 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
     let log = log.map_err(LabError::while_doing(format!("open {}", console.display())))?;
     let told = log.metadata().map_or(0, |meta| meta.len());
     let errors = log.try_clone().map_err(LabError::while_doing(format!("open {}", console.display())))?;
+    machine.groups.create()?;
     // The supervisor keeps a handle on this computer's network, to reach the bridge from its own.
-    let line = format!(
-        "exec {HOST_NETWORK}</proc/self/ns/net; exec setsid unshare --net --mount --propagation private \"$@\""
-    );
-    let mut supervisor = Command::new("sh")
-        .args(["-c", &line, "sh"])
-        .arg(program(machine.lab))
-        .args(["lab", "supervise", machine.lab.name.as_str(), &machine.record.name])
+    let line = format!("exec {HOST_NETWORK}</proc/self/ns/net; exec setsid \"$@\"");
+    let mut supervisor = in_groups(&machine.groups.outside())
+        .args(["sh", "-c", &line, "sh"])
+        .args(in_new_namespaces(machine))
         .stdin(Stdio::null())
         .stdout(log)
         .stderr(errors)
         .spawn()
         .map_err(LabError::while_doing(&*doing))?;
+    let deadline = Instant::now() + FIRST_PROCESS;
     while machine.groups.leader().is_none() {
-        if supervisor.try_wait().map_err(LabError::while_doing(&*doing))?.is_some() {
+        if let Some(status) = supervisor.try_wait().map_err(LabError::while_doing(&*doing))? {
+            if status.success() {
+                return Ok(()); // another supervisor has the machine: of a run that was killed a moment ago
+            }
             let said = fs::read_to_string(&console).unwrap_or_default();
             let said = said.get(usize::try_from(told).unwrap_or(0)..).unwrap_or_default().trim();
             let said = said.lines().next().unwrap_or("its supervisor ended without a word").to_owned();
             return Err(LabError::System { doing, source: std::io::Error::other(said) });
+        }
+        if Instant::now() > deadline {
+            let source = std::io::Error::other(format!("no process within {} s", FIRST_PROCESS.as_secs()));
+            return Err(LabError::System { doing, source });
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Ok(())
 }
 
+/// The words of a command that supervises the machine in new namespaces.
+fn in_new_namespaces(machine: &Machine<'_>) -> Vec<String> {
+    let mut words = ["unshare", "--net", "--mount", "--propagation", "private", "--"].map(str::to_owned).to_vec();
+    words.push(program(machine.lab).display().to_string());
+    words.extend(["lab", "supervise", machine.lab.name.as_str(), &machine.record.name].map(str::to_owned));
+    words
+}
+
 /// The copy of this program that supervises and that the machines have: a rebuild must not pull it away under them.
 pub(crate) fn program(lab: &Lab) -> PathBuf {
     Lab::dir(&lab.name).join("blackstart")
-}
-
-/// Whether a supervisor holds the machine.
-pub(crate) fn is_supervised(machine: &Machine<'_>) -> bool {
-    let lock = machine.dir().join("supervisor.lock");
-    lock.exists() && matches!(RealDisk::new("/").try_lock(&lock), Ok(None))
 }
 
 /// Supervises a machine until it is off.
@@ -82,28 +96,29 @@ pub async fn supervise(name: &LabName, machine: &str) -> Result<(), LabError> {
     let machine = Machine::new(&lab, machine, &surroundings)?;
     let lock = machine.dir().join("supervisor.lock");
     let held = RealDisk::new("/").try_lock(&lock);
-    let Some(guard) =
+    let Some(_guard) =
         held.map_err(|error| LabError::System { doing: format!("lock {}", lock.display()), source: error.source })?
     else {
         return Ok(()); // another supervisor has it
     };
-    let _ = guard.note(&std::process::id().to_string());
-
+    machine.groups.clear()?;
     mount(&machine).await?;
     link(&machine).await?;
-    machine.groups.create()?;
-    loop {
-        let status = boot(&machine)?;
-        if status != Some(REBOOT) {
-            return Ok(());
-        }
-        // What the old system had set up on the link is not there after a real reboot.
-        run("ip addr flush dev eth0").await?;
-        run("ip link set eth0 down").await?;
-    }
+    if boot(&machine)? == Some(REBOOT) { start_over(&machine).await } else { Ok(()) }
 }
 
+/// Becomes a new supervisor in new namespaces; returns only if that fails. What is mounted here would come along.
+async fn start_over(machine: &Machine<'_>) -> Result<(), LabError> {
+    run(&format!("umount --lazy {} /run", machine.dir().join("root").display())).await?;
+    let words = in_new_namespaces(machine);
+    let error = Command::new(&words[0]).args(&words[1..]).exec();
+    Err(LabError::while_doing(format!("boot {} again", machine.record.name))(error))
+}
+
+/// The machine's root, and a `/run` of our own: what systemd-nspawn notes there about a machine outlives it, and has
+/// the same name for machines of the same name in different labs.
 async fn mount(machine: &Machine<'_>) -> Result<(), LabError> {
+    run("mount -t tmpfs -o mode=755 tmpfs /run").await?;
     let dir = machine.dir();
     let layers: Vec<String> = lower_layers(machine.lab).iter().map(|layer| layer.display().to_string()).collect();
     run(&format!(
@@ -132,9 +147,7 @@ async fn link(machine: &Machine<'_>) -> Result<(), LabError> {
     let outside = machine.lab.name.link(machine.record.index);
     let host = format!("/proc/{}/fd/{HOST_NETWORK}", std::process::id());
     let on_host = format!("nsenter --net={host} ip link");
-    if run(&format!("{on_host} show dev {outside}")).await.is_ok() {
-        run(&format!("{on_host} delete {outside}")).await?; // of a machine that was killed a moment ago
-    }
+    network::delete_link(&on_host, &outside).await?; // of a boot that ended a moment ago
     run(&format!("ip link add eth0 address {} type veth peer name {outside} netns {host}", machine.record.mac)).await?;
     run(&format!("{on_host} set {outside} master {} up", machine.lab.name.bridge())).await
 }
@@ -143,9 +156,9 @@ async fn link(machine: &Machine<'_>) -> Result<(), LabError> {
 fn boot(machine: &Machine<'_>) -> Result<Option<i32>, LabError> {
     let dir = machine.dir();
     let bind = |from: PathBuf, to: &str| format!("--bind={}:{to}", from.display());
-    let mut command = in_groups(&machine.groups.join_dirs()?);
+    let mut command = in_groups(&machine.groups.system());
     command
-        .arg("systemd-nspawn")
+        .args(["setpriv", "--pdeathsig", "KILL", "systemd-nspawn"])
         .args(["--quiet", "--register=no", "--keep-unit", "--boot", "--link-journal=no", "--private-users=no"])
         .args(["--capability=all", "--system-call-filter=@known", "--resolv-conf=off", "--bind=/dev/kmsg"])
         .arg(format!("--directory={}", dir.join("root").display()))

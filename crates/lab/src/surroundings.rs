@@ -27,7 +27,8 @@ impl Surroundings {
         Self { cgroups: Hierarchies::from_mountinfo(mountinfo), may_raise_limits: bounding & CAP_SYS_RESOURCE != 0 }
     }
 
-    /// What a machine runs first at every boot: nspawn mounts `/proc/sys`, and old control groups, read-only.
+    /// What a machine runs first at every boot: nspawn mounts `/proc/sys`, and old control groups, read-only. Only after
+    /// the machine's own settings are made: most are of the kernel that all share, and none of a machine's business.
     pub(crate) fn first_unit(&self) -> String {
         let mut commands = String::from("mount -o remount,bind,rw /proc/sys");
         if let Hierarchies::V1 { .. } = self.cgroups {
@@ -37,6 +38,7 @@ impl Surroundings {
             "[Unit]\n\
              Description=Make writable what a lab machine may write\n\
              DefaultDependencies=no\n\
+             After=systemd-sysctl.service\n\
              Before=sysinit.target\n\n\
              [Service]\n\
              Type=oneshot\n\

@@ -3,6 +3,7 @@
 //! A pure function, so that every report can be compared with a snapshot. Colour only repeats what the words say.
 
 use anstyle::{AnsiColor, Style};
+use explain::counted;
 
 use crate::problem::{Also, Excerpt, Position, Problem, Severity};
 
@@ -32,7 +33,7 @@ pub fn report(problems: &[Problem], colour: Colour) -> String {
     let summary = [(count(Severity::Error), "error"), (count(Severity::Warning), "warning")]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
+        .map(|(count, what)| counted(count, what))
         .collect::<Vec<_>>()
         .join(", ");
     text.push_str(&summary);

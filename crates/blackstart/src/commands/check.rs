@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ::explain::counted;
 use serde_json::json;
 
 use crate::{
@@ -16,10 +17,11 @@ pub(super) fn run(context: &Context, dir: Option<&Path>) -> Result<(), Ended> {
     } else {
         context.out.text(&spec::report(&checked.problems, context.out.colour()))?;
         if let Some(cluster) = &checked.cluster {
-            let (nodes, masters) = (cluster.nodes().len(), cluster.masters().count());
             context.out.text(&format!(
-                "cluster `{}` is valid: {nodes} nodes, {masters} of them masters, Kubernetes {}\n",
+                "cluster `{}` is valid: {}, {}, Kubernetes {}\n",
                 cluster.name(),
+                counted(cluster.nodes().len(), "node"),
+                counted(cluster.masters().count(), "master"),
                 cluster.kubernetes_version(),
             ))?;
         }

@@ -1,5 +1,6 @@
 //! One file per command. Each takes what was typed and ends with `Ok` or with how it ended instead.
 
+mod bundle;
 mod check;
 mod explain;
 mod generate;
@@ -44,6 +45,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
             pki::renew(context, pki::which(name.as_deref(), *all), node.as_deref(), ask)
         }
         Command::Lab(command) => lab::run(context, command),
+        Command::Bundle(command) => bundle::run(context, command),
         Command::Schema { file } => schema::run(context, *file),
         Command::Explain { code } => explain::run(context, code.as_deref()),
         Command::Completions { shell } => generate::completions(*shell),

@@ -9,7 +9,7 @@ use spec::{BootstrapRole, Node, ValidatedCluster};
 use crate::{
     Failure, codes,
     context::{Context, Ended},
-    output::confirm,
+    output::{confirm, note},
 };
 
 /// Whether and how to ask before changing something.
@@ -34,9 +34,9 @@ pub(super) fn init(context: &Context, name: Option<&str>) -> Result<(), Ended> {
     if context.out.is_json() {
         return Ok(());
     }
-    let dir = context.layout.kubernetes_dir.display();
-    let text = if report.changed.is_empty() { "are all there" } else { "are complete" };
-    Ok(context.out.text(&format!("certificates and kubeconfigs of {} {text} in {dir}\n", node.name))?)
+    let dir = context.real_path(&context.layout.kubernetes_dir);
+    let text = if report.changed.is_empty() { "were all there" } else { "are complete" };
+    Ok(context.out.text(&format!("certificates and kubeconfigs of {} {text} in {}\n", node.name, dir.display()))?)
 }
 
 pub(super) fn show(context: &Context) -> Result<(), Ended> {
@@ -61,6 +61,8 @@ pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask
     let lines: Vec<String> = changes.iter().map(ToString::to_string).collect();
     if !context.out.is_json() {
         context.out.text(&as_text(&lines))?;
+    } else if !ask.yes {
+        note(&as_text(&lines)); // whoever is asked sees what for
     }
     let apply = !changes.is_empty() && !ask.dry_run;
     if apply {
@@ -70,8 +72,11 @@ pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask
     if context.out.is_json() {
         return Ok(context.out.json(&json!({ "changes": lines, "applied": apply }))?);
     }
-    let end = if apply { "renewed; restart the components that hold them open\n" } else { "nothing was changed\n" };
-    Ok(context.out.text(end)?)
+    match (apply, lines.is_empty()) {
+        (true, _) => Ok(context.out.text("renewed; restart the components that hold them open\n")?),
+        (false, false) => Ok(context.out.text("nothing was changed\n")?),
+        (false, true) => Ok(()), // said above
+    }
 }
 
 fn apply_all(context: &Context, changes: Vec<Change>) -> Result<(), Failure> {

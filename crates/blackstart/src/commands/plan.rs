@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, path::Path};
 
-use ::explain::Explain;
+use ::explain::{Explain, counted};
 use engine::StepPlan;
 use playbooks::cluster;
 use serde_json::{Value, json};
@@ -44,13 +44,14 @@ fn as_json(step: &StepPlan) -> Value {
         "error": error.map(|error| json!({
             "code": error.code().id,
             "message": ::explain::chain(error),
-            "hint": error.hint().unwrap_or_else(|| error.code().fix.to_owned()),
+            "hint": error.advice(),
         })),
     })
 }
 
 fn as_text(node: &Node, role: BootstrapRole, steps: &[StepPlan], color: bool) -> String {
-    let mut text = format!("{} is {role}; {} steps\n", painted(color, Style::Strong, &node.name), steps.len());
+    let name = painted(color, Style::Strong, &node.name);
+    let mut text = format!("{name} is {role}; {}\n", counted(steps.len(), "step"));
     let mut changes_in_all = 0;
     for (number, StepPlan { about, after, changes, waiting }) in steps.iter().enumerate() {
         let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
@@ -59,8 +60,8 @@ fn as_text(node: &Node, role: BootstrapRole, steps: &[StepPlan], color: bool) ->
         match changes {
             Err(error) => {
                 let word = painted(color, Style::Bad, "error");
-                let hint = error.hint().unwrap_or_else(|| error.code().fix.to_owned());
-                let _ = writeln!(text, "    {word}[{}]: {}\n      hint: {hint}", error.code(), ::explain::chain(error));
+                let (code, chain, hint) = (error.code(), ::explain::chain(error), error.advice());
+                let _ = writeln!(text, "    {word}[{code}]: {chain}\n      hint: {hint}");
             }
             Ok(changes) if changes.is_empty() => match waiting {
                 Some(what) => _ = writeln!(text, "    … nothing to change, but waiting for {what}"),
@@ -74,6 +75,6 @@ fn as_text(node: &Node, role: BootstrapRole, steps: &[StepPlan], color: bool) ->
             }
         }
     }
-    let _ = write!(text, "\n{changes_in_all} changes; nothing was changed\n");
+    let _ = write!(text, "\n{} to make; nothing was changed\n", counted(changes_in_all, "change"));
     text
 }

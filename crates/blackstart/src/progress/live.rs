@@ -13,6 +13,12 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use super::words::{self, Clock};
 use crate::output::painted;
 
+/// The last line: how far the run is.
+const TOTAL: &str = "[{pos}/{len}] {msg} {elapsed}";
+
+/// A step that is being worked on.
+const STEP: &str = "{spinner} {prefix}  {wide_msg} {elapsed:>5}";
+
 pub(super) struct Live {
     bars: MultiProgress,
     total: ProgressBar,
@@ -25,7 +31,7 @@ impl Live {
     pub(super) fn new(color: bool) -> Self {
         let bars = MultiProgress::new();
         let total = bars.add(ProgressBar::new(0));
-        total.set_style(style("[{pos}/{len}] {msg} {elapsed}"));
+        total.set_style(style(TOTAL));
         Self { bars, total, running: Mutex::default(), clock: Clock::default(), color }
     }
 
@@ -34,7 +40,7 @@ impl Live {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let bar = running.entry(step.to_owned()).or_insert_with(|| {
             let bar = self.bars.insert_before(&self.total, ProgressBar::new_spinner());
-            bar.set_style(style("{spinner} {prefix}  {wide_msg} {elapsed:>5}"));
+            bar.set_style(style(STEP));
             bar.set_prefix(step.to_owned());
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
@@ -96,4 +102,34 @@ fn settled(event: &Event, elapsed: Duration, color: bool) -> String {
 /// The templates are fixed and tested; a broken one would still show the message.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::words::tests::small_run;
+
+    #[test]
+    fn the_templates_are_whole() {
+        for template in [TOTAL, STEP] {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
+
+    #[test]
+    fn what_scrolls_up_says_in_words_what_the_colour_says() {
+        let mut events = small_run();
+        events.retain(|event| words::is_end(event.state) || event.state == State::Retrying);
+        let lines = |color| {
+            let line = |event| settled(event, Duration::from_secs(75), color);
+            events.iter().map(line).collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(lines(false), @r"
+        ! retry     etcd  BS-ENGINE-002: waited for etcd to answer on :2379; no progress for 60 s (1 min 15 s)
+        ! stopped   etcd  stopped; run again to go on (1 min 15 s)
+        ");
+        let styles = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
+        assert_ne!(lines(true), lines(false));
+        assert_eq!(styles.replace_all(&lines(true), ""), lines(false));
+    }
 }

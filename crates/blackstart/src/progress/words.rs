@@ -70,8 +70,36 @@ pub(super) fn is_end(state: State) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Events of a run in which a step waits, fails once, and is stopped.
+    pub(in crate::progress) fn small_run() -> Vec<Event> {
+        let event = |state, step: Option<&str>, attempt, message: &str| Event {
+            v: engine::EVENT_SCHEMA_VERSION,
+            sequence: 1,
+            time: "2026-11-15T12:00:00Z".parse().unwrap(),
+            run: "RUN".into(),
+            node: "master-01".into(),
+            playbook: "cluster".into(),
+            step: step.map(Into::into),
+            state,
+            attempt,
+            done: 1,
+            total: 3,
+            message: message.into(),
+            code: (state == State::Retrying).then_some(engine::codes::NOT_IN_TIME),
+            hint: None,
+        };
+        vec![
+            event(State::RunStarted, None, 0, "3 steps"),
+            event(State::Waiting, Some("etcd"), 1, "etcd to answer on :2379"),
+            event(State::Retrying, Some("etcd"), 1, "waited for etcd to answer on :2379; no progress for 60 s"),
+            event(State::Applying, Some("etcd"), 2, "write /etc/etcd/etcd.env (0600, 412 bytes)"),
+            event(State::Cancelled, Some("etcd"), 2, "stopped; run again to go on"),
+            event(State::RunFinished, None, 0, "1 verified, 0 of them changed, stopped before the end"),
+        ]
+    }
 
     #[test]
     fn durations_as_a_person_says_them() {

@@ -7,6 +7,15 @@ use host::{Change, Host};
 
 use crate::{Lab, LabError, MachineState, Surroundings, supervise};
 
+/// What there is of the machine.
+pub(super) struct Seen {
+    state: MachineState,
+    /// A machine that boots gets more of them.
+    processes: usize,
+    /// Why it is degraded.
+    failed_units: Vec<String>,
+}
+
 pub(super) struct Machine {
     lab: Arc<Lab>,
     name: String,
@@ -32,8 +41,7 @@ impl Machine {
 }
 
 impl Step for Machine {
-    /// What it is doing, and how many processes it has: a machine that boots gets more of them.
-    type Seen = (MachineState, usize);
+    type Seen = Seen;
 
     fn about(&self) -> About {
         About {
@@ -43,22 +51,21 @@ impl Step for Machine {
         }
     }
 
-    async fn observe(&self, _host: &Host) -> Result<Self::Seen, StepError> {
+    async fn observe(&self, _host: &Host) -> Result<Seen, StepError> {
         self.with(async |machine| {
             let state = machine.state().await;
-            // Between the start of the supervisor and the machine's first process.
-            let starting = state == MachineState::Off && supervise::is_supervised(machine);
-            let state = if starting { MachineState::Starting } else { state };
-            Ok((state, machine.groups.processes().len()))
+            let failed_units =
+                if state == MachineState::Degraded { machine.failed_units().await } else { Vec::new() };
+            Ok(Seen { state, processes: machine.groups.processes().len(), failed_units })
         })
         .await
     }
 
-    fn plan(&self, (state, _): &Self::Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
         let act = |key: &str, what: String| Change::Act { key: key.into(), what };
         let create = act("create", format!("create machine {}", self.name));
         let boot = act("boot", format!("boot {}", self.name));
-        Ok(match state {
+        Ok(match seen.state {
             MachineState::Missing => vec![create, boot],
             MachineState::Off => vec![boot],
             MachineState::Paused => vec![act("resume", format!("let {} go on", self.name))],
@@ -66,11 +73,12 @@ impl Step for Machine {
         })
     }
 
-    fn judge(&self, (state, processes): &Self::Seen) -> Verdict {
+    fn judge(&self, Seen { state, processes, failed_units }: &Seen) -> Verdict {
+        let because = if failed_units.is_empty() { String::new() } else { format!(": {}", failed_units.join(", ")) };
         match state {
             MachineState::Running => Verdict::Met,
             other => Verdict::Waiting {
-                what: format!("{} to be running; it is {}", self.name, other.word()),
+                what: format!("{} to be running; it is {}{because}", self.name, other.word()),
                 progress: processes.to_string(),
             },
         }

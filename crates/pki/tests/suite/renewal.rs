@@ -64,7 +64,7 @@ fn a_wrong_name_is_answered_with_the_right_one() {
     let mut lines = Vec::new();
     for name in ["apisever", "etcd/peer", "admin", "nonsense", "", "ca", "etcd-ca", "sa"] {
         let problems = pki::renewal(&machine.existing(), &input(), now(), Which::One(name)).unwrap_err();
-        let hint = problems.hint().unwrap_or_else(|| problems.code().fix.to_owned());
+        let hint = problems.advice();
         lines.push(format!("{} {problems}\n  hint: {hint}", problems.code()));
     }
     insta::assert_snapshot!(lines.join("\n"));

@@ -1,5 +1,7 @@
 //! How the pod network is divided among the nodes.
 
+use explain::counted;
+
 use crate::{
     codes,
     draft::{Draft, Networks, Origin},
@@ -49,11 +51,11 @@ pub(super) fn network_is_large_enough(draft: &Draft<'_>, problems: &mut Problems
     let parts = 1_usize << (prefix - pod.value.prefix_len());
     let nodes = draft.nodes.len();
     if nodes > parts {
-        let plural = if parts == 1 { "" } else { "s" };
         let message = format!(
-            "the pod network {}{} has room for {parts} node{plural} with a /{prefix} each, but there are {nodes}",
+            "the pod network {}{} has room for {} with a /{prefix} each, but there are {nodes}",
             pod.value,
-            pod.origin.note()
+            pod.origin.note(),
+            counted(parts, "node")
         );
         problems.push(Finding::error(codes::POD_NETWORK_SMALL, draft.place_of(pod.origin), message));
     }

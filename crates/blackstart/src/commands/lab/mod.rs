@@ -2,9 +2,9 @@
 
 mod show;
 
-use std::{process::ExitStatus, sync::Arc};
+use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
 
-use lab::{Exec, Lab, LabError, LabName, Machine, Plan, Shape, Surroundings, steps};
+use lab::{Exec, Lab, LabError, LabName, Machine, Plan, Prepared, Shape, Surroundings, steps};
 
 use crate::{
     Exit, Failure,
@@ -63,13 +63,14 @@ fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
     if let Plan::Config(dir) = plan {
         context.cluster(Some(dir))?; // prints every problem with its place
     }
-    let lab = Arc::new(lab::prepare(name, plan)?);
+    let prepared = lab::prepare(name, plan)?;
+    let Prepared { lab, .. } = &prepared;
     let state = Lab::dir(name).join("state");
-    context.run_in(&state, name.as_str(), &steps::playbook(&lab)?)?;
+    context.run_in(&state, name.as_str(), &steps::playbook(lab)?)?;
     if context.out.is_json() {
         return Ok(());
     }
-    show::status(context, &lab)?;
+    show::status(context, lab)?;
     let first = lab.machines.first().map_or("master-01", |machine| machine.name.as_str());
     Ok(context.out.text(&format!(
         "\nNext:\n  blackstart lab shell {first}{0}\n  blackstart lab exec {first}{0} systemctl status\n  blackstart lab destroy{0}\n",
@@ -83,7 +84,12 @@ fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {
     if context.out.is_json() {
         return Ok(context.out.json(&serde_json::json!({ "lab": name, "machines": destroyed.machines }))?);
     }
-    Ok(context.out.text(&format!("lab `{name}` is gone ({} machines)\n", destroyed.machines.len()))?)
+    let text = match destroyed.machines.len() {
+        0 => format!("nothing is left of lab `{name}`; it had no machines\n"),
+        1 => format!("lab `{name}` is gone (1 machine)\n"),
+        many => format!("lab `{name}` is gone ({many} machines)\n"),
+    };
+    Ok(context.out.text(&text)?)
 }
 
 fn exec(lab: &LabOption, machine: &str, command: &[String]) -> Result<(), Ended> {
@@ -92,9 +98,10 @@ fn exec(lab: &LabOption, machine: &str, command: &[String]) -> Result<(), Ended>
     ended(lab::exec(&machine, &Exec { command, term: std::env::var("TERM").ok() })?)
 }
 
-/// The command's own exit code is ours.
+/// The command's own exit code is ours; one that a signal ended is told the way shells do.
 fn ended(status: ExitStatus) -> Result<(), Ended> {
-    match status.code() {
+    let code = status.code().or_else(|| Some(128 + status.signal()?));
+    match code {
         Some(0) => Ok(()),
         Some(code) => Err(Ended::Told(Exit::Other(u8::try_from(code).unwrap_or(1)))),
         None => Err(Ended::Told(Exit::Failed)),
