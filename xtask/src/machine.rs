@@ -11,8 +11,9 @@ pub(crate) struct Need {
 /// For the tests.
 pub(crate) const TESTS: &[Need] = &[
     Need { program: "cc", package: "gcc libc6-dev" },
+    Need { program: "go", package: "golang-go" }, // components come from Go modules where releases cannot be reached
     Need { program: "openssl", package: "openssl" }, // judges our certificates
-    Need { program: "mount", package: "mount" },     // full and read-only disks
+    Need { program: "mount", package: "mount" },  // full and read-only disks
 ];
 
 /// For the static release.

@@ -421,6 +421,15 @@ pub enum BundleCommand {
         dir: PathBuf,
     },
 
+    /// Install a bundle on this machine beside older ones, and switch to it
+    #[command(
+        after_help = "No network is needed. An upgrade, and the way back, is the same command with another bundle.\n\nExamples:\n  blackstart bundle install ./bundle\n  blackstart bundle install ./bundle --root /mnt/image"
+    )]
+    Install {
+        /// The bundle
+        dir: PathBuf,
+    },
+
     /// Pack a bundle into one file, for machines without a network
     #[command(after_help = "Example:\n  blackstart bundle pack ./bundle blackstart-1.36.3.tar.zst")]
     Pack {

@@ -13,6 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ::blackstart::cli::Cli;
+use clap::CommandFactory;
 use support::{Trial, blackstart, example};
 
 #[test]
@@ -215,25 +217,24 @@ fn a_closed_pipe_is_no_error() {
     assert!(output.status.success());
 }
 
+/// The words that lead to each command that does something.
+fn commands(below: &clap::Command, words: &[String]) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for command in below.get_subcommands().filter(|command| !command.is_hide_set()) {
+        let words = [words, &[command.get_name().to_owned()]].concat();
+        let deeper = commands(command, &words);
+        found.extend(if deeper.is_empty() { vec![words] } else { deeper });
+    }
+    found
+}
+
 #[test]
 fn help_has_examples_everywhere() {
-    for command in [
-        "check",
-        "plan",
-        "schema",
-        "explain",
-        "completions",
-        "man",
-        "node detect",
-        "node role",
-        "pki init",
-        "pki show",
-        "pki renew",
-    ] {
-        let mut arguments: Vec<&str> = command.split(' ').collect();
-        arguments.push("--help");
-        let help = blackstart(arguments);
-        assert!(help.contains("Example"), "{command}: {help}");
+    let all = commands(&Cli::command(), &[]);
+    assert!(all.len() > 10, "{all:?}");
+    for command in all {
+        let help = blackstart(command.iter().map(String::as_str).chain(["--help"]));
+        assert!(help.contains("Example"), "{command:?}: {help}");
     }
     insta::assert_snapshot!("help", blackstart(["--help"]));
 }

@@ -1,4 +1,4 @@
-//! What a row of the [table](crate::table) says about a component.
+//! What a row of the [table] says about a component.
 //!
 //! In its texts, braces stand for facts: `{version}` and its parts `{major}` and `{minor}`; `{source}`, the version of
 //! the source code where that is another one; `{arch}`, the processor; `{program}` and `{asset}`, file names.

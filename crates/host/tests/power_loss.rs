@@ -56,9 +56,9 @@ fn old_or_new(after: &ModelDisk, returned: bool) -> Option<String> {
 }
 
 fn directories_with_their_mode(after: &ModelDisk, returned: bool) -> Option<String> {
-    for dir in ["/etc/a", "/etc/a/b", "/etc/a/b/c"] {
+    for (dir, expected) in [("/etc/a", 0o755), ("/etc/a/b", 0o755), ("/etc/a/b/c", 0o750)] {
         match after.meta(Path::new(dir)).unwrap() {
-            Some(Meta { kind: Kind::Directory, mode: 0o750, .. }) => {}
+            Some(Meta { kind: Kind::Directory, mode, .. }) if mode == expected => {}
             None if !returned => {}
             other => return Some(format!("returned: {returned}, {dir} is {other:?}")),
         }

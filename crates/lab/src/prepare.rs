@@ -95,12 +95,7 @@ fn record(name: &LabName, cluster: &ValidatedCluster) -> Result<Lab, LabError> {
         ip: node.ip,
         mac: node.hardware.mac_addresses.first().map_or_else(|| made_up_mac(net, index), ToString::to_string),
     });
-    Ok(Lab {
-        name: name.clone(),
-        subnet: net,
-        gateway: cluster.networking().gateway,
-        machines: machines.collect(),
-    })
+    Ok(Lab { name: name.clone(), subnet: net, gateway: cluster.networking().gateway, machines: machines.collect() })
 }
 
 /// For a node whose configuration lists none; such a machine is told its name.

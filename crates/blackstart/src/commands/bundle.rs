@@ -2,12 +2,15 @@
 
 use std::{fmt::Write, path::Path, sync::Arc};
 
-use ::bundle::{Builder, Cache, Manifest, Mirror, Own, Sources, State, Stop, Update, Wanted};
+use ::bundle::{Builder, Cache, Manifest, Mirror, Own, Sources, Stop, Update, Wanted};
+
+use playbooks::cluster;
 
 use crate::{
     cli::{BundleCommand, BundleSource},
     context::{Context, Ended},
     output::note,
+    progress::busy,
 };
 
 pub(super) fn run(context: &Context, command: &BundleCommand) -> Result<(), Ended> {
@@ -24,15 +27,16 @@ pub(super) fn run(context: &Context, command: &BundleCommand) -> Result<(), Ende
         }
         BundleCommand::Show { dir } => show(context, &Manifest::read(dir)?),
         BundleCommand::Verify { dir } => {
-            let manifest = ::bundle::verify(dir)?;
+            let manifest = busy(context.out, "verifying", || ::bundle::verify(dir))?;
             done(context, &manifest, &format!("{} is whole", dir.display()))
         }
+        BundleCommand::Install { dir } => install(context, dir),
         BundleCommand::Pack { dir, archive } => {
-            let manifest = ::bundle::pack(dir, archive)?;
+            let manifest = busy(context.out, "packing", || ::bundle::pack(dir, archive))?;
             done(context, &manifest, &format!("packed into {}", archive.display()))
         }
         BundleCommand::Unpack { archive, dir } => {
-            let manifest = ::bundle::unpack(archive, dir)?;
+            let manifest = busy(context.out, "unpacking and verifying", || ::bundle::unpack(archive, dir))?;
             done(context, &manifest, &format!("unpacked into {}", dir.display()))
         }
     }
@@ -48,24 +52,19 @@ fn build(context: &Context, dir: &Path, sources: Sources, extras: &[String]) -> 
         sources,
         install_tools: true,
         stop: Stop::default(),
-        progress: Arc::new(|update: &Update<'_>| note(&progress(update))),
+        progress: Arc::new(|update: &Update<'_>| note(&format!("{update}\n"))),
     };
     let manifest = builder.build(dir, &wanted)?;
     done(context, &manifest, &format!("made {}", dir.display()))
 }
 
-fn progress(update: &Update<'_>) -> String {
-    let Update { component, state, elapsed } = update;
-    let said = match state {
-        State::Waiting => "waiting for another process that is at it".to_owned(),
-        State::PassedOver(source, reason) => format!("not from {}: {reason}", source.as_str()),
-        State::Installing(packages) => format!("installing {}", packages.join(", ")),
-        State::Fetching(source) => format!("fetching from {}", source.as_str()),
-        State::Compiling => "compiling".to_owned(),
-        State::Cached(source) => format!("in the cache, from {}", source.as_str()),
-        State::Made(source) => format!("made from {} ({} s)", source.as_str(), elapsed.as_secs()),
-    };
-    format!("{component}: {said}\n")
+fn install(context: &Context, dir: &Path) -> Result<(), Ended> {
+    let report = context.run_in(&context.layout.state_dir, "this machine", &cluster::components(dir)?)?;
+    if context.out.is_json() {
+        return Ok(());
+    }
+    let text = if report.changed.is_empty() { "was installed already" } else { "is installed and in use" };
+    Ok(context.out.text(&format!("{} {text}\n", dir.display()))?)
 }
 
 fn done(context: &Context, manifest: &Manifest, what: &str) -> Result<(), Ended> {

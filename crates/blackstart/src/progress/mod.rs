@@ -1,6 +1,7 @@
 //! How a run is shown: live on a terminal, plain lines elsewhere, JSON lines for scripts. All three only listen to the
 //! engine's events.
 
+mod busy;
 mod json;
 mod live;
 mod plain;
@@ -11,6 +12,7 @@ use std::{
     sync::Arc,
 };
 
+pub(crate) use busy::busy;
 use engine::Sink;
 
 use crate::Output;

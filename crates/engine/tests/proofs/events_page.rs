@@ -45,7 +45,7 @@ fn full_event() -> Value {
         done: 0,
         total: 1,
         message: String::new(),
-        code: Some(engine::codes::CANCELLED),
+        code: Some(engine::codes::NOT_IN_TIME),
         hint: Some(String::new()),
     };
     serde_json::to_value(event).unwrap()

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use bundle::{Builder, Cache, Sources, State, Stop, Update, Wanted};
+use bundle::{Builder, Cache, Sources, Stop, Update, Wanted};
 use engine::{About, Step, StepError};
 use host::{Change, Host};
 
@@ -54,26 +54,12 @@ impl Step for Bundle {
             sources: Sources::default(),
             install_tools: true,
             stop: Stop::default(),
-            progress: Arc::new(move |update: &Update<'_>| teller.doing(describe(update))),
+            progress: Arc::new(move |update: &Update<'_>| teller.doing(update.to_string())),
         };
         let built = tokio::task::spawn_blocking(move || builder.build(&dir(), &Wanted::default())).await;
         match built {
             Ok(built) => built.map(drop).map_err(|error| StepError::from_explained(&error)),
             Err(error) => Err(LabError::while_doing("build the bundle")(error.into()).into()),
         }
-    }
-}
-
-fn describe(update: &Update<'_>) -> String {
-    let Update { component, state, elapsed } = update;
-    let seconds = elapsed.as_secs();
-    match state {
-        State::Waiting => format!("{component}: another process is at it"),
-        State::PassedOver(source, reason) => format!("{component}: not from {}: {reason}", source.as_str()),
-        State::Installing(packages) => format!("{component}: installing {}", packages.join(", ")),
-        State::Fetching(source) => format!("{component}: fetching from {}", source.as_str()),
-        State::Compiling => format!("{component}: compiling"),
-        State::Cached(_) => format!("{component}: was in the cache"),
-        State::Made(source) => format!("{component}: made from {} in {seconds} s", source.as_str()),
     }
 }

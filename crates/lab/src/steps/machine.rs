@@ -54,8 +54,7 @@ impl Step for Machine {
     async fn observe(&self, _host: &Host) -> Result<Seen, StepError> {
         self.with(async |machine| {
             let state = machine.state().await;
-            let failed_units =
-                if state == MachineState::Degraded { machine.failed_units().await } else { Vec::new() };
+            let failed_units = if state == MachineState::Degraded { machine.failed_units().await } else { Vec::new() };
             Ok(Seen { state, processes: machine.groups.processes().len(), failed_units })
         })
         .await

@@ -8,6 +8,8 @@ mod node_identity;
 mod node_role;
 mod pki;
 
+use std::path::Path;
+
 pub use components::{Components, bundle_id, verified as verified_bundle};
 use engine::{Playbook, PlaybookError};
 pub use node_identity::NodeIdentity;
@@ -37,6 +39,11 @@ pub fn detect(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Resul
     Playbook::new(NAME)
         .step(NodeIdentity::new(node, layout), &[])?
         .step(NodeRole::new(cluster.bootstrap_role(node), layout), &["node-identity"])
+}
+
+/// Only the components of a bundle.
+pub fn components(bundle: &Path) -> Result<Playbook, PlaybookError> {
+    Playbook::new(NAME).step(Components::new(bundle), &[])
 }
 
 /// Only the certificates.

@@ -1,0 +1,120 @@
+//! `lab destroy` leaves nothing: the computer is as it was, whatever happened to the lab before.
+
+use std::{
+    fs,
+    process::{Child, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use crate::support::{Picture, TestLab, kill, shape, turn};
+
+#[test]
+fn nothing_is_left_of_a_lab_that_was_used() {
+    let _turn = turn();
+    let before = Picture::take();
+    let lab = TestLab::with(1, 1);
+    lab.run("cut", &["worker-01"]).ok();
+    lab.sh("master-01", "systemctl reboot");
+    lab.run("pause", &["worker-01"]).ok();
+    // What a kubelet does when it starts: these settings are the whole computer's.
+    lab.run("up", &[]).ok();
+    lab.sh("worker-01", "sysctl -w vm.overcommit_memory=1 kernel.panic=10 kernel.panic_on_oops=1");
+    lab.run("pause", &["worker-01"]).ok();
+    lab.destroy().ok();
+    before.assert_back("after a lab with one machine cut off and paused");
+    let again = lab.destroy().ok();
+    assert!(again.contains("nothing is left"), "{again}");
+    before.assert_back("after destroying it twice");
+}
+
+#[test]
+fn nothing_is_left_when_the_record_is_garbage_or_gone() {
+    let _turn = turn();
+    let before = Picture::take();
+    for garbage in [Some("{\"name\":"), None] {
+        let lab = TestLab::with(1, 0);
+        let record = lab.dir().join("lab.json");
+        match garbage {
+            Some(text) => fs::write(&record, text).unwrap(),
+            None => fs::remove_file(&record).unwrap(),
+        }
+        let code = if garbage.is_some() { "BS-LAB-010" } else { "BS-LAB-014" };
+        lab.run("status", &[]).refused(1, code);
+        lab.destroy().ok();
+        before.assert_back("after a lab whose record was damaged");
+    }
+}
+
+#[test]
+fn nothing_is_left_after_killing_what_keeps_machines_alive() {
+    let _turn = turn();
+    let before = Picture::take();
+    let lab = TestLab::with(1, 1);
+    kill(lab.process("worker-01", "lab supervise"));
+    crate::support::eventually("the machine died with its supervisor", || lab.state("worker-01") == "off");
+    kill(lab.process("master-01", "systemd-nspawn"));
+    crate::support::eventually("the machine died with its nspawn", || lab.state("master-01") == "off");
+    lab.destroy().ok();
+    before.assert_back("after killing a supervisor and an nspawn");
+
+    lab.up(1, 1).ok();
+    for process in lab.processes("") {
+        // Some die with others before their turn.
+        crate::support::run("kill", &["-9", &process.to_string()]);
+    }
+    lab.destroy().ok();
+    before.assert_back("after killing everything at once");
+}
+
+/// Every second time the lab is brought up again first, as a person would.
+#[test]
+fn up_killed_at_ten_moments() {
+    let _turn = turn();
+    let before = Picture::take();
+    let lab = TestLab::unmade();
+    let started = Instant::now();
+    lab.up(1, 1).ok();
+    let whole = started.elapsed();
+    lab.destroy().ok();
+    before.assert_back("after an undisturbed lab");
+
+    for moment in 0..10 {
+        // A different fraction of a millisecond each time, spread over the whole duration.
+        let pause = whole * moment / 10 + Duration::from_micros(u64::from(started.elapsed().subsec_micros()) % 30_000);
+        let mut up = begin(&lab);
+        sleep(pause);
+        up.kill().unwrap();
+        up.wait().unwrap();
+        if moment % 2 == 1 {
+            lab.up(1, 1).ok();
+            for machine in ["master-01", "worker-01"] {
+                assert_eq!(lab.state(machine), "running", "{machine}, killed after {pause:?}");
+            }
+        }
+        lab.destroy().ok();
+        before.assert_back(&format!("after a kill at {pause:?} of {whole:?}"));
+    }
+}
+
+#[test]
+fn a_lab_that_is_being_made_is_not_destroyed_meanwhile() {
+    let _turn = turn();
+    let before = Picture::take();
+    let lab = TestLab::unmade();
+    let mut up = begin(&lab);
+    crate::support::eventually("the lab is being made", || lab.dir().join("state").exists());
+    lab.run("pause", &["master-01"]); // keeps it from being finished before we look
+    let refused = lab.destroy();
+    if up.try_wait().unwrap().is_none() {
+        refused.refused(1, "BS-LAB-013");
+    }
+    up.kill().unwrap();
+    up.wait().unwrap();
+    lab.destroy().ok();
+    before.assert_back("after a destroy during up");
+}
+
+fn begin(lab: &TestLab) -> Child {
+    lab.command("up").args(shape(1, 1)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}

@@ -1,0 +1,69 @@
+//! What cannot be done is said at once, with a code and a hint, and nothing is half-made.
+
+use std::{os::unix::process::CommandExt, process::Command};
+
+use crate::support::{PROGRAM, Picture, Said, TestLab, run, turn};
+
+#[test]
+fn names_that_do_not_exist_or_cannot() {
+    let _turn = turn();
+    let before = Picture::take();
+    let nobody = TestLab::unmade();
+    nobody.run("status", &[]).refused(1, "BS-LAB-002");
+    nobody.run("exec", &["master-01", "true"]).refused(1, "BS-LAB-002");
+    for name in ["Lab", "a-b", "../x", "", "abcdefghi"] {
+        run(PROGRAM, &["lab", "up", "--name", name]).refused(2, "BS-LAB-001");
+        run(PROGRAM, &["lab", "destroy", "--yes", "--name", name]).refused(2, "BS-LAB-001");
+    }
+    before.assert_back("after nothing was done");
+
+    let lab = TestLab::with(1, 0);
+    for (command, arguments) in [
+        ("exec", &["worker-01", "true"][..]),
+        ("kill", &["worker-01"]),
+        ("logs", &["worker-01"]),
+        ("cut", &["worker-01"]),
+    ] {
+        let said = lab.run(command, arguments);
+        said.refused(1, "BS-LAB-003");
+        assert!(said.err.contains("it has master-01"), "{said:?}");
+    }
+}
+
+#[test]
+fn without_the_rights_of_root() {
+    let _turn = turn();
+    let before = Picture::take();
+    // Where the program lies, others may not be able to look.
+    let dir =
+        tempfile::Builder::new().permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755)).tempdir().unwrap();
+    let program = dir.path().join("blackstart");
+    std::fs::copy(PROGRAM, &program).unwrap();
+    for arguments in [&["up"][..], &["status"], &["destroy", "--yes"]] {
+        let said = Command::new(&program).arg("lab").args(arguments).uid(65534).gid(65534).output().unwrap();
+        Said::from(said).refused(1, "BS-LAB-005");
+    }
+    let list = Command::new(&program).args(["lab", "list"]).uid(65534).gid(65534).output().unwrap();
+    Said::from(list).ok();
+    before.assert_back("after nothing was done");
+}
+
+/// In a mount namespace of its own, where the file system that is asked is a small one.
+#[test]
+fn without_enough_space() {
+    let _turn = turn();
+    let before = Picture::take();
+    for place in ["/var/lib", "/var/cache/blackstart/base"] {
+        let lab = TestLab::unmade();
+        let line = format!(
+            "mount -t tmpfs -o size=64m tmpfs {place} && \"$0\" lab up --name {}; code=$?; find {place}; exit $code",
+            lab.name
+        );
+        let said = run("unshare", &["--mount", "sh", "-c", &line, PROGRAM]);
+        said.refused(1, "BS-LAB-008");
+        assert!(said.err.contains(place) && said.err.contains(" MB are needed"), "{said:?}");
+        assert_eq!(said.out.trim(), place, "nothing is half-made there");
+        lab.destroy().ok();
+    }
+    before.assert_back("after too little space");
+}
