@@ -73,7 +73,7 @@ fn off_and_on(lab: &TestLab) {
         assert_eq!(lab.state(machine), "off", "{machine}");
         assert_eq!(lab.processes(machine), [0; 0]);
     }
-    assert!(lab.run("logs", &["worker-01", "--console"]).ok().contains("Power-Off"), "it was told");
+    assert!(lab.run("logs", &["worker-01", "--console"]).ok().contains("Powering off"), "it was told");
     lab.run("up", &[]).ok();
     assert_eq!(lab.sh("worker-01", "cat /root/file"), "kept");
 }

@@ -55,7 +55,7 @@ impl Context {
             output::note(&if self.out.is_json() {
                 format!("{}\n", json!({ "valid": false, "problems": checked.problems }))
             } else {
-                spec::report(&checked.problems, self.out.colour_errors())
+                spec::report(&checked.problems, self.out.color_errors())
             });
             return Err(Ended::Told(Exit::Failed));
         };
@@ -137,6 +137,7 @@ fn cancel_on_signal(cancel: CancellationToken) -> JoinHandle<()> {
             if cancel.is_cancelled() {
                 std::process::exit(Exit::Interrupted.code().into());
             }
+            output::note("stopping after the change that is being made; once more ends it at once\n");
             cancel.cancel();
         }
     })

@@ -8,7 +8,6 @@ use std::{
 use anstyle::AnsiColor;
 use serde::Serialize;
 use serde_json::json;
-use spec::Colour;
 
 use crate::{
     Failure,
@@ -68,16 +67,6 @@ impl Output {
     /// Whether progress and errors are coloured.
     pub fn color_errors(self) -> bool {
         self.color_errors
-    }
-
-    /// The same, as `spec` asks for it.
-    pub fn colour(self) -> Colour {
-        if self.color { Colour::Always } else { Colour::Never }
-    }
-
-    /// The same for progress and errors.
-    pub fn colour_errors(self) -> Colour {
-        if self.color_errors { Colour::Always } else { Colour::Never }
     }
 
     /// Prints a result for people, as it is.

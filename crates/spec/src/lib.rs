@@ -32,7 +32,7 @@ mod yaml;
 
 pub use cluster::*;
 pub use problem::{Also, Position, Problem, Severity};
-pub use report::{Colour, report};
+pub use report::report;
 pub use schema::{node_schema, schema};
 pub use source::Sources;
 pub use validate::{Checked, check, check_dir, check_text};

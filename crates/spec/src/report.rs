@@ -7,21 +7,12 @@ use explain::counted;
 
 use crate::problem::{Also, Excerpt, Position, Problem, Severity};
 
-/// Whether a report is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
-    /// With terminal codes.
-    Always,
-    /// Plain text.
-    Never,
-}
-
 /// All problems, errors first, and a last line that counts them. Empty if there is nothing to report.
-pub fn report(problems: &[Problem], colour: Colour) -> String {
+pub fn report(problems: &[Problem], color: bool) -> String {
     if problems.is_empty() {
         return String::new();
     }
-    let palette = Palette::new(colour);
+    let palette = Palette::new(color);
     let mut text = String::new();
     for severity in [Severity::Error, Severity::Warning] {
         for problem in problems.iter().filter(|problem| problem.severity == severity) {
@@ -49,17 +40,15 @@ struct Palette {
 }
 
 impl Palette {
-    fn new(colour: Colour) -> Self {
-        match colour {
-            Colour::Always => Self {
+    fn new(color: bool) -> Self {
+        match color {
+            true => Self {
                 error: AnsiColor::Red.on_default().bold(),
                 warning: AnsiColor::Yellow.on_default().bold(),
                 frame: AnsiColor::Blue.on_default().bold(),
                 strong: Style::new().bold(),
             },
-            Colour::Never => {
-                Self { error: Style::new(), warning: Style::new(), frame: Style::new(), strong: Style::new() }
-            }
+            false => Self { error: Style::new(), warning: Style::new(), frame: Style::new(), strong: Style::new() },
         }
     }
 }
@@ -140,12 +129,12 @@ mod tests {
 
     #[test]
     fn plain() {
-        insta::assert_snapshot!(report(&check_text(TWO_PROBLEMS).problems, Colour::Never));
+        insta::assert_snapshot!(report(&check_text(TWO_PROBLEMS).problems, false));
     }
 
     #[test]
     fn coloured() {
-        let coloured = report(&check_text(TWO_PROBLEMS).problems, Colour::Always);
+        let coloured = report(&check_text(TWO_PROBLEMS).problems, true);
         insta::assert_snapshot!(coloured.replace('\u{1b}', "ESC"));
     }
 
@@ -157,6 +146,6 @@ mod tests {
 
     #[test]
     fn nothing_to_report() {
-        assert_eq!(report(&[], Colour::Never), "");
+        assert_eq!(report(&[], false), "");
     }
 }

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use spec::{Colour, Severity, Sources, check, check_dir, codes, report, schema};
+use spec::{Severity, Sources, check, check_dir, codes, report, schema};
 
 /// What a schema can see; the other codes are about values in relation to each other or about the text itself.
 const STRUCTURAL: &[explain::Code] = &[
@@ -65,12 +65,12 @@ fn every_bad_input_yields_the_expected_problem() {
         if !name.starts_with("many-") {
             let expected = format!("BS-SPEC-{}", &name[..3]);
             if checked.problems.iter().any(|problem| problem.code.id != expected) {
-                surprises.push(format!("{name}:\n{}", report(&checked.problems, Colour::Never)));
+                surprises.push(format!("{name}:\n{}", report(&checked.problems, false)));
             }
         }
         let has_error = checked.problems.iter().any(|problem| problem.severity == Severity::Error);
         assert_eq!(checked.cluster.is_none(), has_error, "{name}");
-        let report = report(&checked.problems, Colour::Never).replace(&here, "");
+        let report = report(&checked.problems, false).replace(&here, "");
         insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "bad-snapshots" }, {
             insta::assert_snapshot!(name, report);
         });
@@ -110,7 +110,7 @@ fn the_schema_refuses_structural_mistakes() {
 fn no_report_holds_a_secret() {
     for (name, path) in bad() {
         let checked = checked(&path);
-        let shown = report(&checked.problems, Colour::Never) + &serde_json::to_string(&checked).unwrap();
+        let shown = report(&checked.problems, false) + &serde_json::to_string(&checked).unwrap();
         for secret in
             ["hunter2", "swordfish", "0123456789abcdef", "7h3nd0s5jw9r4t1c", "7H3ND0S5JW9R4T1C", "0123456789012345"]
         {

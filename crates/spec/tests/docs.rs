@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
-use spec::{Colour, Sources, check, codes, node_schema, report, schema};
+use spec::{Sources, check, codes, node_schema, report, schema};
 
 fn page() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cluster-yaml.md");
@@ -60,7 +60,7 @@ fn the_examples_in_the_page_work() {
     let cluster_of_node = cluster.replace("[worker, ceph-osd]", "[worker]");
     let checked = check(&Sources::cluster(cluster_of_node).with_node("nodes/worker-01.yaml", *node));
     let codes: Vec<_> = checked.problems.iter().map(|problem| problem.code).collect();
-    assert_eq!(codes, [codes::TOKEN_IN_FILE], "{}", report(&checked.problems, Colour::Never));
+    assert_eq!(codes, [codes::TOKEN_IN_FILE], "{}", report(&checked.problems, false));
 
     let value: Value = serde_saphyr::from_str(cluster).unwrap();
     jsonschema::validator_for(&schema()).unwrap().validate(&value).unwrap();

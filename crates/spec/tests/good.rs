@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use spec::{BootstrapRole, Colour, Mac, NetworkAddOn, Role, check_dir, check_text, node_schema, report, schema};
+use spec::{BootstrapRole, Mac, NetworkAddOn, Role, check_dir, check_text, node_schema, report, schema};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -34,7 +34,7 @@ fn examples_have_no_problem_at_all() {
     assert!(examples.len() >= 3);
     for dir in examples {
         let checked = check_dir(&dir);
-        assert!(checked.problems.is_empty(), "{}:\n{}", dir.display(), report(&checked.problems, Colour::Never));
+        assert!(checked.problems.is_empty(), "{}:\n{}", dir.display(), report(&checked.problems, false));
         assert!(checked.cluster.is_some(), "{}", dir.display());
     }
 }
@@ -126,7 +126,7 @@ fn an_ipv6_cluster_has_ipv6_defaults() {
         "cluster: {name: six}\nnodes:\n  - name: m\n    ip: fd00:1::10\n    roles: [master]\n    \
          hardware: {dmi_serial: S1}\n",
     );
-    assert!(checked.problems.is_empty(), "{}", report(&checked.problems, Colour::Never));
+    assert!(checked.problems.is_empty(), "{}", report(&checked.problems, false));
     let networking = checked.cluster.unwrap().networking().clone();
     assert_eq!(networking.node_cidr.to_string(), "fd00:1::/64");
     assert_eq!(networking.gateway, Some("fd00:1::1".parse().unwrap()));

@@ -5,7 +5,7 @@
 use std::{fmt::Write as _, fs, path::Path, time::Duration};
 
 use proptest::prelude::*;
-use spec::{Checked, Colour, check_dir, check_text, codes, report};
+use spec::{Checked, check_dir, check_text, codes, report};
 
 const HOME: &str = include_str!("../../../examples/home/cluster.yaml");
 const HA_CEPH: &str = include_str!("../../../examples/ha-ceph/cluster.yaml");
@@ -130,7 +130,7 @@ fn a_mebibyte_of_anything_is_refused_quickly() {
         let text = unit.repeat((1 << 20) / unit.len());
         let checked = quickly(|| check_text(&text));
         assert!(checked.cluster.is_none(), "{unit:?}");
-        assert!(report(&checked.problems, Colour::Never).len() < 20 << 20, "{unit:?}");
+        assert!(report(&checked.problems, false).len() < 20 << 20, "{unit:?}");
     }
 }
 
@@ -142,7 +142,7 @@ fn assert_sound(text: &str) {
         assert!(problem.position.is_none_or(|at| (1..=lines).contains(&at.line) && at.column >= 1), "{problem:?}");
     }
     assert_eq!(checked.cluster.is_some(), checked.errors() == 0, "{text}");
-    assert_eq!(report(&checked.problems, Colour::Never).is_empty(), checked.problems.is_empty());
+    assert_eq!(report(&checked.problems, false).is_empty(), checked.problems.is_empty());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::run;
 
 /// Settings of the kernel that count, or that change without anybody's doing.
 const RESTLESS: &[&str] =
-    &["kernel/random/", "kernel/ns_last_pid", "kernel/pty/nr", "-nr", "-state", "_count", "hostname"];
+    &["kernel/random/", "kernel/ns_last_pid", "kernel/pty/nr", "fs/quota/syncs", "-nr", "-state", "_count", "hostname"];
 
 /// All there is, by theme.
 #[derive(Debug, Clone, PartialEq, Eq)]

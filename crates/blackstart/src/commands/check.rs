@@ -15,7 +15,7 @@ pub(super) fn run(context: &Context, dir: Option<&Path>) -> Result<(), Ended> {
     if context.out.is_json() {
         context.out.json(&json!({ "valid": checked.cluster.is_some(), "problems": checked.problems }))?;
     } else {
-        context.out.text(&spec::report(&checked.problems, context.out.colour()))?;
+        context.out.text(&spec::report(&checked.problems, context.out.color()))?;
         if let Some(cluster) = &checked.cluster {
             context.out.text(&format!(
                 "cluster `{}` is valid: {}, {}, Kubernetes {}\n",

@@ -93,6 +93,6 @@ fn current_node(node: &Node) -> Result<String, StepError> {
         },
     };
     serde_saphyr::to_string(&CurrentNode { node: fields }).map_err(|error| {
-        StepError::new(codes::UNKNOWN_NODE, format!("cannot write node `{name}` as YAML")).with_source(error)
+        StepError::new(codes::NO_YAML, format!("cannot write node `{name}` as YAML")).with_source(error)
     })
 }

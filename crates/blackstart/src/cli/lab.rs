@@ -1,0 +1,189 @@
+//! `blackstart lab …`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Which lab.
+#[derive(Debug, Args)]
+pub struct LabOption {
+    /// The lab's name
+    #[arg(long, default_value = "lab", value_name = "NAME")]
+    pub name: String,
+}
+
+/// Real machines on this computer.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Make and boot the machines of a lab; what is there already is left as it is
+    #[command(
+        after_help = "Examples:\n  blackstart lab up                         master-01, worker-01 and worker-02\n  blackstart lab up --masters 3 --workers 2 --name ha\n  blackstart lab up --config examples/home"
+    )]
+    Up {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+        /// How many masters
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=80), conflicts_with = "config")]
+        masters: u8,
+        /// How many workers
+        #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=150), conflicts_with = "config")]
+        workers: u8,
+        /// Make the machines of this configuration directory instead
+        #[arg(long, value_name = "DIR")]
+        config: Option<PathBuf>,
+    },
+
+    /// List the labs on this computer
+    #[command(after_help = "Example:\n  blackstart lab list")]
+    List,
+
+    /// Show the machines of a lab
+    #[command(
+        after_help = "Examples:\n  blackstart lab status\n  blackstart lab status -o json | jq '.machines[].state'"
+    )]
+    Status {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+    },
+
+    /// Run a command in a machine
+    #[command(
+        after_help = "Examples:\n  blackstart lab exec worker-01 systemctl --failed\n  blackstart lab exec master-01 -- ip -br address"
+    )]
+    Exec {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+        /// The machine
+        machine: String,
+        /// The command and its arguments
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+
+    /// Open a shell in a machine
+    #[command(after_help = "Example:\n  blackstart lab shell master-01")]
+    Shell {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+        /// The machine
+        machine: String,
+    },
+
+    /// Show a machine's journal, or its console
+    #[command(
+        after_help = "Examples:\n  blackstart lab logs worker-01 --unit NetworkManager\n  blackstart lab logs worker-01 --console"
+    )]
+    Logs {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+        /// The machine
+        machine: String,
+        /// Only this unit
+        #[arg(short, long, conflicts_with = "console")]
+        unit: Option<String>,
+        /// Go on as more is written
+        #[arg(short, long)]
+        follow: bool,
+        /// What the machine printed while booting; also when it is off
+        #[arg(long)]
+        console: bool,
+    },
+
+    /// Copy files into or out of a machine
+    #[command(
+        after_help = "Examples:\n  blackstart lab cp ./file worker-01:/root/\n  blackstart lab cp worker-01:/var/log/syslog ."
+    )]
+    Cp {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+        /// A path, or MACHINE:PATH
+        from: String,
+        /// A directory, or MACHINE:DIRECTORY
+        to: String,
+    },
+
+    /// Reboot machines from inside and wait until they are up again
+    #[command(after_help = "Example:\n  blackstart lab reboot worker-01 worker-02")]
+    Reboot(Machines),
+
+    /// Cut the power of machines: nothing is flushed, nobody is told
+    #[command(after_help = "Example:\n  blackstart lab kill master-01 && blackstart lab up")]
+    Kill(Machines),
+
+    /// Stop all processes of machines where they are
+    #[command(after_help = "Example:\n  blackstart lab pause worker-01")]
+    Pause(Machines),
+
+    /// Let paused machines go on
+    #[command(after_help = "Example:\n  blackstart lab resume worker-01")]
+    Resume(Machines),
+
+    /// Cut a machine off from others, or from everything
+    #[command(
+        after_help = "Examples:\n  blackstart lab cut master-01 worker-01 worker-02\n  blackstart lab cut worker-01          the cable is out"
+    )]
+    Cut {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+        /// The machine
+        machine: String,
+        /// What it is cut off from; nothing means everything
+        others: Vec<String>,
+    },
+
+    /// Heal the cuts of a machine, or all of them
+    #[command(after_help = "Example:\n  blackstart lab heal")]
+    Heal {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+        /// The machine
+        machine: Option<String>,
+    },
+
+    /// Switch all machines off, gracefully; `lab up` boots them again
+    #[command(after_help = "Example:\n  blackstart lab down")]
+    Down {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+    },
+
+    /// Remove a lab with everything in it, whatever state it is in
+    #[command(after_help = "Examples:\n  blackstart lab destroy\n  blackstart lab destroy --name ha --yes")]
+    Destroy {
+        /// Which lab
+        #[command(flatten)]
+        lab: LabOption,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+
+    /// The process that keeps a machine running; started by `lab up`
+    #[command(hide = true)]
+    Supervise {
+        /// The lab
+        lab: String,
+        /// The machine
+        machine: String,
+    },
+}
+
+/// Some machines of a lab.
+#[derive(Debug, Args)]
+pub struct Machines {
+    /// Which lab
+    #[command(flatten)]
+    pub lab: LabOption,
+    /// The machines
+    #[arg(required = true)]
+    pub machines: Vec<String>,
+}

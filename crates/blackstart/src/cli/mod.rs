@@ -1,0 +1,160 @@
+//! What can be typed, one file per group of commands. The texts are the manual: `--help`, man pages and completions come
+//! from them.
+
+mod bundle;
+mod lab;
+mod node;
+mod pki;
+
+use std::path::PathBuf;
+
+pub use bundle::{BundleCommand, BundleSource};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+pub use lab::{LabCommand, LabOption, Machines};
+pub use node::NodeCommand;
+pub use pki::PkiCommand;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done, nothing to complain about
+  1    problems were found, or something failed; the message says what and what to do
+  2    the command line is wrong
+  130  stopped by Ctrl-C or SIGTERM; run the same command again to go on
+
+Every error has a stable code such as BS-SPEC-004: `blackstart explain BS-SPEC-004` tells more.";
+
+/// Bare machines in, a working Kubernetes (+ Ceph) cluster out.
+#[derive(Debug, Parser)]
+#[command(name = "blackstart", version, after_long_help = EXIT_CODES, arg_required_else_help = true)]
+pub struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Directory with cluster.yaml and nodes/; an absolute one lies below --root
+    #[arg(long, global = true, env = "CONFIG_DIR", value_name = "DIR", default_value = "/etc/cluster-config")]
+    pub config_dir: PathBuf,
+
+    /// Take DIR for the machine's `/`: an image being built, or a trial
+    #[arg(long, global = true, value_name = "DIR", default_value = "/")]
+    pub root: PathBuf,
+
+    /// How to print results
+    #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORM")]
+    pub output: Form,
+
+    /// Whether to use colours; `auto` respects `NO_COLOR` and pipes
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+}
+
+/// How to print results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Form {
+    /// For people
+    #[default]
+    Text,
+    /// For scripts; running steps print one event per line
+    Json,
+}
+
+/// Whether to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check cluster.yaml and nodes/*.yaml: every problem at once, with line, column and a hint
+    #[command(
+        after_help = "Examples:\n  blackstart check examples/home\n  blackstart check -o json | jq '.problems[].code'"
+    )]
+    Check {
+        /// Directory with cluster.yaml [default: the configuration directory]
+        dir: Option<PathBuf>,
+    },
+
+    /// Show what would be done on this node, changing nothing
+    #[command(after_help = "Examples:\n  blackstart plan\n  blackstart plan examples/home --node master-01")]
+    Plan {
+        /// Directory with cluster.yaml [default: the configuration directory]
+        dir: Option<PathBuf>,
+        /// Plan for the node of this name instead of detecting which one this is
+        #[arg(long, value_name = "NAME")]
+        node: Option<String>,
+    },
+
+    /// This machine as a node of the cluster
+    #[command(subcommand)]
+    Node(NodeCommand),
+
+    /// Certificates, keys and kubeconfigs
+    #[command(subcommand)]
+    Pki(PkiCommand),
+
+    /// Real machines on this computer: boot them, break them, look at them
+    #[command(subcommand)]
+    Lab(LabCommand),
+
+    /// The components of a cluster in one verified directory or archive
+    #[command(subcommand)]
+    Bundle(BundleCommand),
+
+    /// Print the JSON Schema of the configuration files, for editors and validators
+    #[command(
+        after_help = "Examples:\n  blackstart schema > cluster.schema.json\n  blackstart schema node > node.schema.json\n\nThen put this line at the top of cluster.yaml:\n  # yaml-language-server: $schema=cluster.schema.json"
+    )]
+    Schema {
+        /// Which file
+        #[arg(value_enum, default_value_t)]
+        file: SchemaFile,
+    },
+
+    /// Explain an error code, or list them all
+    #[command(after_help = "Examples:\n  blackstart explain BS-SPEC-004\n  blackstart explain")]
+    Explain {
+        /// The code, such as BS-SPEC-004
+        code: Option<String>,
+    },
+
+    /// Print the completion script for a shell
+    #[command(after_help = "Example:\n  blackstart completions bash > /etc/bash_completion.d/blackstart")]
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+
+    /// Write the man pages into a directory
+    #[command(after_help = "Example:\n  blackstart man /usr/local/share/man/man1")]
+    Man {
+        /// Where to
+        dir: PathBuf,
+    },
+}
+
+/// Which configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum SchemaFile {
+    /// cluster.yaml
+    #[default]
+    Cluster,
+    /// nodes/NAME.yaml
+    Node,
+}
