@@ -41,14 +41,14 @@ struct Palette {
 
 impl Palette {
     fn new(color: bool) -> Self {
-        match color {
-            true => Self {
-                error: AnsiColor::Red.on_default().bold(),
-                warning: AnsiColor::Yellow.on_default().bold(),
-                frame: AnsiColor::Blue.on_default().bold(),
-                strong: Style::new().bold(),
-            },
-            false => Self { error: Style::new(), warning: Style::new(), frame: Style::new(), strong: Style::new() },
+        if !color {
+            return Self { error: Style::new(), warning: Style::new(), frame: Style::new(), strong: Style::new() };
+        }
+        Self {
+            error: AnsiColor::Red.on_default().bold(),
+            warning: AnsiColor::Yellow.on_default().bold(),
+            frame: AnsiColor::Blue.on_default().bold(),
+            strong: Style::new().bold(),
         }
     }
 }
