@@ -1,6 +1,13 @@
 //! `lab up`: what a machine has when it runs, and that a second `up` finds nothing to do.
 
-use std::{collections::BTreeSet, fs, net::Ipv4Addr, os::unix::fs::MetadataExt};
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{BufRead, BufReader},
+    net::Ipv4Addr,
+    os::unix::fs::MetadataExt,
+    process::Stdio,
+};
 
 use serde_json::Value;
 
@@ -84,6 +91,27 @@ fn the_machines_of_a_configuration() {
     let clash = second.run("up", &["--config", &example("home")]);
     clash.refused(1, "BS-LAB-015");
     assert!(!second.dir().exists(), "nothing is half-made");
+}
+
+#[test]
+fn a_machine_that_is_degraded_says_why() {
+    let _turn = turn();
+    let lab = TestLab::with(1, 0);
+    let unit = "[Service]\\nType=oneshot\\nExecStart=/bin/false\\n[Install]\\nWantedBy=multi-user.target\\n";
+    lab.sh(
+        "master-01",
+        &format!("printf '{unit}' > /etc/systemd/system/broken.service; systemctl -q enable broken; sync"),
+    );
+    lab.run("kill", &["master-01"]).ok();
+
+    let mut up = lab.command("up").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(up.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let why = "master-01 to be running; it is degraded: broken.service";
+    assert!(said.any(|line| line.contains(why)), "it ended without saying why");
+    assert_eq!(lab.state("master-01"), "degraded");
+    lab.sh("master-01", "systemctl reset-failed");
+    said.for_each(drop);
+    assert!(up.wait().unwrap().success(), "it goes on when the machine does");
 }
 
 fn machines(status: &Value) -> impl Iterator<Item = &Value> {

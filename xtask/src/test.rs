@@ -16,8 +16,7 @@ pub(crate) fn run() -> Result<(), String> {
     })?;
     part("tests", || run::run("cargo", &["test", "--workspace", "--locked"]))?;
     part("docs", || {
-        let arguments = ["doc", "--workspace", "--no-deps", "--locked", "--document-private-items"];
-        run_with("cargo", &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
+        run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings")])
     })?;
     if !machine::is_root() {
         say("the lab suite boots machines and needs root: run `sudo cargo xtask test` for it");

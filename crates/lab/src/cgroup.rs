@@ -303,7 +303,9 @@ mod tests {
     fn new_groups_hand_controllers_down_and_keep_processes_in_leaves() {
         let root = tempfile::tempdir().unwrap();
         let above = ["", "lab", "lab/worker-01"].map(|below| root.path().join(TOP).join(below));
-        above.iter().for_each(|dir| with_kernel_files(dir));
+        for dir in &above {
+            with_kernel_files(dir);
+        }
         let machine = Hierarchies::V2 { root: root.path().to_path_buf() }.machine("lab", "worker-01");
         machine.create().unwrap();
         for dir in &above {
@@ -315,7 +317,7 @@ mod tests {
 
         fs::create_dir_all(above[2].join("system/payload/kubepods")).unwrap();
         machine.clear().unwrap();
-        assert_eq!(children(&above[2].join("system")), [PathBuf::new(); 0]);
+        assert!(children(&above[2].join("system")).is_empty());
 
         machine.freeze(true).unwrap();
         assert_eq!(fs::read_to_string(above[2].join("cgroup.freeze")).unwrap(), "1");

@@ -1,12 +1,12 @@
 //! Real machines on one computer: systemd-nspawn, a bridge, and a supervisor per machine.
 //!
 //! `lab up` is a playbook like any other: packages, base image, network, machines, each step looking at what is there.
-//! A machine is an overlay over the shared base image, booted by its own supervisor ([`supervise`]). The supervisor has
+//! A machine is an overlay over the shared base image, booted by its own supervisor ([`supervise()`]). The supervisor has
 //! its own mount and network namespace, so overlay, network link and everything in them go away with it, however it
-//! ends. What stays for [`destroy`] to remove are control groups, the bridge, two nft tables, files, and some settings of
-//! the kernel ([`settings`]).
+//! ends. What stays for [`destroy()`] to remove are control groups, the bridge, two nft tables, files, and some settings
+//! of the kernel (`settings`).
 //!
-//! What must be done differently because of where the lab runs is found out in [`surroundings`], and only there.
+//! What must be done differently because of where the lab runs is found out in [`Surroundings`], and only there.
 
 mod base;
 mod cgroup;

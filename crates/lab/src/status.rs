@@ -73,13 +73,14 @@ pub async fn status(lab: &Lab, surroundings: &Surroundings) -> Result<Vec<Machin
     let mut all = Vec::new();
     for record in &lab.machines {
         let machine = Machine::new(lab, &record.name, surroundings)?;
+        let pid = machine.groups.leader();
         all.push(MachineStatus {
             name: record.name.clone(),
             ip: record.ip,
             mac: record.mac.clone(),
             state: machine.state().await,
-            pid: machine.groups.leader(),
-            memory_mb: machine.groups.memory().map(|bytes| bytes / 1_000_000),
+            pid,
+            memory_mb: pid.and_then(|_| machine.groups.memory()).map(|bytes| bytes / 1_000_000),
             cuts: cuts.iter().filter(|cut| cuts::concerns(cut, &record.name)).cloned().collect(),
         });
     }

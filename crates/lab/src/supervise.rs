@@ -2,8 +2,8 @@
 //!
 //! It runs as a process of its own, in mount and network namespaces of its own, started by [`start`]. All that it mounts
 //! and links goes away with the namespaces, so a `kill -9` of it and of the machine leaves neither mount nor interface.
-//! The machine dies with its supervisor. At a reboot the supervisor starts over in new namespaces, as new as those of
-//! the first boot: rules and links of the old system are gone, as they are on metal.
+//! A machine whose supervisor ends is switched off. At a reboot the supervisor starts over in new namespaces, as new as
+//! those of the first boot: rules and links of the old system are gone, as they are on metal.
 
 use std::{
     fs::{self, OpenOptions},
@@ -14,6 +14,10 @@ use std::{
 };
 
 use host::{Disk, RealDisk};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 
 use crate::{Lab, LabError, LabName, Machine, Surroundings, base, network, run::run};
 
@@ -21,7 +25,7 @@ use crate::{Lab, LabError, LabName, Machine, Surroundings, base, network, run::r
 const REBOOT: i32 = 133;
 
 /// How long a supervisor may take until the machine has its first process.
-const FIRST_PROCESS: Duration = Duration::from_secs(60);
+const FIRST_PROCESS: Duration = Duration::from_mins(1);
 
 /// The file descriptor of this computer's network namespace.
 const HOST_NETWORK: u8 = 9;
@@ -104,7 +108,15 @@ pub async fn supervise(name: &LabName, machine: &str) -> Result<(), LabError> {
     machine.groups.clear()?;
     mount(&machine).await?;
     link(&machine).await?;
-    if boot(&machine)? == Some(REBOOT) { start_over(&machine).await } else { Ok(()) }
+    let ended = boot(&machine)?;
+    if ended == Some(REBOOT) {
+        return start_over(&machine).await;
+    }
+    if let Some(leader) = machine.groups.leader() {
+        // systemd-nspawn was killed: a machine that nobody would boot again is not left running.
+        let _ = kill(Pid::from_raw(leader), Signal::SIGKILL);
+    }
+    Ok(())
 }
 
 /// Becomes a new supervisor in new namespaces; returns only if that fails. What is mounted here would come along.
@@ -158,7 +170,7 @@ fn boot(machine: &Machine<'_>) -> Result<Option<i32>, LabError> {
     let bind = |from: PathBuf, to: &str| format!("--bind={}:{to}", from.display());
     let mut command = in_groups(&machine.groups.system());
     command
-        .args(["setpriv", "--pdeathsig", "KILL", "systemd-nspawn"])
+        .args(["setpriv", "--pdeathsig", "TERM", "systemd-nspawn"]) // a clean power-off, should we be killed
         .args(["--quiet", "--register=no", "--keep-unit", "--boot", "--link-journal=no", "--private-users=no"])
         .args(["--capability=all", "--system-call-filter=@known", "--resolv-conf=off", "--bind=/dev/kmsg"])
         .arg(format!("--directory={}", dir.join("root").display()))

@@ -6,7 +6,7 @@
 //!
 //! A source that *cannot provide* a component says why, and the next one is asked. A source that provides something
 //! *wrong* (a sum that differs, another version, code that does not compile) ends the build: going on would hide it.
-//! To add a source: a file here, a line in [`SourceKind`](crate::SourceKind) and one in `build.rs`.
+//! To add a source: a file here, a line in [`crate::SourceKind`] and one in `build.rs`.
 
 pub(crate) mod given;
 pub(crate) mod modules;

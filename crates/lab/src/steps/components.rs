@@ -1,7 +1,8 @@
 //! The components are installed in a layer that all machines share.
 //!
 //! The step that installs them on metal does it here, into a directory that stands for a machine. Each bundle has its
-//! own directory: a layer must not change while machines run on it.
+//! own directory: a layer must not change while machines run on it. One that was installed from a verified bundle is
+//! noted as complete and not summed again at every `lab up`, which would take longer than a machine takes to boot.
 
 use std::{
     fs,
@@ -9,12 +10,13 @@ use std::{
     sync::Arc,
 };
 
+use ::bundle::Manifest;
 use engine::{About, Step, StepError};
 use host::{Change, Host};
 use playbooks::cluster::{Components, bundle_id, verified_bundle};
 
 use super::bundle;
-use crate::{Lab, LabError};
+use crate::{Lab, LabError, base};
 
 pub(super) struct ComponentLayer {
     lab: Arc<Lab>,
@@ -23,7 +25,7 @@ pub(super) struct ComponentLayer {
 /// What is still to be done.
 pub(super) struct Seen {
     layer: PathBuf,
-    missing: Vec<Change>,
+    is_complete: bool,
     is_linked: bool,
 }
 
@@ -38,6 +40,16 @@ impl ComponentLayer {
     }
 }
 
+/// The layer of a bundle.
+fn layer(manifest: &Manifest) -> PathBuf {
+    Path::new("/var/cache/blackstart/components").join(bundle_id(manifest))
+}
+
+/// Says that everything is in the layer.
+fn note(layer: &Path) -> PathBuf {
+    layer.with_extension("complete")
+}
+
 impl Step for ComponentLayer {
     type Seen = Seen;
 
@@ -46,19 +58,17 @@ impl Step for ComponentLayer {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let manifest = verified_bundle(&bundle::dir()).await?;
-        let layer = Path::new("/var/cache/blackstart/components").join(bundle_id(&manifest));
-        let inside = Host { disk: Host::rooted(&layer).disk, ..host.clone() };
-        let components = Components::new(bundle::dir());
-        let missing = components.plan(&components.observe(&inside).await?)?;
+        let manifest = Manifest::read(&bundle::dir()).map_err(|error| StepError::from_explained(&error))?;
+        let layer = layer(&manifest);
+        let is_complete = host.disk.exists(&note(&layer))?;
         let is_linked = host.disk.read_link(&self.link())?.as_ref() == Some(&layer);
-        Ok(Seen { layer, missing, is_linked })
+        Ok(Seen { layer, is_complete, is_linked })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
         let mut changes = Vec::new();
-        if !seen.missing.is_empty() {
-            let what = format!("install {} files below {}", seen.missing.len(), seen.layer.display());
+        if !seen.is_complete {
+            let what = format!("install the components below {}", seen.layer.display());
             changes.push(Change::Act { key: "install".into(), what });
         }
         if !seen.is_linked {
@@ -69,13 +79,14 @@ impl Step for ComponentLayer {
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
         let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
-        let Seen { layer, missing, .. } = self.observe(host).await?;
+        let layer = layer(&verified_bundle(&bundle::dir()).await?);
         fs::create_dir_all(&layer).map_err(LabError::while_doing(format!("create {}", layer.display())))?;
-        let inside = Host::rooted(&layer);
-        for change in &missing {
+        let inside = Host { disk: Host::rooted(&layer).disk, ..host.clone() };
+        let components = Components::new(bundle::dir());
+        for change in components.plan(&components.observe(&inside).await?)? {
             host.doing(change.to_string());
             change.apply(&*inside.disk)?;
         }
-        Ok(())
+        Ok(base::write(&note(&layer), "")?)
     }
 }
