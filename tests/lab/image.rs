@@ -48,7 +48,7 @@ fn a_build_that_was_killed() {
     eventually("the image is being made", || dir.path().join("hung").exists());
     killed.kill().unwrap();
     killed.wait().unwrap();
-    before_lab_files(&lab, dir.path());
+    assert_nobody_writes_on(&lab, dir.path());
 
     Said::from(up(&lab, dir.path()).output().unwrap()).ok();
     assert_eq!(lab.state("master-01"), "running", "booted from the image of the second build");
@@ -59,7 +59,7 @@ fn a_build_that_was_killed() {
 }
 
 /// Nobody writes on: the image would be removed under him.
-fn before_lab_files(lab: &TestLab, dir: &Path) {
+fn assert_nobody_writes_on(lab: &TestLab, dir: &Path) {
     eventually("the build has ended with the one who started it", || {
         let own = Command::new("pgrep").args(["-f", &dir.display().to_string()]).output().unwrap();
         own.stdout.is_empty()

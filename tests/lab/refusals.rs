@@ -5,6 +5,16 @@ use std::{os::unix::process::CommandExt, process::Command};
 use crate::support::{PROGRAM, Picture, Said, TestLab, run, turn};
 
 #[test]
+fn another_shape_of_a_lab_that_exists_is_refused() {
+    let _turn = turn();
+    let lab = TestLab::with(1, 0);
+    lab.up(1, 0).ok();
+    lab.run("up", &["--masters", "3"]).refused(2, "BS-LAB-017");
+    lab.run("up", &["--workers", "2"]).refused(2, "BS-LAB-017");
+    lab.run("up", &[]).ok();
+}
+
+#[test]
 fn names_that_do_not_exist_or_cannot() {
     let _turn = turn();
     let before = Picture::take();

@@ -12,6 +12,8 @@ pub(crate) fn run() -> Result<(), String> {
     })?;
     part("format", || run::run("cargo", &["fmt", "--all", "--check"]))?;
     part("lints", || {
+        // The lab suite is left out of plain `cargo test`, and so of `--all-targets` too.
+        run::run("cargo", &["clippy", "--package", "blackstart", "--test", "lab", "--locked", "--", "-D", "warnings"])?;
         run::run("cargo", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
     })?;
     part("tests", || run::run("cargo", &["test", "--workspace", "--locked"]))?;

@@ -23,12 +23,12 @@ pub enum LabCommand {
         /// Which lab
         #[command(flatten)]
         lab: LabOption,
-        /// How many masters
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=80), conflicts_with = "config")]
-        masters: u8,
-        /// How many workers
-        #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=150), conflicts_with = "config")]
-        workers: u8,
+        /// How many masters [default: 1]
+        #[arg(long, value_parser = clap::value_parser!(u8).range(1..=80), conflicts_with = "config")]
+        masters: Option<u8>,
+        /// How many workers [default: 2]
+        #[arg(long, value_parser = clap::value_parser!(u8).range(0..=150), conflicts_with = "config")]
+        workers: Option<u8>,
         /// Make the machines of this configuration directory instead
         #[arg(long, value_name = "DIR")]
         config: Option<PathBuf>,

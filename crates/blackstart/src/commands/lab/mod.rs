@@ -21,11 +21,14 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
     match command {
         LabCommand::List => Ok(()),
         LabCommand::Up { lab, masters, workers, config } => {
+            let name = name(lab)?;
+            refuse_other_shape(&name, *masters, *workers)?;
+            let Shape { masters: one, workers: two } = Shape::default();
             let plan = match config {
                 Some(dir) => Plan::Config(dir),
-                None => Plan::Shape(Shape { masters: *masters, workers: *workers }),
+                None => Plan::Shape(Shape { masters: masters.unwrap_or(one), workers: workers.unwrap_or(two) }),
             };
-            up(context, &name(lab)?, &plan)
+            up(context, &name, &plan)
         }
         LabCommand::Status { lab } => show::status(context, &open(lab)?),
         LabCommand::Exec { lab, machine, command } => exec(lab, machine, command),
@@ -57,6 +60,19 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
         LabCommand::Destroy { lab, yes } => destroy(context, &name(lab)?, *yes),
         LabCommand::Supervise { lab, machine } => Ok(block_on(lab::supervise(&lab.parse()?, machine))??),
     }
+}
+
+/// A lab that exists keeps its machines; whoever asks for another number of them must know.
+fn refuse_other_shape(name: &LabName, masters: Option<u8>, workers: Option<u8>) -> Result<(), Failure> {
+    let Ok(lab) = Lab::open(name) else { return Ok(()) };
+    let count = |role: &str| lab.machines.iter().filter(|machine| machine.name.starts_with(role)).count();
+    let has = (count("master-"), count("worker-"));
+    let differs = |wanted: Option<u8>, has: usize| wanted.is_some_and(|wanted| usize::from(wanted) != has);
+    if differs(masters, has.0) || differs(workers, has.1) {
+        let message = format!("lab `{name}` exists and has masters: {}, workers: {}", has.0, has.1);
+        return Err(Failure::usage(lab::codes::OTHER_SHAPE, message));
+    }
+    Ok(())
 }
 
 fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
