@@ -14,6 +14,7 @@
 //! is full from there on.
 
 mod crash;
+mod lock;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,6 +22,8 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+
+use lock::ModelLock;
 
 use super::{Disk, Kind, LockGuard, Meta, parent};
 use crate::HostError;
@@ -383,22 +386,5 @@ impl Disk for ModelDisk {
             return Ok(None);
         }
         Ok(Some(Box::new(ModelLock { disk: self.clone(), path: path.to_path_buf() })))
-    }
-}
-
-struct ModelLock {
-    disk: ModelDisk,
-    path: PathBuf,
-}
-
-impl LockGuard for ModelLock {
-    fn note(&self, _text: &str) -> Result<(), HostError> {
-        Ok(())
-    }
-}
-
-impl Drop for ModelLock {
-    fn drop(&mut self) {
-        self.disk.lock().locked.remove(&self.path);
     }
 }
