@@ -24,5 +24,13 @@ pub(crate) fn run() -> Result<(), String> {
         say("the lab suite boots machines and needs root: run `sudo cargo xtask test` for it");
         return Ok(());
     }
+    part("base image and components for the lab: long the first time, then kept", || {
+        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0"])?;
+        lab(&["destroy", "--name", "warm", "--yes"])
+    })?;
     part("lab", || run::run("cargo", &["test", "--package", "blackstart", "--test", "lab", "--locked"]))
+}
+
+fn lab(arguments: &[&str]) -> Result<(), String> {
+    run::run("cargo", &[&["run", "--quiet", "--locked", "--package", "blackstart", "--", "lab"], arguments].concat())
 }
