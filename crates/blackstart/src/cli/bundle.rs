@@ -20,6 +20,9 @@ pub enum BundleCommand {
         /// Only from this source
         #[arg(long, value_enum)]
         source: Option<BundleSource>,
+        /// Fetch the publishers' downloads from this address, where they lie by host and path
+        #[arg(long, value_name = "URL")]
+        mirror: Option<String>,
         /// Add components that are not part of every bundle, such as kubeadm
         #[arg(long, value_name = "NAME")]
         with: Vec<String>,

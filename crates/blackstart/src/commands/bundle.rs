@@ -15,13 +15,12 @@ use crate::{
 
 pub(super) fn run(context: &Context, command: &BundleCommand) -> Result<(), Ended> {
     match command {
-        BundleCommand::Build { dir, from, source, with } => {
+        BundleCommand::Build { dir, from, source, mirror, with } => {
+            let release = || Some(Mirror { address: mirror.clone() });
             let sources = match source {
-                Some(BundleSource::Release) => {
-                    Sources { given: from.clone(), release: Some(Mirror::default()), go_modules: false }
-                }
+                Some(BundleSource::Release) => Sources { given: from.clone(), release: release(), go_modules: false },
                 Some(BundleSource::GoModules) => Sources { given: from.clone(), release: None, go_modules: true },
-                None => Sources { given: from.clone(), ..Sources::default() },
+                None => Sources { given: from.clone(), release: release(), ..Sources::default() },
             };
             build(context, dir, sources, with)
         }
