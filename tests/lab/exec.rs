@@ -75,7 +75,7 @@ fn logs(lab: &TestLab) {
     assert!(lab.run("logs", &["master-01"]).ok().contains("systemd-journald"));
 }
 
-/// Also one that has left its session.
+/// Also one that has detached itself.
 fn commands_die_with_the_machine(lab: &TestLab) {
     lab.sh("master-01", "setsid sh -c 'sleep 1234; :' > /dev/null 2>&1 < /dev/null &");
     let left = lab.process("master-01", "sleep 1234");

@@ -190,19 +190,27 @@ mod tests {
     fn a_stop_ends_children_too() {
         let dir = tempfile::tempdir().unwrap();
         let (stop, asked) = (Stop::default(), Stop::default());
-        let started = Instant::now();
-        let marker = dir.path().join("marker");
-        let script = format!("(sleep 2; touch {}) & wait", marker.display());
-        thread::scope(|scope| {
+        let note = dir.path().join("child");
+        let script = format!("sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600' & wait", note.display());
+        let child = thread::scope(|scope| {
             let run = scope.spawn(|| shell(&script).output(dir.path(), &stop));
-            thread::sleep(Duration::from_millis(200));
+            while !note.exists() {
+                assert!(!run.is_finished(), "the script ended before its child began");
+                thread::sleep(POLL);
+            }
+            let child = std::fs::read_to_string(&note).unwrap().trim().to_owned();
             stop.stop();
             assert!(matches!(run.join().unwrap(), Err(BundleError::Stopped)));
+            child
         });
-        let late = shell("sleep 10").within(Duration::from_millis(100)).output(dir.path(), &asked).err().unwrap();
+        // A process that was killed may wait for its parent to notice: then it has no command line any more.
+        let is_there = || std::fs::read(format!("/proc/{child}/cmdline")).is_ok_and(|line| !line.is_empty());
+        let started = Instant::now();
+        while is_there() {
+            assert!(started.elapsed() < Duration::from_mins(1), "{child} is still there");
+            thread::sleep(POLL);
+        }
+        let late = shell("sleep 600").within(Duration::from_millis(100)).output(dir.path(), &asked).err().unwrap();
         assert!(late.to_string().contains("no end after"), "{late}");
-        assert!(started.elapsed() < Duration::from_secs(2));
-        thread::sleep(Duration::from_millis(2_200));
-        assert!(!marker.exists());
     }
 }

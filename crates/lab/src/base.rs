@@ -74,6 +74,7 @@ pub(crate) async fn create() -> Result<(), LabError> {
     let _making = loop {
         match Lock::try_take(Path::new(HOME))? {
             Some(lock) => break lock,
+            // No deadline: the lock is the kernel's, so it is free as soon as the other one is done or dead.
             None => sleep(Duration::from_millis(200)).await,
         }
     };
