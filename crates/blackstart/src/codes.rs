@@ -15,6 +15,12 @@ explain::codes! {
         "name a master with --node";
     NO_RUNTIME = "BS-CLI-006", "the program cannot start its own machinery",
         "the system is probably out of memory, processes or file descriptors: look at the limits";
+    NOT_LIVE = "BS-CLI-007", "this is not a machine that systemd has booted",
+        "run the command on the machine itself and without --root; `blackstart lab up` makes machines on this computer";
+    NO_TOKEN = "BS-CLI-008", "no join token can be read",
+        "a token has the form id.secret; `blackstart token create` on a master makes one";
+    BAD_TIME = "BS-CLI-009", "that is no length of time",
+        "write it as 30m, 24h or 7d";
 }
 
 /// Every code of the program.
@@ -22,6 +28,11 @@ pub(crate) fn all() -> Vec<Code> {
     [
         spec::codes::ALL,
         playbooks::codes::ALL,
+        kubeapi::codes::ALL,
+        etcd::codes::ALL,
+        tls::codes::ALL,
+        join::codes::ALL,
+        agent::codes::ALL,
         pki::codes::ALL,
         engine::codes::ALL,
         host::codes::ALL,

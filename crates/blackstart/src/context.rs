@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::{Playbook, Report, Runner, StepFailure, StepPlan};
+use engine::{Playbook, Report, Runner, Sink, StepFailure, StepPlan};
 use host::{Facts, Host};
 use playbooks::{Layout, identity};
 use serde_json::json;
@@ -81,8 +81,20 @@ impl Context {
 
     /// The same for something that is no node of a cluster.
     pub(crate) fn run_in(&self, state_dir: &Path, name: &str, playbook: &Playbook) -> Result<Report, Ended> {
+        self.run_telling(state_dir, name, playbook, Vec::new())
+    }
+
+    /// The same, telling others too.
+    pub(crate) fn run_telling(
+        &self,
+        state_dir: &Path,
+        name: &str,
+        playbook: &Playbook,
+        others: Vec<Arc<dyn Sink>>,
+    ) -> Result<Report, Ended> {
         let mut runner = Runner::new(self.host.clone(), state_dir, name);
         runner.sinks.push(progress::sink(self.out));
+        runner.sinks.extend(others);
         let report = block_on(async {
             let signals = cancel_on_signal(runner.cancel.clone());
             let report = runner.run(playbook).await;

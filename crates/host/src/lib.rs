@@ -12,8 +12,12 @@ mod command;
 pub mod disk;
 mod error;
 mod facts;
+mod surroundings;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use atomic::{create_dir_all, remove_dir_if_empty, remove_file, set_dir_mode, write_atomic};
 pub use change::{Change, Content};
@@ -22,6 +26,7 @@ pub use command::{Cmd, CommandError, Commands, Printed, RealCommands, Running};
 pub use disk::{Disk, Kind, Meta, RealDisk};
 pub use error::HostError;
 pub use facts::{Facts, Interface};
+pub use surroundings::Surroundings;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// The machine a playbook works on.
@@ -33,6 +38,8 @@ pub struct Host {
     pub clock: Arc<dyn Clock>,
     /// Commands of the outside.
     pub commands: Arc<dyn Commands>,
+    /// True if this is the machine that runs the program, booted by systemd; false for an image.
+    pub is_live: bool,
     /// Who is told what a long change is doing right now; nobody by default.
     pub listener: Option<UnboundedSender<String>>,
 }
@@ -45,7 +52,9 @@ impl Host {
 
     /// A directory that stands for a machine's `/`: an image being built, or a test.
     pub fn rooted(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
         Self {
+            is_live: root == Path::new("/") && Path::new("/run/systemd/system").is_dir(),
             disk: Arc::new(RealDisk::new(root)),
             clock: Arc::new(SystemClock),
             commands: Arc::new(RealCommands),

@@ -33,6 +33,8 @@ explain::codes! {
         "change `node_cidr`, `gateway` and the addresses in a copy of the configuration, or destroy the lab that has that network";
     NOT_IPV4 = "BS-LAB-016", "the lab has only IPv4 networks",
         "give the configuration an IPv4 `node_cidr`";
+    NODE_FAILED = "BS-LAB-018", "a machine of the lab does not become a node",
+        "`blackstart lab logs NAME --unit cluster-bootstrap` shows the whole story";
     OTHER_SHAPE = "BS-LAB-017", "the lab exists with another number of machines",
         "leave --masters and --workers out to boot it as it is, or destroy it first, or choose another --name";
 }

@@ -41,7 +41,7 @@ pub use machine::Machine;
 pub use name::LabName;
 pub use packages::check_root;
 pub use power::{Exec, down, exec, kill, logs, pause, reboot, resume};
-pub use prepare::{Plan, Prepared, prepare};
+pub use prepare::{Machines, Plan, Prepared, prepare};
 pub use record::{Lab, MachineRecord};
 pub use status::{MachineState, MachineStatus, list, status};
 pub use supervise::supervise;

@@ -5,6 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use engine::Runner;
+use host::Host;
+use playbooks::{
+    Layout,
+    cluster::{self, Installation},
+};
+
 use crate::{Lab, LabError, MachineRecord, Surroundings, base, cgroup::MachineGroups};
 
 /// A machine of a lab.
@@ -40,7 +47,7 @@ impl<'a> Machine<'a> {
 
     /// Puts everything in place. What a killed run left half-made is made anew, and what still runs of a machine whose
     /// directory is gone is ended; a machine that was complete is not touched.
-    pub(crate) fn create(&self, config: &Path) -> Result<(), LabError> {
+    pub(crate) async fn create(&self, config: &Path) -> Result<(), LabError> {
         let dir = self.dir();
         self.groups.end()?;
         let failed = |doing: &str| LabError::while_doing(format!("{doing} {}", dir.display()));
@@ -64,12 +71,32 @@ impl<'a> Machine<'a> {
         fs::create_dir_all(&wants).map_err(failed("create"))?;
         std::os::unix::fs::symlink("../blackstart-lab.service", wants.join("blackstart-lab.service"))
             .map_err(failed("write a link in"))?;
-        for name in config_files(config)? {
-            let from = config.join(&name);
-            let text = fs::read_to_string(&from).map_err(LabError::while_doing(format!("read {}", from.display())))?;
-            base::write_secret(&upper.join("etc/cluster-config").join(&name), &text)?;
+        if self.lab.with_cluster {
+            self.install().await?;
+        } else {
+            for name in config_files(config)? {
+                let from = config.join(&name);
+                let text =
+                    fs::read_to_string(&from).map_err(LabError::while_doing(format!("read {}", from.display())))?;
+                base::write_secret(&upper.join("etc/cluster-config").join(&name), &text)?;
+            }
         }
         base::write(&dir.join("created"), "")
+    }
+
+    /// What `blackstart node install` does on metal, into the machine's directory: units and the node's sealed directory.
+    async fn install(&self) -> Result<(), LabError> {
+        let layout = Layout::default();
+        let sealed = self.lab.sealed_dir().join(&self.record.name);
+        let installation = Installation { program: None, bundle: None, config: Some(&sealed), layout: &layout };
+        let failed = |why: String| LabError::while_doing(format!("install {}", self.record.name))(io::Error::other(why));
+        let playbook = cluster::install(&installation).map_err(|error| failed(error.to_string()))?;
+        let runner = Runner::new(Host::rooted(self.upper()), &layout.state_dir, &self.record.name);
+        let report = runner.run(&playbook).await.map_err(|error| failed(error.to_string()))?;
+        match report.failed.first() {
+            Some(failure) => Err(failed(format!("step `{}`: {}", failure.step, explain::chain(&failure.error)))),
+            None => Ok(()),
+        }
     }
 
     /// Enough network to be reached, until the cluster's own network step takes over.

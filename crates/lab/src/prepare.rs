@@ -18,7 +18,15 @@ use crate::{
 const NEEDED_MB: u64 = 500;
 
 /// What a lab is made from.
-pub enum Plan<'a> {
+pub struct Plan<'a> {
+    /// Which machines.
+    pub machines: Machines<'a>,
+    /// Whether they become a cluster, or only boot.
+    pub with_cluster: bool,
+}
+
+/// Which machines a lab has.
+pub enum Machines<'a> {
     /// This many machines, in a network that is free.
     Shape(Shape),
     /// The machines of a configuration directory.
@@ -63,18 +71,18 @@ fn open_or_begin(name: &LabName, plan: &Plan<'_>) -> Result<Prepared, LabError> 
 fn begin(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
     let dir = Lab::dir(name);
     let config = dir.join("config");
-    match plan {
-        Plan::Shape(shape) => {
+    match &plan.machines {
+        Machines::Shape(shape) => {
             let text = cluster_yaml(name.as_str(), *shape, subnet::choose(&taken()?)?, &network::name_servers());
             base::write(&config.join("cluster.yaml"), &text)?;
         }
-        Plan::Config(from) => copy_tree(from, &config)?,
+        Machines::Config(from) => copy_tree(from, &config)?,
     }
-    let cluster = spec::check_dir(&config).cluster.ok_or_else(|| match plan {
-        Plan::Shape(_) => LabError::Config(config.clone()),
-        Plan::Config(from) => LabError::Config(from.to_path_buf()),
+    let cluster = spec::check_dir(&config).cluster.ok_or_else(|| match &plan.machines {
+        Machines::Shape(_) => LabError::Config(config.clone()),
+        Machines::Config(from) => LabError::Config(from.to_path_buf()),
     })?;
-    let lab = record(name, &cluster)?;
+    let lab = Lab { with_cluster: plan.with_cluster, ..record(name, &cluster)? };
     if let Some(by) = subnet::in_the_way(&taken()?, lab.subnet) {
         return Err(LabError::SubnetTaken { wanted: lab.subnet, by });
     }
@@ -95,7 +103,8 @@ fn record(name: &LabName, cluster: &ValidatedCluster) -> Result<Lab, LabError> {
         ip: node.ip,
         mac: node.hardware.mac_addresses.first().map_or_else(|| made_up_mac(net, index), ToString::to_string),
     });
-    Ok(Lab { name: name.clone(), subnet: net, gateway: cluster.networking().gateway, machines: machines.collect() })
+    let gateway = cluster.networking().gateway;
+    Ok(Lab { name: name.clone(), subnet: net, gateway, with_cluster: false, machines: machines.collect() })
 }
 
 /// For a node whose configuration lists none; such a machine is told its name.

@@ -25,6 +25,9 @@ pub struct Lab {
     pub subnet: Ipv4Net,
     /// The way out of it: the host's address on the bridge.
     pub gateway: Option<IpAddr>,
+    /// Whether its machines become a cluster, or only boot.
+    #[serde(default)]
+    pub with_cluster: bool,
     /// Its machines, in the order of their names.
     pub machines: Vec<MachineRecord>,
 }
@@ -51,6 +54,11 @@ impl Lab {
     /// The directory of a machine.
     pub fn machine_dir(&self, machine: &str) -> PathBuf {
         Self::dir(&self.name).join("machines").join(machine)
+    }
+
+    /// Where the nodes' sealed directories are, one per machine.
+    pub(crate) fn sealed_dir(&self) -> PathBuf {
+        Self::dir(&self.name).join("sealed")
     }
 
     /// Reads the record of a lab.

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use rcgen::{Issuer, KeyPair};
 
 use crate::{
-    Input, PkiError, Shared,
+    PkiError, Shared,
     certificate::Certificate,
     existing::Existing,
     issue, key,
@@ -61,16 +61,17 @@ pub(crate) fn find(
 pub(crate) fn settle(
     row: &AuthorityRow,
     existing: &Existing,
-    input: &Input,
+    cluster: &str,
+    shared: Shared,
     now: Timestamp,
 ) -> Result<(Authority, Vec<Change>), PkiError> {
-    let standing = find(row, existing, &input.cluster, now)?;
+    let standing = find(row, existing, cluster, now)?;
     let certificate_path = existing.path(&row.certificate());
     let key_path = existing.path(&row.key());
     let failed = |source| PkiError::Issue { path: certificate_path.clone(), source };
 
     let mut changes = Vec::new();
-    let key = match (standing, input.shared) {
+    let key = match (standing, shared) {
         (Standing::Whole(authority), _) => return Ok((*authority, changes)),
         (Standing::KeyAlone(_), Shared::Bring) => return Err(PkiError::MayNotMake { missing: vec![certificate_path] }),
         (Standing::Absent, Shared::Bring) => {
@@ -83,7 +84,7 @@ pub(crate) fn settle(
             key
         }
     };
-    let pem = issue::authority(row, &input.cluster, &key, now).map_err(failed)?;
+    let pem = issue::authority(row, cluster, &key, now).map_err(failed)?;
     changes.push(write::public(certificate_path.clone(), pem.clone()));
     let certificate = Certificate::from_pem(pem.as_bytes()).map_err(|why| failed(why.into()))?;
     Ok((assemble(row, existing, certificate, pem.into_bytes(), Some(key))?, changes))

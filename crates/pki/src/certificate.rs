@@ -122,7 +122,7 @@ pub(crate) fn show_san(san: &San) -> String {
     }
 }
 
-fn texts<'a, I>(name: &'a X509Name<'a>, attributes: fn(&'a X509Name<'a>) -> I) -> Vec<String>
+pub(crate) fn texts<'a, I>(name: &'a X509Name<'a>, attributes: fn(&'a X509Name<'a>) -> I) -> Vec<String>
 where
     I: Iterator<Item = &'a x509_parser::x509::AttributeTypeAndValue<'a>>,
 {
@@ -131,13 +131,17 @@ where
 
 fn names(x509: &X509Certificate<'_>) -> Option<BTreeSet<San>> {
     let Some(extension) = x509.subject_alternative_name().ok()? else { return Some(BTreeSet::new()) };
-    let names = extension.value.general_names.iter().filter_map(|name| match name {
+    // Kubernetes and etcd look at names and addresses only.
+    Some(extension.value.general_names.iter().filter_map(san).collect())
+}
+
+/// A name or an address; `None` for mail addresses, URIs and the like.
+pub(crate) fn san(name: &GeneralName<'_>) -> Option<San> {
+    match name {
         GeneralName::DNSName(name) => Some(San::Dns((*name).to_owned())),
         GeneralName::IPAddress(bytes) => address(bytes).map(San::Ip),
-        // Kubernetes and etcd look at names and addresses only.
         _ => None,
-    });
-    Some(names.collect())
+    }
 }
 
 fn address(bytes: &[u8]) -> Option<IpAddr> {

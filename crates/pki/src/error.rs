@@ -86,6 +86,12 @@ pub enum PkiError {
         /// The authority's key, which is not here.
         key: PathBuf,
     },
+    /// Nothing can be signed for other machines here.
+    #[error("the authority's key {key} is not here")]
+    NoKey {
+        /// Where it would be.
+        key: PathBuf,
+    },
     /// Shared by all masters, and this one may not make it.
     #[error("missing, and must not be made anew here: {}", listed(missing))]
     MayNotMake {
@@ -136,7 +142,7 @@ impl Explain for PkiError {
             Self::AuthorityNotYetValid { .. } => codes::AUTHORITY_NOT_YET_VALID,
             Self::NotAnAuthority { .. } => codes::NOT_AN_AUTHORITY,
             Self::NotSigned { .. } => codes::NOT_SIGNED,
-            Self::Bring { .. } => codes::BRING,
+            Self::Bring { .. } | Self::NoKey { .. } => codes::BRING,
             Self::MayNotMake { .. } => codes::MAY_NOT_MAKE,
             Self::UnknownName { .. } => codes::UNKNOWN_NAME,
             Self::NotRenewable { .. } => codes::NOT_RENEWABLE,

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-use spec::{Endpoint, Node, San, ValidatedCluster};
+use spec::{Endpoint, Node, San, ValidatedCluster, ports};
 
 use crate::table::{Names, Server};
 
@@ -88,6 +88,7 @@ impl Input {
         let (host, port) = match (server, &self.endpoint) {
             (Server::Endpoint, Some(endpoint)) => (endpoint.host.clone(), endpoint.port),
             (Server::Endpoint, None) | (Server::OwnNode, _) => own_node,
+            (Server::Balancer, _) => (San::Ip(Ipv4Addr::LOCALHOST.into()), ports::API_BALANCER),
         };
         match host {
             San::Dns(name) => format!("https://{name}:{port}"),

@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, error::Error};
 use jiff::Timestamp;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SanType, SerialNumber,
+    KeyUsagePurpose, SanType, SerialNumber, SubjectPublicKeyInfo,
 };
 use spec::San;
 use time::OffsetDateTime;
 
 use crate::{
-    Input,
+    Input, Subject,
     certificate::Certificate,
     key,
     lifetime::Lifetime,
@@ -60,22 +60,48 @@ pub(crate) fn leaf(
     Ok(Issued { certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
 }
 
+/// A client certificate for somebody else's key. Nothing of the request but the key gets into it.
+pub(crate) fn client(
+    subject: &Subject,
+    public_key_info: &[u8],
+    authority: &Certificate,
+    issuer: &Issuer<'_, KeyPair>,
+    days: i64,
+    now: Timestamp,
+) -> Result<String, Fault> {
+    let key = SubjectPublicKeyInfo::from_der(public_key_info)?;
+    let lifetime = Lifetime::starting(now, days).within(authority.lifetime);
+    let params = signed_params(&subject.common_name, subject.organization.as_deref(), Usage::Client, lifetime)?;
+    Ok(params.signed_by(&key, issuer)?.pem())
+}
+
 fn leaf_params(leaf: &Leaf, input: &Input, lifetime: Lifetime) -> Result<CertificateParams, Fault> {
+    let mut params = signed_params(&leaf.common_name(&input.node), leaf.organization, leaf.usage, lifetime)?;
+    params.subject_alt_names = san_types(&input.names(leaf.names))?;
+    Ok(params)
+}
+
+/// What every certificate that an authority signs has in common.
+fn signed_params(
+    common_name: &str,
+    organization: Option<&str>,
+    usage: Usage,
+    lifetime: Lifetime,
+) -> Result<CertificateParams, Fault> {
     let mut subject = DistinguishedName::new();
-    if let Some(organization) = leaf.organization {
+    if let Some(organization) = organization {
         subject.push(DnType::OrganizationName, organization);
     }
-    subject.push(DnType::CommonName, leaf.common_name(&input.node));
+    subject.push(DnType::CommonName, common_name);
     let mut params = params(subject, lifetime)?;
     params.is_ca = IsCa::ExplicitNoCa;
     params.use_authority_key_identifier_extension = true;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = match leaf.usage {
+    params.extended_key_usages = match usage {
         Usage::Serve => vec![ExtendedKeyUsagePurpose::ServerAuth],
         Usage::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
         Usage::Both => vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
     };
-    params.subject_alt_names = san_types(&input.names(leaf.names))?;
     Ok(params)
 }
 

@@ -3,11 +3,13 @@
 //! A kubeconfig of ours is wholly ours: when it is renewed, whatever a person added to it (contexts, a namespace) goes.
 //! People work with a copy of `admin.conf`, as with kubeadm.
 
+use std::path::Path;
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use rcgen::KeyPair;
 use serde::Deserialize;
 
-use crate::{certificate::Certificate, issue::Issued, key};
+use crate::{certificate::Certificate, key};
 
 /// What a kubeconfig's current context leads to.
 pub(crate) struct Kubeconfig {
@@ -24,11 +26,31 @@ pub(crate) enum Identity {
     Files,
 }
 
+/// How the user of a kubeconfig that is to be written proves who it is.
+#[derive(Clone, Copy)]
+pub enum Proof<'a> {
+    /// By a certificate and a key inside the file, both PEM.
+    Inside {
+        /// The certificate.
+        certificate_pem: &'a str,
+        /// Its key.
+        key_pem: &'a str,
+    },
+    /// By a file with both, which someone else renews.
+    File(&'a Path),
+}
+
 /// The text of a kubeconfig.
-pub(crate) fn render(cluster: &str, user: &str, server: &str, authority_pem: &[u8], identity: &Issued) -> String {
+pub fn kubeconfig(cluster: &str, user: &str, server: &str, authority_pem: &[u8], proof: Proof<'_>) -> String {
     let authority = BASE64_STANDARD.encode(authority_pem);
-    let certificate = BASE64_STANDARD.encode(&identity.certificate_pem);
-    let key = BASE64_STANDARD.encode(&identity.key_pem);
+    let proof = match proof {
+        Proof::Inside { certificate_pem, key_pem } => format!(
+            "client-certificate-data: {}\n    client-key-data: {}",
+            BASE64_STANDARD.encode(certificate_pem),
+            BASE64_STANDARD.encode(key_pem)
+        ),
+        Proof::File(path) => format!("client-certificate: {0}\n    client-key: {0}", path.display()),
+    };
     // Names are quoted because a cluster may well be called `1` or `on`.
     format!(
         r#"apiVersion: v1
@@ -41,8 +63,7 @@ clusters:
 users:
 - name: "{user}"
   user:
-    client-certificate-data: {certificate}
-    client-key-data: {key}
+    {proof}
 contexts:
 - name: "{user}@{cluster}"
   context:
@@ -129,6 +150,11 @@ struct User {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::issue::Issued;
+
+    fn inside(issued: &Issued) -> Proof<'_> {
+        Proof::Inside { certificate_pem: &issued.certificate_pem, key_pem: &issued.key_pem }
+    }
 
     fn identity() -> Issued {
         Issued { certificate_pem: "CERTIFICATE".into(), key_pem: "KEY".into() }
@@ -136,14 +162,16 @@ mod tests {
 
     #[test]
     fn the_text_is_a_kubeconfig() {
-        let text = render("demo", "kubernetes-admin", "https://192.168.1.11:6443", b"AUTHORITY", &identity());
+        let text =
+            kubeconfig("demo", "kubernetes-admin", "https://192.168.1.11:6443", b"AUTHORITY", inside(&identity()));
         insta::assert_snapshot!(text);
     }
 
     #[test]
     fn names_that_yaml_takes_for_something_else_stay_names() {
         for cluster in ["1", "on", "null", "1e3", "0x1f", "true"] {
-            let text = render(cluster, "system:node:1", "https://[fd00::1]:6443", b"AUTHORITY", &identity());
+            let text =
+                kubeconfig(cluster, "system:node:1", "https://[fd00::1]:6443", b"AUTHORITY", inside(&identity()));
             let file: File = serde_saphyr::from_str(&text).unwrap();
             assert_eq!(file.current_context, format!("system:node:1@{cluster}"));
             assert_eq!(pick(file.contexts, &file.current_context).unwrap().cluster, cluster);

@@ -10,7 +10,7 @@ use crate::{
     certificate::Certificate,
     existing::Existing,
     issue, key,
-    kubeconfig::{self, Identity},
+    kubeconfig::{self, Identity, Proof},
     table::{Kept, Leaf},
     write,
 };
@@ -86,7 +86,8 @@ pub(crate) fn make(
         Kept::Kubeconfig { server, .. } => {
             let user = leaf.common_name(&input.node);
             let server = input.server_url(server);
-            vec![write::secret(path, kubeconfig::render(&input.cluster, &user, &server, &authority.pem, &fresh))]
+            let proof = Proof::Inside { certificate_pem: &fresh.certificate_pem, key_pem: &fresh.key_pem };
+            vec![write::secret(path, kubeconfig::kubeconfig(&input.cluster, &user, &server, &authority.pem, proof))]
         }
     })
 }

@@ -9,6 +9,9 @@
 //! A crash at any point is followed by another plan, which goes on from what is there; the order of changes that makes
 //! this safe is explained in `plan.rs`. [`inventory`] and [`show`] tell people what there is. To add a certificate: one
 //! row in the table.
+//!
+//! What is signed for other machines goes another way: [`Request`] reads what they ask for, [`Signer`] signs it with the
+//! names that *we* chose.
 
 mod authority;
 mod certificate;
@@ -26,8 +29,10 @@ mod lifetime;
 mod pin;
 mod plan;
 mod renewal;
+mod request;
 mod service_account;
 mod show;
+mod signer;
 pub mod table;
 mod write;
 
@@ -36,8 +41,11 @@ pub use existing::Existing;
 pub use input::{Input, Shared};
 pub use inventory::{Entry, EntryKind, Facts, State, inventory};
 pub use judge::Reason;
+pub use kubeconfig::{Proof, kubeconfig};
 pub use lifetime::Urgency;
 pub use pin::{NoPin, spki_pin};
-pub use plan::plan;
+pub use plan::{plan, plan_shared};
 pub use renewal::{Which, renewal};
+pub use request::{BadRequest, Request};
 pub use show::show;
+pub use signer::{Signer, Subject};

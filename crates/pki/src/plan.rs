@@ -10,7 +10,7 @@ use host::Change;
 use jiff::Timestamp;
 
 use crate::{
-    Input, PkiError, PkiErrors, authority,
+    Input, PkiError, PkiErrors, Shared, authority,
     authority::Authority,
     existing::Existing,
     judge, leaf,
@@ -25,21 +25,7 @@ pub fn plan(existing: &Existing, input: &Input, now: Timestamp) -> Result<Vec<Ch
     check_clock(now)?;
     let mut changes = write::directories(existing);
     let mut problems = Vec::new();
-
-    let mut authorities = BTreeMap::new();
-    for row in AUTHORITIES {
-        match authority::settle(row, existing, input, now) {
-            Ok((authority, needed)) => {
-                changes.extend(needed);
-                authorities.insert(row.name, authority);
-            }
-            Err(problem) => problems.push(problem),
-        }
-    }
-    match service_account::settle(existing, input) {
-        Ok(needed) => changes.extend(needed),
-        Err(problem) => problems.push(problem),
-    }
+    let authorities = settle_shared(existing, &input.cluster, input.shared, now, &mut changes, &mut problems);
     for leaf in LEAVES {
         match settle(leaf, existing, input, &authorities, now) {
             Ok(needed) => changes.extend(needed),
@@ -47,6 +33,46 @@ pub fn plan(existing: &Existing, input: &Input, now: Timestamp) -> Result<Vec<Ch
         }
     }
 
+    finish(existing, changes, problems)
+}
+
+/// The changes that complete what all masters of a cluster share, and nothing else: the authorities and the service
+/// account key. They are made before there is a machine, where the nodes' directories are sealed.
+pub fn plan_shared(existing: &Existing, cluster: &str, now: Timestamp) -> Result<Vec<Change>, PkiErrors> {
+    check_clock(now)?;
+    let mut changes = write::directories(existing);
+    let mut problems = Vec::new();
+    settle_shared(existing, cluster, Shared::Make, now, &mut changes, &mut problems);
+    finish(existing, changes, problems)
+}
+
+/// Collects what is needed and what is wrong; returns the authorities that are, or will be, whole.
+fn settle_shared(
+    existing: &Existing,
+    cluster: &str,
+    shared: Shared,
+    now: Timestamp,
+    changes: &mut Vec<Change>,
+    problems: &mut Vec<PkiError>,
+) -> BTreeMap<&'static str, Authority> {
+    let mut authorities = BTreeMap::new();
+    for row in AUTHORITIES {
+        match authority::settle(row, existing, cluster, shared, now) {
+            Ok((authority, needed)) => {
+                changes.extend(needed);
+                authorities.insert(row.name, authority);
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    match service_account::settle(existing, shared) {
+        Ok(needed) => changes.extend(needed),
+        Err(problem) => problems.push(problem),
+    }
+    authorities
+}
+
+fn finish(existing: &Existing, mut changes: Vec<Change>, problems: Vec<PkiError>) -> Result<Vec<Change>, PkiErrors> {
     PkiErrors::unless_empty(problems)?;
     let modes = write::modes(existing, &changes);
     changes.extend(modes);

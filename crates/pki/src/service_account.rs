@@ -2,10 +2,10 @@
 
 use host::Change;
 
-use crate::{Input, PkiError, Shared, existing::Existing, key, table::SERVICE_ACCOUNT, write};
+use crate::{PkiError, Shared, existing::Existing, key, table::SERVICE_ACCOUNT, write};
 
 /// What has to be written for the pair to be there. The key comes first: from it the public one can be made again.
-pub(crate) fn settle(existing: &Existing, input: &Input) -> Result<Vec<Change>, PkiError> {
+pub(crate) fn settle(existing: &Existing, shared: Shared) -> Result<Vec<Change>, PkiError> {
     let key_path = existing.path(SERVICE_ACCOUNT.key);
     let public_path = existing.path(SERVICE_ACCOUNT.public);
     let key = existing.parse(SERVICE_ACCOUNT.key, key::from_pem)?;
@@ -14,7 +14,7 @@ pub(crate) fn settle(existing: &Existing, input: &Input) -> Result<Vec<Change>, 
         (Some(key), Some(public)) if key.public_key_raw() == public => Ok(Vec::new()),
         (Some(_), Some(_)) => Err(PkiError::KeyMismatch { key: key_path, other: public_path }),
         (Some(key), None) => Ok(vec![write::public(public_path, key.public_key_pem())]),
-        (None, None) if input.shared == Shared::Make => {
+        (None, None) if shared == Shared::Make => {
             let key =
                 key::generate().map_err(|error| PkiError::Issue { path: key_path.clone(), source: error.into() })?;
             Ok(vec![write::secret(key_path, key.serialize_pem()), write::public(public_path, key.public_key_pem())])

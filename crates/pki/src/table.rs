@@ -4,14 +4,15 @@
 //! certificate: one row in [`LEAVES`]. It is then made, checked, listed and renewed like all others.
 //!
 //! Which API server a kubeconfig names is a column, [`Server`]:
-//! - controller-manager, scheduler and the master's kubelet talk to the API server of their own node. If that one dies,
-//!   leader election moves the work elsewhere, and during an upgrade no client is newer than its server. The node's
-//!   address is used, not loopback: on loopback the agent's load balancer may listen, which may choose another master.
+//! - controller-manager and scheduler talk to the API server of their own node. If that one dies, leader election moves
+//!   the work elsewhere, and during an upgrade no client is newer than its server.
+//! - kubelet and kube-proxy go through the load balancer in the node's agent, on masters as on workers: the node lives on
+//!   when its own API server does not.
 //! - super-admin is the way in when everything else is broken, so it must not depend on a load balancer either.
 //! - admin goes to the cluster's endpoint, so that its copy works on an operator's own computer; where none is
 //!   configured, to this node.
 
-use Server::{Endpoint, OwnNode};
+use Server::{Balancer, Endpoint, OwnNode};
 use Usage::{Both, Client, Serve};
 
 const TEN_YEARS: i64 = 3650;
@@ -52,7 +53,8 @@ pub const LEAVES: &[Leaf] = &[
     kubeconfig("super-admin.conf",        "kubernetes-super-admin",         Some("system:masters"),         OwnNode,  ONE_YEAR),
     kubeconfig("controller-manager.conf", "system:kube-controller-manager", None,                           OwnNode,  ONE_YEAR),
     kubeconfig("scheduler.conf",          "system:kube-scheduler",          None,                           OwnNode,  ONE_YEAR),
-    kubeconfig("kubelet.conf",            "system:node:{node}",             Some("system:nodes"),           OwnNode,  ONE_YEAR),
+    kubeconfig("kubelet.conf",            "system:node:{node}",             Some("system:nodes"),           Balancer, ONE_YEAR),
+    kubeconfig("kube-proxy.conf",         "system:kube-proxy",              None,                           Balancer, ONE_YEAR),
 ];
 
 /// A certificate authority: one row of [`AUTHORITIES`].
@@ -97,6 +99,8 @@ pub enum Server {
     OwnNode,
     /// The cluster's endpoint if it has one, else this node's.
     Endpoint,
+    /// Any healthy one, through the load balancer on this node.
+    Balancer,
 }
 
 /// Where a certificate is kept.
@@ -202,15 +206,19 @@ impl Leaf {
     }
 }
 
+/// The files that all masters share, path below the root.
+pub fn shared_files() -> Vec<String> {
+    let authorities = AUTHORITIES.iter().flat_map(|row| [row.key(), row.certificate()]);
+    authorities.chain([SERVICE_ACCOUNT.key.to_owned(), SERVICE_ACCOUNT.public.to_owned()]).collect()
+}
+
 /// Every file of the PKI, path below the root.
 pub fn files() -> Vec<String> {
-    let authorities = AUTHORITIES.iter().flat_map(|row| [row.key(), row.certificate()]);
-    let keys = [SERVICE_ACCOUNT.key.to_owned(), SERVICE_ACCOUNT.public.to_owned()];
     let leaves = LEAVES.iter().flat_map(|leaf| match leaf.kept {
         Kept::Pair { stem } => vec![format!("{stem}.key"), format!("{stem}.crt")],
         Kept::Kubeconfig { path, .. } => vec![path.to_owned()],
     });
-    authorities.chain(keys).chain(leaves).collect()
+    shared_files().into_iter().chain(leaves).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,52 @@ explain::codes! {
         "a MAC address, UUID or serial number must belong to one node only; or say which node it is with --node";
     NO_YAML = "BS-IDENT-004", "a node's description cannot be written as YAML",
         "this is a mistake in the program, not on the machine: please report it with the message";
+    NO_RANDOM = "BS-NODE-001", "the system gives no random numbers",
+        "a key must not be guessable: look at the kernel's log, then run the command again";
+    IMAGE_MISSING = "BS-NODE-002", "an image that a workload needs cannot be pulled",
+        "make the registry reachable for the nodes, or import the image on every node with `ctr -n k8s.io images import`";
+    NO_CREDENTIAL = "BS-NODE-003", "the node has nothing to prove itself with",
+        "seal the configuration with `blackstart config seal` and install the node's own directory, or give a token with --token-file";
+    ADDITIONAL_MASTER = "BS-NODE-004", "additional masters cannot join yet",
+        "give the other machines the role `worker` for now";
     UNKNOWN_NODE = "BS-IDENT-003", "the cluster has no node of that name",
         "use a name from the list in the message";
+    UNKNOWN_CHECK = "BS-PRE-001", "there is no check of that name",
+        "use a name that `blackstart node preflight --list` prints";
+    NOT_ROOT = "BS-PRE-002", "the program does not run as root",
+        "run the same command as root, with `sudo` for example";
+    NO_PROGRAM = "BS-PRE-003", "a program that the bootstrap needs is not installed",
+        "install the packages that hold the programs named in the message";
+    CLOCK_WRONG = "BS-PRE-004", "the clock is plainly wrong",
+        "set the clock, or let `systemd-timesyncd` or `chronyd` synchronise it: certificates depend on it";
+    BAD_MACHINE_ID = "BS-PRE-005", "the machine has no usable machine-id",
+        "make one: `rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup`, then restart the machine";
+    MACHINE_ID_TAKEN = "BS-PRE-006", "another node of the cluster has the same machine-id",
+        "one is a copy of the other; on this machine: \
+         `rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup`, then restart it";
+    NAME_LEADS_ELSEWHERE = "BS-PRE-007", "the machine's own name leads to another address",
+        "correct `/etc/hosts`, or the name server, so that the name leads to the address in cluster.yaml";
+    COMPONENTS_UNFIT = "BS-PRE-008", "the components are not installed, not whole or not of the cluster's version",
+        "install a bundle of the cluster's version: `blackstart bundle install DIR`";
+    KERNEL_LACKS = "BS-PRE-009", "the kernel lacks something that containers or services need",
+        "load the modules named in the message (`modprobe`), or boot a kernel that has them";
+    NO_CGROUPS = "BS-PRE-010", "the kernel's control groups cannot be used",
+        "boot with systemd and control groups version 2, or with the controllers named in the message";
+    PORT_HELD = "BS-PRE-011", "a port that the node needs is held by another program",
+        "stop the program named in the message, and keep it from starting again";
+    DISK_FULL = "BS-PRE-012", "too little space is free for the node's data",
+        "free some space, or mount a larger file system at the directory named in the message";
+    DISK_SLOW = "BS-PRE-013", "the disk is too slow for etcd",
+        "put `/var/lib/etcd` on an SSD, or find out what else keeps this disk busy";
+    OTHER_CLUSTER = "BS-PRE-014", "the machine is, or was, part of another cluster",
+        "take it out of that cluster with that cluster's own tools (`kubeadm reset`, `k3s-uninstall.sh`), or move what \
+         the message names aside";
+    NO_INTERFACE = "BS-NET-001", "it cannot be said which interface carries the node's address",
+        "list the MAC address of the interface at the node, or name it: `cluster.networking.interface`";
+    CUT_OFF = "BS-NET-002", "the new network configuration would have cut the machine off; the old one is back",
+        "check address, `node_cidr` and `gateway` in cluster.yaml against the network the machine is plugged into";
+    NO_NETWORK_MANAGER = "BS-NET-003", "NetworkManager does not do what it was asked",
+        "look at `systemctl status NetworkManager` and `journalctl -u NetworkManager`";
+    HOST_NAME = "BS-NET-004", "the host name could not be set",
+        "look at `systemctl status systemd-hostnamed`";
 }

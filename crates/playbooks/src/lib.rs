@@ -3,9 +3,15 @@
 //! Each playbook is a folder whose `mod.rs` is its table of contents. To add a step: a new file in that folder, one line
 //! in its list, one snapshot. `docs/development.md` shows it.
 
+mod access;
 pub mod cluster;
 pub mod codes;
 pub mod identity;
 mod layout;
+pub mod preflight;
+pub mod progress;
+mod running;
+mod service;
+mod systemd;
 
 pub use layout::Layout;

@@ -176,6 +176,18 @@ pub enum San {
 pub struct Bootstrap {
     /// The token embedded in cluster.yaml, if there is one.
     pub token: Option<Token>,
+    /// What happens to a machine that is not in the list of nodes.
+    pub unlisted_nodes: UnlistedNodes,
+}
+
+/// What happens to a machine that asks to join and is not in the list of nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnlistedNodes {
+    /// It is refused.
+    #[default]
+    Deny,
+    /// It may join as a worker with a token, by `kubeadm join` for example.
+    Allow,
 }
 
 /// A bootstrap token, `id.secret` as kubeadm writes it.

@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 
 use crate::{
-    cluster::{Endpoint, InterfaceChoice, Mac, Role, San, Token, Version},
+    cluster::{Endpoint, InterfaceChoice, Mac, Role, San, Token, UnlistedNodes, Version},
     place::{List, Place, Spanned},
     read::{Fields, Section},
     values::{AddOnKind, ClusterName, DmiSerial, DmiUuid, Domain, Gateway, ManifestPath, NodeName, Port, PrefixLength},
@@ -115,6 +115,9 @@ pub(crate) struct BootstrapSection {
     /// A bootstrap token, `id.secret`. Less secure than the join service, which is used without it: whoever reads
     /// this file can join as any worker.
     pub(crate) token: Option<Spanned<Token>>,
+    /// Whether a machine that is not in `nodes` may join as a worker with a token (`kubeadm join`): `deny` or `allow`.
+    #[schemars(extend("default" = "deny"))]
+    pub(crate) unlisted_nodes: Option<Spanned<UnlistedNodes>>,
 }
 
 /// Ceph's networks.
@@ -244,7 +247,7 @@ impl Section for ApiSection {
 
 impl Section for BootstrapSection {
     fn read(fields: &mut Fields<'_, '_>) -> Self {
-        Self { token: fields.optional("token") }
+        Self { token: fields.optional("token"), unlisted_nodes: fields.optional("unlisted_nodes") }
     }
 }
 

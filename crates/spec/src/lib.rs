@@ -19,6 +19,7 @@ mod excerpt;
 mod file;
 mod path;
 mod place;
+pub mod ports;
 mod problem;
 mod problems;
 mod read;

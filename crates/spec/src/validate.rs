@@ -97,6 +97,7 @@ fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
     let mut nodes: Vec<Node> = draft.nodes.iter().map(build_node).collect::<Option<_>>()?;
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
     let token = bootstrap.as_ref().and_then(|section| section.token.as_ref());
+    let unlisted = bootstrap.as_ref().and_then(|section| section.unlisted_nodes.as_ref());
     Some(ValidatedCluster {
         name: name.as_ref()?.0.clone(),
         kubernetes_version: kubernetes_version.as_ref().map_or(DEFAULT_VERSION, |version| version.value),
@@ -111,7 +112,10 @@ fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
                 .map(|san| san.value.clone())
                 .collect(),
         },
-        bootstrap: Bootstrap { token: token.map(|token| token.value.clone()) },
+        bootstrap: Bootstrap {
+            token: token.map(|token| token.value.clone()),
+            unlisted_nodes: unlisted.map(|choice| choice.value).unwrap_or_default(),
+        },
         ceph: build_ceph(draft),
         nodes,
     })

@@ -15,7 +15,7 @@ pub struct LabOption {
 /// Real machines on this computer.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
-    /// Make and boot the machines of a lab; what is there already is left as it is
+    /// Boot the machines of a lab and let them become a cluster; what is there already is left as it is
     #[command(
         after_help = "Examples:\n  blackstart lab up                         master-01, worker-01 and worker-02\n  blackstart lab up --masters 3 --workers 2 --name ha\n  blackstart lab up --config examples/home"
     )]
@@ -32,6 +32,9 @@ pub enum LabCommand {
         /// Make the machines of this configuration directory instead
         #[arg(long, value_name = "DIR")]
         config: Option<PathBuf>,
+        /// Only boot the machines, without making them a cluster
+        #[arg(long)]
+        machines_only: bool,
     },
 
     /// List the labs on this computer

@@ -2,19 +2,23 @@
 //! from them.
 
 mod bundle;
+mod config;
 mod lab;
 mod node;
 mod pki;
+mod token;
 
 use std::path::PathBuf;
 
 pub use bundle::{BundleCommand, BundleSource};
+pub use config::ConfigCommand;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use lab::{LabCommand, LabOption, Machines};
 pub use node::NodeCommand;
 pub use pki::PkiCommand;
+pub use token::TokenCommand;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -105,6 +109,14 @@ pub enum Command {
     #[command(subcommand)]
     Node(NodeCommand),
 
+    /// Configuration directories for the nodes
+    #[command(subcommand)]
+    Config(ConfigCommand),
+
+    /// Tokens by which machines join
+    #[command(subcommand)]
+    Token(TokenCommand),
+
     /// Certificates, keys and kubeconfigs
     #[command(subcommand)]
     Pki(PkiCommand),
@@ -116,6 +128,14 @@ pub enum Command {
     /// The components of a cluster in one verified directory or archive
     #[command(subcommand)]
     Bundle(BundleCommand),
+
+    /// Keep this node a node: API load balancer, join service, routes, renewal; blackstart-agent.service runs it
+    #[command(after_help = "Example:\n  systemctl status blackstart-agent")]
+    Agent {
+        /// Take this name instead of the detected one
+        #[arg(long, value_name = "NAME")]
+        node: Option<String>,
+    },
 
     /// Print the JSON Schema of the configuration files, for editors and validators
     #[command(

@@ -1,7 +1,9 @@
 //! One file per command. Each takes what was typed and ends with `Ok` or with how it ended instead.
 
+mod agent;
 mod bundle;
 mod check;
+mod config;
 mod explain;
 mod generate;
 mod lab;
@@ -9,12 +11,13 @@ mod node;
 mod pki;
 mod plan;
 mod schema;
+mod token;
 
 use std::process::ExitCode;
 
 use crate::{
     Exit,
-    cli::{Cli, Command, NodeCommand, PkiCommand},
+    cli::{Cli, Command, ConfigCommand, NodeCommand, PkiCommand},
     context::{Context, Ended},
 };
 
@@ -38,6 +41,20 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Plan { dir, node } => plan::run(context, dir.as_deref(), node.as_deref()),
         Command::Node(NodeCommand::Detect { node }) => node::detect(context, node.as_deref()),
         Command::Node(NodeCommand::Role { node }) => node::role(context, node.as_deref()),
+        Command::Node(NodeCommand::Up { node, skip, token_file }) => {
+            node::up(context, node.as_deref(), skip, token_file.as_deref())
+        }
+        Command::Node(NodeCommand::Install { bundle, config, now }) => {
+            node::install(context, bundle.as_deref(), config.as_deref(), *now)
+        }
+        Command::Node(NodeCommand::Preflight { node, list, skip }) => {
+            node::preflight(context, node.as_deref(), *list, skip)
+        }
+        Command::Agent { node } => agent::run(context, node.as_deref()),
+        Command::Config(ConfigCommand::Seal { dir, out, expires_in }) => {
+            config::seal(context, dir, out, expires_in.as_deref())
+        }
+        Command::Token(command) => token::run(context, command),
         Command::Pki(PkiCommand::Init { node }) => pki::init(context, node.as_deref()),
         Command::Pki(PkiCommand::Show) => pki::show(context),
         Command::Pki(PkiCommand::Renew { name, all, node, dry_run, yes }) => {

@@ -1,7 +1,14 @@
-//! `blackstart node`: which node this machine is.
+//! `blackstart node`: this machine as a node of the cluster.
+
+mod install;
+mod preflight;
+mod up;
 
 use host::Facts;
+pub(super) use install::install;
 use playbooks::{cluster, identity};
+pub(super) use preflight::preflight;
+pub(super) use up::{options, up};
 
 use crate::context::{Context, Ended};
 

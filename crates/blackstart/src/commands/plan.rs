@@ -18,7 +18,8 @@ pub(super) fn run(context: &Context, dir: Option<&Path>, name: Option<&str>) -> 
     let cluster = context.cluster(dir)?;
     let node = context.node(&cluster, name)?;
     let role = cluster.bootstrap_role(node);
-    let steps = context.plan(node, &cluster::playbook(&cluster, node, &context.layout)?)?;
+    let options = super::node::options(context)?;
+    let steps = context.plan(node, &cluster::playbook(&cluster, node, &context.layout, &options)?)?;
     if context.out.is_json() {
         let steps: Vec<Value> = steps.iter().map(as_json).collect();
         context.out.json(&json!({ "node": node.name, "role": role, "steps": steps }))?;

@@ -81,7 +81,7 @@ impl Step for ComponentLayer {
         let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
         let layer = layer(&verified_bundle(&bundle::dir()).await?);
         fs::create_dir_all(&layer).map_err(LabError::while_doing(format!("create {}", layer.display())))?;
-        let inside = Host { disk: Host::rooted(&layer).disk, ..host.clone() };
+        let inside = Host { disk: Host::rooted(&layer).disk, is_live: false, ..host.clone() };
         let components = Components::new(bundle::dir());
         for change in components.plan(&components.observe(&inside).await?)? {
             host.doing(change.to_string());

@@ -10,6 +10,8 @@ use crate::{Lab, LabError, MachineState, Surroundings, supervise};
 /// What there is of the machine.
 pub(super) struct Seen {
     state: MachineState,
+    /// Its system has begun.
+    has_booted: bool,
     /// A machine that boots gets more of them.
     processes: usize,
     /// Why it is degraded.
@@ -55,7 +57,8 @@ impl Step for Machine {
         self.with(async |machine| {
             let state = machine.state().await;
             let failed_units = if state == MachineState::Degraded { machine.failed_units().await } else { Vec::new() };
-            Ok(Seen { state, processes: machine.groups.processes().len(), failed_units })
+            let has_booted = machine.boot_id().is_some();
+            Ok(Seen { state, has_booted, processes: machine.groups.processes().len(), failed_units })
         })
         .await
     }
@@ -72,10 +75,12 @@ impl Step for Machine {
         })
     }
 
-    fn judge(&self, Seen { state, processes, failed_units }: &Seen) -> Verdict {
+    fn judge(&self, Seen { state, has_booted, processes, failed_units }: &Seen) -> Verdict {
         let because = if failed_units.is_empty() { String::new() } else { format!(": {}", failed_units.join(", ")) };
         match state {
             MachineState::Running => Verdict::Met,
+            // It is not up before it has joined, and that is a step of its own.
+            MachineState::Starting if self.lab.with_cluster && *has_booted => Verdict::Met,
             other => Verdict::Waiting {
                 what: format!("{} to be running; it is {}{because}", self.name, other.word()),
                 progress: processes.to_string(),
@@ -86,7 +91,7 @@ impl Step for Machine {
     async fn apply(&self, change: &Change, _host: &Host) -> Result<(), StepError> {
         let Change::Act { key, .. } = change else { return Ok(()) };
         self.with(async |machine| match key.as_str() {
-            "create" => machine.create(&self.config()),
+            "create" => machine.create(&self.config()).await,
             "resume" => machine.groups.freeze(false),
             _ => supervise::start(machine).await,
         })

@@ -1,11 +1,14 @@
-//! `lab up` as a playbook: what there must be before machines can boot, and then every machine at once.
+//! `lab up` as a playbook: what there must be before machines can boot, then every machine at once, and at last that each
+//! of them has become a node, which they do by themselves.
 
 mod base;
 mod bundle;
 mod components;
 mod machine;
 mod network;
+mod node;
 mod packages;
+mod seal;
 
 use std::sync::Arc;
 
@@ -24,8 +27,19 @@ pub fn playbook(lab: &Arc<Lab>) -> Result<Playbook, PlaybookError> {
         .step(network::Network::new(lab), &["packages"])?
         .step(bundle::Bundle, &["packages"])?
         .step(components::ComponentLayer::new(lab), &["bundle"])?;
+    let mut before = vec!["base-image", "network", "components"];
+    if lab.with_cluster {
+        all = all.step(seal::Seal::new(lab), &[])?;
+        before.push("seal");
+    }
     for record in &lab.machines {
-        all = all.step(machine::Machine::new(lab, &record.name), &["base-image", "network", "components"])?;
+        all = all.step(machine::Machine::new(lab, &record.name), &before)?;
+    }
+    if lab.with_cluster {
+        for record in &lab.machines {
+            let machine = format!("machine-{}", record.name);
+            all = all.step(node::Node::new(lab, &record.name), &[&machine])?;
+        }
     }
     Ok(all)
 }

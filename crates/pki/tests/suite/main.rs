@@ -17,3 +17,4 @@ mod names;
 mod openssl;
 mod plan;
 mod renewal;
+mod sharing;

@@ -16,6 +16,8 @@ use engine::{About, Step, StepError};
 use host::{Change, Host};
 
 const HOME: &str = "/opt/blackstart";
+/// The bundle that is in use.
+pub(super) const CURRENT: &str = "/opt/blackstart/current";
 const PROGRAMS: &str = "/usr/local/bin";
 const CNI: &str = "/opt/cni/bin";
 

@@ -1,44 +1,216 @@
 //! The `cluster` playbook: from a machine with a `cluster.yaml` to a node of the cluster.
 //!
-//! What a node does depends on its role in the bootstrap: the first master creates the cluster's certificates, every
-//! other machine gets what it needs from there.
+//! [`playbook`] is the whole bootstrap. What a node does depends on its role: the first master starts the cluster, every
+//! other machine gets what it needs from a master and joins. What is not ordered runs at the same time.
 
+mod additional_master;
+mod admin_kubeconfig;
+mod await_master;
+mod cluster_dns;
 mod components;
+mod configuration;
+mod encryption;
+mod etcd_member;
+mod hostname;
+mod images;
+mod join;
+mod join_info;
+mod kernel;
+mod membership;
+mod network;
+mod network_add_on;
 mod node_identity;
+mod node_ready;
 mod node_role;
+mod objects;
 mod pki;
+mod preflight;
+mod program;
+mod record;
+mod sealed_keys;
+mod services;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 pub use components::{Components, bundle_id, verified as verified_bundle};
-use engine::{Playbook, PlaybookError};
+use engine::{About, Playbook, PlaybookError};
+pub use hostname::HostName;
+pub use images::installed as installed_bundle;
+pub use join_info::join_command;
+pub use network::Network;
 pub use node_identity::NodeIdentity;
 pub use node_role::NodeRole;
-use spec::{BootstrapRole, Node, ValidatedCluster};
+pub use preflight::Preflight;
+use render::{Machine, objects as rendered, units};
+use spec::{BootstrapRole, Node, Token, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};
-use crate::Layout;
+use self::{
+    additional_master::AdditionalMaster, admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster, cluster_dns::ClusterDns, configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember, images::Images,
+    join::Join, join_info::JoinInfo, kernel::KernelSettings, membership::Membership, node_ready::NodeReady, objects::Objects, program::Program, record::Record, sealed_keys::SealedKeys, services::Of,
+};
+use crate::{
+    Layout,
+    access::Access,
+    service::{Probe, Service},
+};
 
 /// The playbook's name in ledger and events.
 pub const NAME: &str = "cluster";
 
+/// The step that looks at the machine before anything is changed.
+pub const PREFLIGHT: &str = "preflight";
+
+/// What a run may be told besides the configuration.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What the kernel lets the machine do.
+    pub machine: Machine,
+    /// The image that holds a pod's namespaces.
+    pub pause_image: String,
+    /// The image of the cluster's DNS.
+    pub dns_image: String,
+    /// Preflight checks to leave out.
+    pub skip: Vec<String>,
+    /// A token to join with, instead of the sealed secret or the token of cluster.yaml.
+    pub token: Option<Token>,
+}
+
+/// What is installed on a machine before it is a node.
+pub struct Installation<'a> {
+    /// This program, where it is not in its place yet.
+    pub program: Option<&'a Path>,
+    /// A bundle, where its components are not installed yet.
+    pub bundle: Option<&'a Path>,
+    /// The node's configuration directory.
+    pub config: Option<&'a Path>,
+    /// Where things are on the machine.
+    pub layout: &'a Layout,
+}
+
 /// All steps for a node.
-pub fn playbook(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Result<Playbook, PlaybookError> {
+pub fn playbook(
+    cluster: &ValidatedCluster,
+    node: &Node,
+    layout: &Layout,
+    options: &Options,
+) -> Result<Playbook, PlaybookError> {
+    let of = Of { cluster, node, layout, machine: &options.machine };
     let role = cluster.bootstrap_role(node);
-    let all = Playbook::new(NAME)
+    let prepared = Playbook::new(NAME)
         .step(NodeIdentity::new(node, layout), &[])?
-        .step(NodeRole::new(role, layout), &["node-identity"])?;
+        .step(NodeRole::new(role, layout), &["node-identity"])?
+        .step(HostName::new(cluster, node), &["node-identity"])?
+        .step(Network::new(cluster, node), &["node-identity"])?
+        .step(Preflight::new(cluster, node, layout).skipping(options.skip.iter().cloned()), &["host-name", "network"])?
+        .step(KernelSettings::new(cluster), &["preflight"])?
+        .step(of.containerd(&options.pause_image), &["preflight"])?
+        .step(of.agent(), &["preflight"])?;
     match role {
-        BootstrapRole::MasterFirst => all.step(Pki::new(cluster, node, layout), &["node-identity"]),
-        BootstrapRole::MasterAdditional | BootstrapRole::Worker => Ok(all),
+        BootstrapRole::MasterFirst => first_master(prepared, &of, options),
+        BootstrapRole::MasterAdditional => prepared.step(AdditionalMaster, &["node-role"]),
+        BootstrapRole::Worker => worker(prepared, &of, options),
     }
+}
+
+/// The master that starts the cluster.
+fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Playbook, PlaybookError> {
+    let Of { cluster, node, layout, .. } = of;
+    let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
+    prepared
+        .step(SealedKeys::new(layout), &["preflight"])?
+        .step(Pki::new(cluster, node, layout), &["sealed-keys"])?
+        .step(AdminKubeconfig::new(layout), &["pki"])?
+        .step(EncryptionKey::new(layout), &["pki"])?
+        .step(of.etcd(), &["pki"])?
+        .step(EtcdMember::new(layout), &["etcd"])?
+        .step(of.kube_apiserver(), &["encryption-key"])?
+        .step(of.kubelet(), &["pki", "containerd", "agent"])?
+        .step(of.kube_controller_manager(), &["kube-apiserver"])?
+        .step(of.kube_scheduler(), &["kube-apiserver"])?
+        .step(of.kube_proxy(), &["kube-apiserver", "agent"])?
+        .step(cluster_objects(of, &access), &["kube-apiserver"])?
+        .step(JoinInfo::new(cluster, layout, &access), &["cluster-objects"])?
+        .step(network_add_on::step(cluster, layout, &access), &["kube-apiserver"])?
+        .step(NodeReady::new(&node.name, &access), &["kubelet", "kube-controller-manager", "network-add-on"])?
+        .step(Images, &["node-ready"])?
+        .step(dns_objects(cluster, &options.dns_image, &access), &["images", "kube-scheduler", "kube-proxy"])?
+        .step(ClusterDns::new(cluster), &["dns"])?
+        .step(
+            Record::new(&node.name, BootstrapRole::MasterFirst, layout),
+            &["join-info", "etcd-member", "cluster-dns"],
+        )
+}
+
+/// A node that joins.
+fn worker(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Playbook, PlaybookError> {
+    let Of { cluster, node, layout, .. } = of;
+    let membership = Arc::new(Membership::new(cluster, node, layout, options.token.as_ref()));
+    let access = Arc::new(Access::new(layout.kubernetes_dir.join("agent.conf")));
+    prepared
+        .step(AwaitMaster::new(&membership, &layout.kubernetes_dir), &["preflight"])?
+        .step(Join::new(&membership, &layout.kubernetes_dir), &["await-master"])?
+        .step(of.kubelet(), &["join", "containerd", "agent"])?
+        .step(of.kube_proxy(), &["join", "agent"])?
+        .step(Images, &["containerd"])?
+        .step(NodeReady::new(&node.name, &access), &["kubelet"])?
+        .step(Record::new(&node.name, BootstrapRole::Worker, layout), &["node-ready", "images", "kube-proxy"])
+}
+
+fn cluster_objects(of: &Of<'_>, access: &Arc<Access>) -> Objects {
+    let about = About::new(
+        "cluster-objects",
+        "Create roles and join information",
+        "nodes and people get the rights they need, and no more",
+    );
+    let (cluster, url) = (of.cluster.clone(), services::api_url(of.cluster, of.node));
+    let ca = of.layout.kubernetes_dir.join("pki/ca.crt");
+    Objects::new(about, access, move |host| {
+        let ca = host.disk.read_optional(&ca)?.unwrap_or_default();
+        let mut all = rendered::rbac(&cluster);
+        all.extend(rendered::kubeadm(&cluster, &String::from_utf8_lossy(&ca), &url));
+        Ok(all)
+    })
+}
+
+fn dns_objects(cluster: &ValidatedCluster, image: &str, access: &Arc<Access>) -> Objects {
+    let about = About::new("dns", "Start the cluster's DNS", "pods find services by name");
+    let objects = rendered::coredns(cluster, image);
+    Objects::new(about, access, move |_| Ok(objects.clone()))
 }
 
 /// Only the steps by which a machine learns who it is.
 pub fn detect(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Result<Playbook, PlaybookError> {
     Playbook::new(NAME)
         .step(NodeIdentity::new(node, layout), &[])?
-        .step(NodeRole::new(cluster.bootstrap_role(node), layout), &["node-identity"])
+        .step(NodeRole::new(cluster.bootstrap_role(node), layout), &["node-identity"])?
+        .step(HostName::new(cluster, node), &["node-identity"])?
+        .step(Network::new(cluster, node), &["node-identity"])
+}
+
+/// What makes a machine become a node at its next boot: this program, the configuration, the components, our units.
+pub fn install(installation: &Installation<'_>) -> Result<Playbook, PlaybookError> {
+    let unit =
+        |id, title, why, rendered| Service::new(About::new(id, title, why), rendered, Probe::Running).only_installed();
+    let all = Playbook::new(NAME)
+        .step(
+            unit("unit-detect", "Install cluster-detect.service", "finds out who this machine is", units::detect()),
+            &[],
+        )?
+        .step(unit("unit-bootstrap", "Install cluster-bootstrap.service", "makes it a node", units::bootstrap()), &[])?
+        .step(unit("unit-agent", "Install blackstart-agent.service", "keeps it one", units::agent()), &[])?;
+    let all = match installation.program {
+        Some(program) => all.step(Program::new(program), &[])?,
+        None => all,
+    };
+    let all = match installation.config {
+        Some(config) => all.step(Configuration::new(config, installation.layout), &[])?,
+        None => all,
+    };
+    match installation.bundle {
+        Some(bundle) => all.step(Components::new(bundle), &[]),
+        None => Ok(all),
+    }
 }
 
 /// Only the components of a bundle.

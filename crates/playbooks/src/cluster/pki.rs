@@ -12,13 +12,27 @@ use crate::Layout;
 /// Everything in `/etc/kubernetes/pki` and the kubeconfigs above it.
 pub struct Pki {
     root: PathBuf,
+    /// There where the authorities were made before any node was.
+    sealed: PathBuf,
     input: Input,
+}
+
+/// What was found.
+pub struct Seen {
+    existing: Existing,
+    is_sealed: bool,
+    /// What is due depends on the moment.
+    now: jiff::Timestamp,
 }
 
 impl Pki {
     /// For this master. Only the first one may make certificate authorities.
     pub fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
-        Self { root: layout.kubernetes_dir.clone(), input: input(cluster, node) }
+        Self {
+            root: layout.kubernetes_dir.clone(),
+            sealed: layout.config_dir.join(join::seal::layout::PKI),
+            input: input(cluster, node),
+        }
     }
 }
 
@@ -32,18 +46,24 @@ pub fn input(cluster: &ValidatedCluster, node: &Node) -> Input {
 }
 
 impl Step for Pki {
-    /// The files that are there, and the moment they were read at: what is due depends on it.
-    type Seen = (Existing, jiff::Timestamp);
+    type Seen = Seen;
 
     fn about(&self) -> About {
         About::new("pki", "Create certificates and kubeconfigs", "every component proves with them who it is")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
-        Ok((Existing::read(&*host.disk, &self.root)?, host.clock.now()))
+        Ok(Seen {
+            existing: Existing::read(&*host.disk, &self.root)?,
+            is_sealed: host.disk.exists(&self.sealed)?,
+            now: host.clock.now(),
+        })
     }
 
-    fn plan(&self, (existing, now): &Self::Seen) -> Result<Vec<Change>, StepError> {
-        pki::plan(existing, &self.input, *now).map_err(|errors| StepError::from_explained(&errors))
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        // Nodes were given the pin of the sealed authorities: others made here would lock them out.
+        let shared = if seen.is_sealed { Shared::Bring } else { self.input.shared };
+        let input = Input { shared, ..self.input.clone() };
+        pki::plan(&seen.existing, &input, seen.now).map_err(|errors| StepError::from_explained(&errors))
     }
 }

@@ -15,6 +15,7 @@ mod network;
 mod number;
 mod role;
 mod token;
+mod unlisted;
 mod version;
 
 use std::borrow::Cow;

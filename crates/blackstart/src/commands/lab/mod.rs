@@ -4,11 +4,11 @@ mod show;
 
 use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
 
-use lab::{Exec, Lab, LabError, LabName, Machine, Plan, Prepared, Shape, Surroundings, steps};
+use lab::{Exec, Lab, LabError, LabName, Machine, Machines, Plan, Prepared, Shape, Surroundings, steps};
 
 use crate::{
     Exit, Failure,
-    cli::{LabCommand, LabOption, Machines},
+    cli::{LabCommand, LabOption, Machines as Named},
     context::{Context, Ended, block_on},
     output::confirm,
 };
@@ -20,14 +20,15 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
     lab::check_root()?;
     match command {
         LabCommand::List => Ok(()),
-        LabCommand::Up { lab, masters, workers, config } => {
+        LabCommand::Up { lab, masters, workers, config, machines_only } => {
             let name = name(lab)?;
             refuse_other_shape(&name, *masters, *workers)?;
             let Shape { masters: one, workers: two } = Shape::default();
-            let plan = match config {
-                Some(dir) => Plan::Config(dir),
-                None => Plan::Shape(Shape { masters: masters.unwrap_or(one), workers: workers.unwrap_or(two) }),
+            let machines = match config {
+                Some(dir) => Machines::Config(dir),
+                None => Machines::Shape(Shape { masters: masters.unwrap_or(one), workers: workers.unwrap_or(two) }),
             };
+            let plan = Plan { machines, with_cluster: !machines_only };
             up(context, &name, &plan)
         }
         LabCommand::Status { lab } => show::status(context, &open(lab)?),
@@ -54,7 +55,7 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
         }
         LabCommand::Down { lab } => {
             let machines = open(lab)?.machines.iter().map(|machine| machine.name.clone()).collect();
-            let all = Machines { lab: LabOption { name: lab.name.clone() }, machines };
+            let all = Named { lab: LabOption { name: lab.name.clone() }, machines };
             each(&all, &async |machine| lab::down(machine).await)
         }
         LabCommand::Destroy { lab, yes } => destroy(context, &name(lab)?, *yes),
@@ -76,7 +77,7 @@ fn refuse_other_shape(name: &LabName, masters: Option<u8>, workers: Option<u8>) 
 }
 
 fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
-    if let Plan::Config(dir) = plan {
+    if let Machines::Config(dir) = &plan.machines {
         context.cluster(Some(dir))?; // prints every problem with its place
     }
     let prepared = lab::prepare(name, plan)?;
@@ -125,7 +126,7 @@ fn ended(status: ExitStatus) -> Result<(), Ended> {
 }
 
 /// Does something to several machines at once.
-fn each(machines: &Machines, work: &impl AsyncFn(&Machine<'_>) -> Result<(), LabError>) -> Result<(), Ended> {
+fn each(machines: &Named, work: &impl AsyncFn(&Machine<'_>) -> Result<(), LabError>) -> Result<(), Ended> {
     let (lab, surroundings) = (open(&machines.lab)?, Surroundings::look()?);
     let all: Vec<Machine<'_>> =
         machines.machines.iter().map(|name| Machine::new(&lab, name, &surroundings)).collect::<Result<_, _>>()?;

@@ -1,0 +1,147 @@
+//! The masters as the balancer sees them: health, open connections, and who must be told when that changes.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    choice::{Candidate, choose},
+    health::{Health, Outcome},
+};
+
+/// All masters of the cluster.
+pub(super) struct Backends {
+    rotation: usize,
+    all: Mutex<Vec<Backend>>,
+    /// How many are usable; whoever waits for one, or for the last one to go, watches this.
+    usable: watch::Sender<usize>,
+}
+
+struct Backend {
+    address: SocketAddr,
+    health: Health,
+    connections: usize,
+    /// Cancelled when the master goes down; every connection to it holds a child.
+    lost: CancellationToken,
+}
+
+/// A place at a master, given back when dropped.
+pub(super) struct Lease {
+    backends: Arc<Backends>,
+    pub(super) index: usize,
+    pub(super) address: SocketAddr,
+    /// Cancelled as soon as the master goes down.
+    pub(super) lost: CancellationToken,
+}
+
+impl Backends {
+    pub(super) fn new(masters: &[SocketAddr], rotation: usize) -> Arc<Self> {
+        let backend = |address: &SocketAddr| Backend {
+            address: *address,
+            health: Health::default(),
+            connections: 0,
+            lost: CancellationToken::new(),
+        };
+        let all = Mutex::new(masters.iter().map(backend).collect());
+        Arc::new(Self { rotation, all, usable: watch::Sender::new(0) })
+    }
+
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
+        self.lock().iter().map(|backend| backend.address).collect()
+    }
+
+    /// How many masters are usable, to be watched.
+    pub(super) fn usable(&self) -> watch::Receiver<usize> {
+        self.usable.subscribe()
+    }
+
+    /// Takes in what was seen of a master. One that goes down loses its connections at once.
+    pub(super) fn seen(&self, index: usize, outcome: Outcome) {
+        let mut backends = self.lock();
+        let backend = &mut backends[index];
+        let before = backend.health;
+        backend.health = before.after(outcome);
+        match (before.is_usable(), backend.health.is_usable()) {
+            (false, true) => tracing::info!(master = %backend.address, "the API server is ready"),
+            (true, false) => {
+                let (master, connections) = (backend.address, backend.connections);
+                tracing::warn!(%master, connections, ?outcome, "the API server is down, its connections are closed");
+                std::mem::take(&mut backend.lost).cancel();
+            }
+            _ => {}
+        }
+        let usable = backends.iter().filter(|backend| backend.health.is_usable()).count();
+        self.usable.send_if_modified(|known| std::mem::replace(known, usable) != usable);
+    }
+
+    /// A place at the best master that was not tried yet.
+    pub(super) fn lease(self: &Arc<Self>, tried: &[usize]) -> Option<Lease> {
+        let mut backends = self.lock();
+        let candidates: Vec<Candidate> = backends
+            .iter()
+            .enumerate()
+            .map(|(index, backend)| Candidate {
+                usable: backend.health.is_usable() && !tried.contains(&index),
+                connections: backend.connections,
+            })
+            .collect();
+        let index = choose(&candidates, self.rotation)?;
+        let backend = &mut backends[index];
+        backend.connections += 1;
+        Some(Lease { backends: Arc::clone(self), index, address: backend.address, lost: backend.lost.clone() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Backend>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.backends.lock()[self.index].connections -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> Arc<Backends> {
+        Backends::new(&[1, 2, 3].map(|port| SocketAddr::from(([127, 0, 0, 1], port))), 0)
+    }
+
+    #[test]
+    fn places_are_spread_and_given_back() {
+        let backends = three();
+        assert!(backends.lease(&[]).is_none());
+        (0..3).for_each(|index| backends.seen(index, Outcome::Ready));
+        let leases: Vec<Lease> = (0..6).filter_map(|_| backends.lease(&[])).collect();
+        assert_eq!(leases.iter().map(|lease| lease.index).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(backends.lease(&[0, 1]).map(|lease| lease.index), Some(2));
+        drop(leases);
+        assert_eq!(backends.lease(&[]).map(|lease| lease.index), Some(0));
+    }
+
+    #[test]
+    fn only_the_connections_of_the_lost_master_are_lost() {
+        let backends = three();
+        let mut usable = backends.usable();
+        (0..2).for_each(|index| backends.seen(index, Outcome::Ready));
+        let (first, second) = (backends.lease(&[]).unwrap(), backends.lease(&[]).unwrap());
+        assert_eq!(*usable.borrow_and_update(), 2);
+
+        backends.seen(0, Outcome::Unsure);
+        assert!(!first.lost.is_cancelled() && !usable.has_changed().unwrap());
+        backends.seen(0, Outcome::Refused);
+        assert!(first.lost.is_cancelled() && !second.lost.is_cancelled());
+        assert_eq!(*usable.borrow_and_update(), 1);
+
+        backends.seen(0, Outcome::Ready);
+        let again = backends.lease(&[1]).unwrap();
+        assert!(!again.lost.is_cancelled());
+    }
+}

@@ -1,0 +1,65 @@
+//! The duties of a node, by what it is.
+
+use futures::future::BoxFuture;
+use spec::NetworkAddOn;
+
+use crate::{Agent, AgentError, approver, balancer, join_server, labels, nodes, renewal, report, tokens};
+
+/// One thing the agent does all the time.
+#[derive(Clone, Copy)]
+pub(crate) struct Duty {
+    /// As logs name it.
+    pub(crate) name: &'static str,
+    /// Whether it is one of this node's.
+    applies: fn(&Agent) -> bool,
+    /// Does it, until it fails or has to start anew.
+    pub(crate) run: for<'a> fn(&'a Agent) -> BoxFuture<'a, Result<(), AgentError>>,
+}
+
+#[rustfmt::skip]
+const ALL: &[Duty] = &[
+    Duty { name: "balancer",    applies: everywhere,   run: |agent| Box::pin(balancer::run(agent)) },
+    Duty { name: "nodes",       applies: basic_add_on, run: |agent| Box::pin(nodes::run(agent)) },
+    Duty { name: "renewal",     applies: everywhere,   run: |agent| Box::pin(renewal::run(agent)) },
+    Duty { name: "report",      applies: everywhere,   run: |agent| Box::pin(report::run(agent)) },
+    Duty { name: "labels",      applies: on_masters,   run: |agent| Box::pin(labels::run(agent)) },
+    Duty { name: "approver",    applies: on_masters,   run: |agent| Box::pin(approver::run(agent)) },
+    Duty { name: "join-server", applies: on_masters,   run: |agent| Box::pin(join_server::run(agent)) },
+    Duty { name: "tokens",      applies: on_masters,   run: |agent| Box::pin(tokens::run(agent)) },
+];
+
+/// The duties of this node.
+pub(crate) fn of(agent: &Agent) -> impl Iterator<Item = Duty> {
+    ALL.iter().copied().filter(|duty| (duty.applies)(agent))
+}
+
+fn everywhere(_: &Agent) -> bool {
+    true
+}
+
+fn on_masters(agent: &Agent) -> bool {
+    agent.is_master()
+}
+
+fn basic_add_on(agent: &Agent) -> bool {
+    agent.cluster.networking().add_on == NetworkAddOn::Basic
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::testing::{Scripted, agent, cluster_with};
+
+    #[test]
+    fn every_node_has_the_duties_of_what_it_is() {
+        let names = |agent: &Agent| of(agent).map(|duty| duty.name).collect::<Vec<_>>().join(" ");
+        let commands = Arc::new(Scripted::default());
+        assert_eq!(names(&agent("worker-01", &commands)), "balancer nodes renewal report");
+        let mut master = agent("master-01", &commands);
+        assert_eq!(names(&master), "balancer nodes renewal report labels approver join-server tokens");
+        master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
+        assert_eq!(names(&master), "balancer renewal report labels approver join-server tokens");
+    }
+}

@@ -1,0 +1,177 @@
+//! Why a duty failed. It is logged and started again; nothing here ends the agent.
+
+use std::{error::Error, io, net::SocketAddr, path::PathBuf};
+
+use explain::{Code, Explain};
+use host::{CommandError, HostError};
+use join::{BadSecret, JoinError};
+use kubeapi::{ApiError, kube};
+use pki::{BadRequest, PkiErrors};
+use tls::TlsError;
+
+use crate::{codes, kubeconfig::Unusable};
+
+/// Why a duty failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The port is taken.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The agent would not hear that it is to stop.
+    #[error("cannot listen to signals")]
+    Signals(#[source] io::Error),
+    /// The Kubernetes API said no, or nothing.
+    #[error("cannot {doing}: {why}")]
+    Api {
+        /// For example `list nodes`.
+        doing: &'static str,
+        /// The client library's words, which hold those of its sources.
+        why: String,
+    },
+    /// The client could not be made.
+    #[error(transparent)]
+    Client(#[from] ApiError),
+    /// A tool printed what it never printed before.
+    #[error("cannot understand what `{command}` printed: {why}")]
+    Output {
+        /// The command.
+        command: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A command.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// Certificates.
+    #[error(transparent)]
+    Pki(#[from] PkiErrors),
+    /// TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A kubeconfig of this node.
+    #[error("cannot use {}", path.display())]
+    Kubeconfig {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: Unusable,
+    },
+    /// The agent's own key.
+    #[error("cannot make a key for the agent")]
+    Key(#[from] rcgen::Error),
+    /// The agent's own request.
+    #[error("cannot sign a certificate for the agent")]
+    Request(#[from] BadRequest),
+    /// The join key.
+    #[error(transparent)]
+    Secret(#[from] BadSecret),
+    /// Another master.
+    #[error(transparent)]
+    Join(Box<JoinError>),
+    /// Several things at once, none of which kept the others from being tried.
+    #[error("{}", .0.iter().map(|error| explain::chain(error)).collect::<Vec<_>>().join("; "))]
+    Several(Vec<AgentError>),
+}
+
+impl AgentError {
+    /// For the client library's errors.
+    pub(crate) fn api(doing: &'static str) -> impl Fn(kube::Error) -> Self {
+        move |error| Self::Api { doing, why: why(&error) }
+    }
+
+    /// What was collected, as one result.
+    pub(crate) fn unless_empty(mut errors: Vec<Self>) -> Result<(), Self> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Several(errors)),
+        }
+    }
+}
+
+impl From<JoinError> for AgentError {
+    fn from(error: JoinError) -> Self {
+        Self::Join(Box::new(error))
+    }
+}
+
+/// The client library's errors hold some of their sources in their text, and either too much (all of the server's
+/// answer) or too little (not that the connection was refused). This is what a person wants to read of them.
+pub(crate) fn why(error: &(dyn Error + 'static)) -> String {
+    let causes = || std::iter::successors(Some(error), |&error| error.source());
+    for cause in causes() {
+        if let Some(kube::Error::Api(status)) = cause.downcast_ref() {
+            return status.message.clone();
+        }
+    }
+    let whole = error.to_string();
+    match causes().last().map(ToString::to_string) {
+        Some(last) if !whole.contains(&last) => format!("{whole}: {last}"),
+        _ => whole,
+    }
+}
+
+impl Explain for AgentError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Listen { .. } => codes::LISTEN,
+            Self::Signals(_) => codes::SIGNALS,
+            Self::Api { .. } => codes::API,
+            Self::Output { .. } => codes::OUTPUT,
+            Self::Several(_) => codes::SEVERAL,
+            Self::Client(error) => error.code(),
+            Self::Host(error) => error.code(),
+            Self::Command(error) => error.code(),
+            Self::Pki(error) => error.code(),
+            Self::Tls(error) => error.code(),
+            Self::Kubeconfig { .. } => codes::KUBECONFIG,
+            Self::Key(_) | Self::Request(_) => codes::OWN_KEY,
+            Self::Secret(error) => error.code(),
+            Self::Join(error) => error.code(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("watching: {0}")]
+    struct Watching(#[source] kube::Error);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("client error (Connect)")]
+    struct Connecting(#[source] io::Error);
+
+    #[test]
+    fn the_words_of_the_client_library_are_made_readable() {
+        let status = kube::core::Status::failure("nodes is forbidden", "Forbidden").with_code(403).boxed();
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        let connecting = kube::Error::Service(Box::new(Connecting(refused)));
+        assert_eq!(why(&Watching(kube::Error::Api(status))), "nodes is forbidden");
+        assert_eq!(why(&Watching(connecting)), "watching: ServiceError: client error (Connect): connection refused");
+        assert_eq!(why(&io::Error::other("odd")), "odd");
+    }
+
+    #[test]
+    fn one_problem_stays_itself_and_several_are_told_together() {
+        let problem = |why: &str| AgentError::Output { command: "ip".into(), why: why.into() };
+        assert!(AgentError::unless_empty(vec![]).is_ok());
+        let one = AgentError::unless_empty(vec![problem("a")]).unwrap_err();
+        assert_eq!((one.code(), one.to_string().as_str()), (codes::OUTPUT, "cannot understand what `ip` printed: a"));
+        let two = AgentError::unless_empty(vec![problem("a"), problem("b")]).unwrap_err();
+        assert_eq!(two.code(), codes::SEVERAL);
+        assert!(two.to_string().ends_with("printed: a; cannot understand what `ip` printed: b"), "{two}");
+    }
+}

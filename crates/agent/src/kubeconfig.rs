@@ -1,0 +1,130 @@
+//! The certificate inside a kubeconfig: read to know when it ends and to show it elsewhere, replaced when it is renewed.
+
+use std::path::Path;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use jiff::Timestamp;
+use kube::config::Kubeconfig;
+use secrecy::ExposeSecret;
+use x509_parser::pem::Pem;
+
+use crate::AgentError;
+
+/// Who a kubeconfig of ours says one is. PEM.
+pub(crate) struct Identity {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
+    /// What the kubeconfig trusts.
+    pub(crate) ca: String,
+}
+
+/// Why a kubeconfig is of no use here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unusable(&'static str);
+
+impl Identity {
+    /// The one user of a kubeconfig with everything inside it, as ours are.
+    pub(crate) fn read(text: &str) -> Result<Self, Unusable> {
+        const NO_DATA: Unusable = Unusable("it has no certificate, key or CA inside");
+        let file = Kubeconfig::from_yaml(text).map_err(|_| Unusable("it is no kubeconfig"))?;
+        let user = file.auth_infos.first().and_then(|user| user.auth_info.as_ref()).ok_or(NO_DATA)?;
+        let cluster = file.clusters.first().and_then(|cluster| cluster.cluster.as_ref()).ok_or(NO_DATA)?;
+        let key = user.client_key_data.as_ref().map(|key| key.expose_secret().to_owned());
+        Ok(Self {
+            certificate: decode(user.client_certificate_data.as_deref().ok_or(NO_DATA)?)?,
+            key: decode(&key.ok_or(NO_DATA)?)?,
+            ca: decode(cluster.certificate_authority_data.as_deref().ok_or(NO_DATA)?)?,
+        })
+    }
+
+    /// The same for a file, whose name the error then tells.
+    pub(crate) fn of_file(path: &Path, text: &str) -> Result<Self, AgentError> {
+        Self::read(text).map_err(|source| AgentError::Kubeconfig { path: path.to_path_buf(), source })
+    }
+
+    /// The same kubeconfig with another identity in it; everything else in it stays.
+    pub(crate) fn replace(&self, text: &str, new: &Self) -> String {
+        [(&self.certificate, &new.certificate), (&self.key, &new.key), (&self.ca, &new.ca)]
+            .into_iter()
+            .fold(text.to_owned(), |text, (old, new)| text.replace(&encode(old), &encode(new)))
+    }
+
+    /// True when two thirds of the certificate's life are over.
+    pub(crate) fn is_due(&self, now: Timestamp) -> Result<bool, Unusable> {
+        const DAMAGED: Unusable = Unusable("its certificate is damaged");
+        let pem = Pem::iter_from_buffer(self.certificate.as_bytes()).next().and_then(Result::ok).ok_or(DAMAGED)?;
+        let validity = pem.parse_x509().map_err(|_| DAMAGED)?.validity().clone();
+        let (start, end) = (validity.not_before.timestamp(), validity.not_after.timestamp());
+        Ok(3 * (now.as_second() - start) >= 2 * (end - start))
+    }
+}
+
+fn encode(pem: &str) -> String {
+    BASE64_STANDARD.encode(pem)
+}
+
+fn decode(data: &str) -> Result<String, Unusable> {
+    const DAMAGED: Unusable = Unusable("its base64 data is damaged");
+    String::from_utf8(BASE64_STANDARD.decode(data.trim()).map_err(|_| DAMAGED)?).map_err(|_| DAMAGED)
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    fn identity() -> Identity {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.not_before = date_time_ymd(2026, 1, 1);
+        params.not_after = date_time_ymd(2026, 1, 31);
+        let certificate = params.self_signed(&key).unwrap().pem();
+        Identity { ca: certificate.clone(), certificate, key: key.serialize_pem() }
+    }
+
+    fn kubeconfig(identity: &Identity) -> String {
+        let [certificate, key, ca] = [&identity.certificate, &identity.key, &identity.ca].map(|pem| encode(pem));
+        format!(
+            "# mine\ncurrent-context: c\nclusters:\n- name: k\n  cluster: {{ server: 'https://127.0.0.1:7443', \
+             certificate-authority-data: {ca} }}\nusers:\n- name: u\n  user: {{ client-certificate-data: {certificate}, \
+             client-key-data: {key} }}\ncontexts: []\n"
+        )
+    }
+
+    #[test]
+    fn the_identity_changes_and_nothing_else() {
+        let (old, new) = (identity(), identity());
+        let text = kubeconfig(&old);
+        let read = Identity::read(&text).unwrap();
+        assert_eq!(read.replace(&text, &new), kubeconfig(&new));
+        assert_eq!((read.certificate, read.key), (old.certificate, old.key));
+    }
+
+    #[test]
+    fn due_when_two_thirds_are_over() {
+        for (now, expected) in [
+            ("2026-01-01T00:00:00Z", false),
+            ("2026-01-20T23:59:59Z", false),
+            ("2026-01-21T00:00:00Z", true),
+            ("2026-02-21T00:00:00Z", true),
+        ] {
+            assert_eq!(identity().is_due(now.parse().unwrap()), Ok(expected), "{now}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_kubeconfig_of_ours_says_why() {
+        for (text, expected) in [
+            ("a: [", "it is no kubeconfig"),
+            ("users: []", "it has no certificate, key or CA inside"),
+            (
+                "users: [{name: u, user: {token: t}}]\nclusters: [{name: k, cluster: {server: s}}]",
+                "it has no certificate, key or CA inside",
+            ),
+        ] {
+            assert_eq!(Identity::read(text).err().map(|error| error.to_string()).as_deref(), Some(expected), "{text}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What keeps running on a node: `blackstart agent`.
+//!
+//! The agent is a handful of duties that know nothing of each other:
+//!
+//! | duty | where | what |
+//! |---|---|---|
+//! | `balancer` | everywhere | the API at `127.0.0.1:7443`, whichever master is alive |
+//! | `nodes` | with `add_on: basic` | the CNI's file, routes to other nodes' pods, masquerading |
+//! | `renewal` | everywhere | certificates before they end, and restarts of what cannot reload them |
+//! | `report` | everywhere | how this node is doing, told to the masters |
+//! | `labels` | masters | `node-role.kubernetes.io/…` as cluster.yaml says |
+//! | `approver` | masters | certificate requests of kubelets, as far as they fit cluster.yaml |
+//! | `join_server` | masters | the service through which nodes get in |
+//! | `tokens` | masters | removes bootstrap tokens long after their end |
+//!
+//! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
+//! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart
+//! every duty looks at the machine and the API again. To add one: a file with `run(&Agent)`, and a line in `duties`.
+
+mod approver;
+mod balancer;
+pub mod codes;
+mod duties;
+mod error;
+mod join_server;
+mod kubeconfig;
+mod labels;
+mod node_object;
+mod nodes;
+mod notify;
+mod outage;
+mod renewal;
+mod report;
+mod session;
+mod supervise;
+mod systemd;
+#[cfg(test)]
+mod testing;
+mod tokens;
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+
+pub use balancer::Balancer;
+pub use error::AgentError;
+use host::Host;
+pub use kubeconfig::Unusable;
+use spec::{Node, Role, ValidatedCluster};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+
+/// What is worth a line in the journal, for `tracing_subscriber::EnvFilter`. The client library logs every failed attempt
+/// on its own; the duties say it once.
+pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off";
+
+/// Where things are on the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// `join.key` and the description of the cluster.
+    pub config_dir: PathBuf,
+    /// What the bootstrap says of itself.
+    pub state_dir: PathBuf,
+    /// Certificates and kubeconfigs.
+    pub kubernetes_dir: PathBuf,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self {
+            config_dir: "/etc/cluster-config".into(),
+            state_dir: "/var/lib/cluster-state".into(),
+            kubernetes_dir: "/etc/kubernetes".into(),
+        }
+    }
+}
+
+/// The agent of one node.
+#[derive(Clone)]
+pub struct Agent {
+    /// The machine.
+    pub host: Host,
+    /// The cluster.
+    pub cluster: Arc<ValidatedCluster>,
+    /// This node.
+    pub node: Node,
+    /// Where things are.
+    pub paths: Paths,
+    /// Stops the agent; SIGTERM and SIGINT do it too.
+    pub cancel: CancellationToken,
+}
+
+impl Agent {
+    /// True if this node runs the control plane.
+    pub(crate) fn is_master(&self) -> bool {
+        self.node.roles.contains(&Role::Master)
+    }
+
+    /// A service of every master, by its port.
+    pub(crate) fn masters(&self, port: u16) -> Vec<SocketAddr> {
+        self.cluster.masters().map(|master| SocketAddr::new(master.ip, port)).collect()
+    }
+}
+
+/// Runs every duty of this node until it is told to stop.
+pub async fn run(agent: Agent) -> Result<(), AgentError> {
+    stop_on_signals(agent.cancel.clone())?;
+    let agent = Arc::new(agent);
+    let mut running = JoinSet::new();
+    for duty in duties::of(&agent) {
+        let agent = Arc::clone(&agent);
+        running.spawn(async move { supervise::forever(duty.name, || (duty.run)(&agent)).await });
+    }
+    agent.cancel.cancelled().await;
+    notify::tell("STOPPING=1");
+    running.shutdown().await;
+    Ok(())
+}
+
+fn stop_on_signals(cancel: CancellationToken) -> Result<(), AgentError> {
+    let handler = |kind| signal(kind).map_err(AgentError::Signals);
+    let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        cancel.cancel();
+    });
+    Ok(())
+}

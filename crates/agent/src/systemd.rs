@@ -1,0 +1,56 @@
+//! What systemd says of units, asked for all of them at once.
+
+use std::collections::BTreeMap;
+
+use host::Cmd;
+
+/// One unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unit {
+    /// `active`, `inactive`, `failed`, `activating`, …
+    pub(crate) state: String,
+    /// When its process started, in unix seconds; none if it has none.
+    pub(crate) started: Option<i64>,
+}
+
+/// Asks for these units.
+pub(crate) fn show(units: &[&str]) -> Cmd {
+    Cmd::new("systemctl")
+        .args(["show", "--timestamp=unix", "--property=Id,LoadState,ActiveState,ExecMainStartTimestamp"])
+        .args(units.iter().copied())
+}
+
+/// Reads what [`show`] printed; units that are not installed are left out.
+pub(crate) fn parse(printed: &str) -> BTreeMap<String, Unit> {
+    printed.split("\n\n").filter_map(parse_one).collect()
+}
+
+fn parse_one(block: &str) -> Option<(String, Unit)> {
+    let properties: BTreeMap<&str, &str> = block.lines().filter_map(|line| line.trim().split_once('=')).collect();
+    if properties.get("LoadState") == Some(&"not-found") {
+        return None;
+    }
+    let started = properties.get("ExecMainStartTimestamp").and_then(|time| time.strip_prefix('@')?.parse().ok());
+    let state = (*properties.get("ActiveState")?).to_owned();
+    Some(((*properties.get("Id")?).to_owned(), Unit { state, started }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_told_apart() {
+        // Printed by systemd 252.
+        let printed = "ExecMainStartTimestamp=@1794700800\nId=etcd.service\nLoadState=loaded\nActiveState=active\n\n\
+                       ExecMainStartTimestamp=\nId=kubelet.service\nLoadState=loaded\nActiveState=inactive\n\n\
+                       ExecMainStartTimestamp=\nId=no.service\nLoadState=not-found\nActiveState=inactive\n";
+        let unit = |state: &str, started| Unit { state: state.to_owned(), started };
+        let expected = BTreeMap::from([
+            ("etcd.service".to_owned(), unit("active", Some(1_794_700_800))),
+            ("kubelet.service".to_owned(), unit("inactive", None)),
+        ]);
+        assert_eq!(parse(printed), expected);
+        assert_eq!(parse(""), BTreeMap::new());
+    }
+}

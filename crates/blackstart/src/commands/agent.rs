@@ -1,0 +1,26 @@
+//! `blackstart agent`: what keeps running.
+
+use std::io;
+
+use agent::{Agent, Paths};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+use crate::context::{Context, Ended, block_on};
+
+pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
+    let cluster = context.cluster(None)?;
+    let node = context.node(&cluster, name)?.clone();
+    let filter = EnvFilter::try_from_env("BLACKSTART_LOG").unwrap_or_else(|_| EnvFilter::new("info,kube_client=off,kube_runtime=error"));
+    // The journal has its own clock, and colours make it hard to search.
+    tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(filter).without_time().with_ansi(false).init();
+    let layout = &context.layout;
+    let paths = Paths {
+        config_dir: layout.config_dir.clone(),
+        state_dir: layout.state_dir.clone(),
+        kubernetes_dir: layout.kubernetes_dir.clone(),
+    };
+    let agent = Agent { host: context.host.clone(), cluster, node, paths, cancel: CancellationToken::new() };
+    block_on(agent::run(agent))??;
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! Codes of what can go wrong with etcd.
+
+explain::codes! {
+    UNREACHABLE = "BS-ETCD-001", "etcd does not answer",
+        "look at `journalctl -u etcd` on that node; `blackstart node up` starts it again";
+    REFUSED = "BS-ETCD-002", "etcd refused a request",
+        "the message has etcd's own words";
+    GARBLED = "BS-ETCD-003", "etcd's answer cannot be understood",
+        "check that nothing else listens on etcd's port, and that its version is the bundle's";
+}

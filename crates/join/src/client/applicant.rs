@@ -1,0 +1,69 @@
+//! Who wants to join, and with what.
+
+use secrecy::ExposeSecret;
+use spec::Token;
+
+use super::token_secret;
+use crate::{
+    NodeSecret,
+    secret::seconds,
+    wire::{ClaimedCredential, ClaimedRole, JoinCsrs, JoinRequest},
+};
+
+/// What a node proves itself with.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// Its own secret, from its sealed directory.
+    NodeSecret(NodeSecret),
+    /// A bootstrap token.
+    Token(Token),
+}
+
+/// A node that wants to join.
+#[derive(Debug, Clone)]
+pub struct Applicant {
+    /// The cluster it wants into.
+    pub cluster: String,
+    /// Its name.
+    pub node: String,
+    /// What it is in its cluster.yaml.
+    pub role: ClaimedRole,
+    /// See [`crate::machine_id`].
+    pub machine_id: Option<String>,
+    /// What it proves itself with.
+    pub credential: Credential,
+}
+
+impl Applicant {
+    /// The request, still without its proof.
+    pub(super) fn request(&self, challenge: String, csrs: JoinCsrs) -> JoinRequest {
+        JoinRequest {
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            role: self.role,
+            credential: self.credential.claimed(),
+            challenge,
+            csrs,
+            machine_id: self.machine_id.clone(),
+            proof: String::new(),
+        }
+    }
+}
+
+impl Credential {
+    fn claimed(&self) -> ClaimedCredential {
+        match self {
+            Self::NodeSecret(secret) => {
+                ClaimedCredential::NodeSecret { node: secret.node.clone(), expires: seconds(secret.expires) }
+            }
+            Self::Token(token) => ClaimedCredential::Token { id: token.id.clone() },
+        }
+    }
+
+    pub(super) fn with_secret<T>(&self, then: impl FnOnce(&[u8]) -> T) -> T {
+        match self {
+            Self::NodeSecret(secret) => then(secret.bytes().expose_secret()),
+            Self::Token(token) => then(token_secret(token)),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The keys a node makes for itself, and the requests for certificates to go with them. Keys never leave the node.
+
+use std::net::SocketAddr;
+
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256};
+use secrecy::SecretString;
+
+use super::{JoinError, Joined, member::Renewed};
+use crate::{
+    Purpose,
+    wire::{JoinAnswer, JoinCsrs, RenewAnswer, RenewCsrs},
+};
+
+/// A certificate and its key, PEM.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// The certificate.
+    pub cert_pem: String,
+    /// The key.
+    pub key_pem: SecretString,
+}
+
+/// A new key and the request for its certificate.
+struct Requested {
+    key: KeyPair,
+    csr: String,
+}
+
+impl Requested {
+    fn new(purpose: Purpose, node: &str) -> Result<Self, JoinError> {
+        let subject = purpose.subject(node);
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        if let Some(organization) = subject.organization {
+            params.distinguished_name.push(DnType::OrganizationName, organization);
+        }
+        params.distinguished_name.push(DnType::CommonName, subject.common_name);
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+        let csr = params.serialize_request(&key)?.pem()?;
+        Ok(Self { key, csr })
+    }
+
+    fn with(&self, cert_pem: String) -> Pair {
+        Pair { cert_pem, key_pem: self.key.serialize_pem().into() }
+    }
+}
+
+/// For a node that joins.
+pub(super) struct JoinKeys {
+    kubelet: Requested,
+    kube_proxy: Requested,
+    agent: Requested,
+}
+
+impl JoinKeys {
+    pub(super) fn generate(node: &str) -> Result<Self, JoinError> {
+        Ok(Self {
+            kubelet: Requested::new(Purpose::Kubelet, node)?,
+            kube_proxy: Requested::new(Purpose::KubeProxy, node)?,
+            agent: Requested::new(Purpose::Agent, node)?,
+        })
+    }
+
+    pub(super) fn csrs(&self) -> JoinCsrs {
+        JoinCsrs {
+            kubelet: self.kubelet.csr.clone(),
+            kube_proxy: self.kube_proxy.csr.clone(),
+            agent: self.agent.csr.clone(),
+        }
+    }
+
+    pub(super) fn joined(&self, master: SocketAddr, answer: JoinAnswer) -> Joined {
+        let JoinAnswer { ca, kubelet, kube_proxy, agent, api_servers } = answer;
+        Joined {
+            master,
+            ca_pem: ca,
+            kubelet: self.kubelet.with(kubelet),
+            kube_proxy: self.kube_proxy.with(kube_proxy),
+            agent: self.agent.with(agent),
+            api_servers,
+        }
+    }
+}
+
+/// For a node that renews.
+pub(super) struct RenewKeys {
+    kube_proxy: Requested,
+    agent: Requested,
+}
+
+impl RenewKeys {
+    pub(super) fn generate(node: &str) -> Result<Self, JoinError> {
+        Ok(Self { kube_proxy: Requested::new(Purpose::KubeProxy, node)?, agent: Requested::new(Purpose::Agent, node)? })
+    }
+
+    pub(super) fn csrs(&self) -> RenewCsrs {
+        RenewCsrs { kube_proxy: self.kube_proxy.csr.clone(), agent: self.agent.csr.clone() }
+    }
+
+    pub(super) fn renewed(&self, answer: RenewAnswer) -> Renewed {
+        let RenewAnswer { ca, kube_proxy, agent } = answer;
+        Renewed { ca_pem: ca, kube_proxy: self.kube_proxy.with(kube_proxy), agent: self.agent.with(agent) }
+    }
+}

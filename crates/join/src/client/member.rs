@@ -1,0 +1,68 @@
+//! What a node asks once it is in: new certificates, and how the others are.
+
+use std::net::SocketAddr;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{JoinError, Pair, call, keys::RenewKeys, reached::Reached};
+use crate::wire::{self, Report};
+
+/// New certificates for a node.
+#[derive(Debug, Clone)]
+pub struct Renewed {
+    /// The cluster's authority, PEM.
+    pub ca_pem: String,
+    /// For kube-proxy.
+    pub kube_proxy: Pair,
+    /// For the agent.
+    pub agent: Pair,
+}
+
+/// Talks to the join services with a certificate of the cluster: an agent's, or an administrator's to look only.
+#[derive(Debug)]
+pub struct Member {
+    masters: Vec<SocketAddr>,
+    http: reqwest::Client,
+    reached: Reached,
+}
+
+impl Member {
+    /// With a certificate and its key, PEM. After a renewal, make a new one.
+    pub fn new(masters: Vec<SocketAddr>, ca_pem: &str, identity: (&str, &str)) -> Result<Self, JoinError> {
+        Ok(Self { masters, http: tls::client(ca_pem, Some(identity))?, reached: Reached::default() })
+    }
+
+    /// New keys and certificates for this node.
+    pub async fn renew(&self, node: &str) -> Result<Renewed, JoinError> {
+        let keys = RenewKeys::generate(node)?;
+        self.post(wire::RENEW, &keys.csrs()).await.map(|answer| keys.renewed(answer))
+    }
+
+    /// Tells how this node is.
+    pub async fn report(&self, status: &impl Serialize) -> Result<(), JoinError> {
+        self.post(wire::REPORT, status).await
+    }
+
+    /// The last report of every node, as one master has received them.
+    pub async fn nodes(&self) -> Result<Vec<Report>, JoinError> {
+        let mut round = self.reached.round();
+        for master in &self.masters {
+            match call::get(&self.http, *master, wire::NODES, &()).await {
+                Ok(reports) => return Ok(round.reached(*master, reports)),
+                Err(error) => round.failed(*master, error)?,
+            }
+        }
+        Err(round.verdict())
+    }
+
+    async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, JoinError> {
+        let mut round = self.reached.round();
+        for master in &self.masters {
+            match call::post(&self.http, *master, path, body).await {
+                Ok(answer) => return Ok(round.reached(*master, answer)),
+                Err(error) => round.failed(*master, error)?,
+            }
+        }
+        Err(round.verdict())
+    }
+}

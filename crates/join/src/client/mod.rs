@@ -1,0 +1,148 @@
+//! The node's side: finds a master, proves itself, comes back with certificates.
+//!
+//! Masters are tried in turn. What one of them cannot do at the moment, another may; a refusal that would be the same
+//! everywhere ends the attempt. The client does not wait and try again by itself: [`JoinError::is_retryable`] tells the
+//! caller, who shows for whom the node is waiting, and since when.
+
+mod applicant;
+mod call;
+mod error;
+mod introduction;
+mod keys;
+mod member;
+mod reached;
+
+use std::net::SocketAddr;
+
+use secrecy::ExposeSecret;
+use spec::Token;
+use tokio::sync::OnceCell;
+
+pub use self::{
+    applicant::{Applicant, Credential},
+    error::{JoinError, Refused, Unreached},
+    keys::Pair,
+    member::{Member, Renewed},
+};
+use self::{call::get, keys::JoinKeys, reached::Reached};
+use crate::{
+    codes,
+    wire::{self, Hello, HelloQuery, JoinAnswer},
+};
+
+/// Whom the node believes.
+#[derive(Debug, Clone)]
+pub enum Trust {
+    /// A master whose certificate this authority (PEM) signed.
+    Ca(String),
+    /// A master that knows this token, from which the authority is then learnt. Less secure: whoever else knows the
+    /// token can pose as a master.
+    Token(Token),
+}
+
+/// What a node gets.
+#[derive(Debug, Clone)]
+pub struct Joined {
+    /// The master that granted it.
+    pub master: SocketAddr,
+    /// The cluster's authority, PEM.
+    pub ca_pem: String,
+    /// For the kubelet.
+    pub kubelet: Pair,
+    /// For kube-proxy.
+    pub kube_proxy: Pair,
+    /// For the agent.
+    pub agent: Pair,
+    /// Where API servers are, or will be.
+    pub api_servers: Vec<SocketAddr>,
+}
+
+/// Talks to the join services of a cluster's masters.
+#[derive(Debug)]
+pub struct Client {
+    masters: Vec<SocketAddr>,
+    trust: Trust,
+    http: OnceCell<reqwest::Client>,
+    reached: Reached,
+}
+
+impl Client {
+    /// For the join services at these addresses, tried in this order.
+    pub fn new(masters: Vec<SocketAddr>, trust: Trust) -> Self {
+        Self { masters, trust, http: OnceCell::new(), reached: Reached::default() }
+    }
+
+    /// Asks the first master that answers who it is, and whether another node has this machine id.
+    pub async fn hello(&self, machine_id: Option<&str>) -> Result<(SocketAddr, Hello), JoinError> {
+        let mut round = self.reached.round();
+        for master in &self.masters {
+            match self.hello_of(*master, machine_id).await {
+                Ok(hello) => return Ok((*master, round.reached(*master, hello))),
+                Err(error) => round.failed(*master, error)?,
+            }
+        }
+        Err(round.verdict())
+    }
+
+    /// Joins the cluster.
+    pub async fn join(&self, applicant: &Applicant) -> Result<Joined, JoinError> {
+        let keys = JoinKeys::generate(&applicant.node)?;
+        let mut round = self.reached.round();
+        for master in &self.masters {
+            let mut outcome = self.join_at(*master, applicant, &keys).await;
+            if outcome.as_ref().is_err_and(JoinError::is_stale_challenge) {
+                // The master was restarted between the two requests, or this machine was asleep.
+                outcome = self.join_at(*master, applicant, &keys).await;
+            }
+            match outcome {
+                Ok(answer) => return Ok(keys.joined(*master, round.reached(*master, answer))),
+                Err(error) => round.failed(*master, error)?,
+            }
+        }
+        Err(round.verdict())
+    }
+
+    async fn hello_of(&self, master: SocketAddr, machine_id: Option<&str>) -> Result<Hello, JoinError> {
+        let query = HelloQuery { machine_id: machine_id.map(str::to_owned) };
+        get(self.http(master).await?, master, wire::HELLO, &query).await
+    }
+
+    async fn join_at(
+        &self,
+        master: SocketAddr,
+        applicant: &Applicant,
+        keys: &JoinKeys,
+    ) -> Result<JoinAnswer, JoinError> {
+        let hello = self.hello_of(master, None).await?;
+        if hello.cluster != applicant.cluster {
+            let expected = applicant.cluster.clone();
+            return Err(JoinError::WrongCluster { master, found: hello.cluster, expected });
+        }
+        let mut request = applicant.request(hello.challenge, keys.csrs());
+        applicant.credential.with_secret(|secret| request.prove(secret));
+        call::post(self.http(master).await?, master, wire::JOIN, &request).await
+    }
+
+    /// The HTTP client, made once the authority is known.
+    async fn http(&self, master: SocketAddr) -> Result<&reqwest::Client, JoinError> {
+        let make = || async {
+            let ca = match &self.trust {
+                Trust::Ca(pem) => pem.clone(),
+                Trust::Token(token) => introduction::authority(master, token).await?,
+            };
+            Ok(tls::client(&ca, None)?)
+        };
+        self.http.get_or_try_init(make).await
+    }
+}
+
+impl JoinError {
+    fn is_stale_challenge(&self) -> bool {
+        matches!(self, Self::Refused(refused) if refused.code == codes::CHALLENGE && refused.retryable)
+    }
+}
+
+/// The bytes a token's proofs are made with.
+fn token_secret(token: &Token) -> &[u8] {
+    token.secret.expose_secret().as_bytes()
+}

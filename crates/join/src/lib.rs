@@ -1,0 +1,41 @@
+//! How a node gets into the cluster: sealed directories, tokens, the protocol, its server and its client.
+//!
+//! ```text
+//! seal     where the configuration is made: one directory per node, the cluster's keys only in the first master's
+//! client   on a node: hello (a challenge) ─► join (claims, requests, proof) ─► certificates
+//! server   on every master: throttle ─► challenge ─► credential ─► admit (pure) ─► spend the challenge ─► sign
+//! ```
+//! The proof is an HMAC over everything else in the request, keyed with a secret that never travels: the node's own
+//! ([`NodeSecret`], derived from the [`JoinKey`] that masters hold) or that of a bootstrap token. [`admit`] decides with
+//! nothing but values; a [`Refusal`] carries the same code to the master's log and to the node, and leaves nothing behind.
+//!
+//! Everything goes over TLS with the cluster's authority. The one exception is [`wire::CaAnswer`]: a node that knows only
+//! a token asks *whoever answers* for the authority, believes nothing but the token's HMAC over the answer, and starts
+//! again over TLS with what it has learnt. This is the less secure way, because every holder of the token can pose as
+//! a master towards such a node; sealed nodes never use it.
+//!
+//! To add a request: its types in [`wire`], a handler in `server/`, a method in `client/`, and for each new way to be
+//! refused a variant of [`Refusal`] and a line in [`codes`].
+
+mod admit;
+pub mod client;
+pub mod codes;
+mod identity;
+mod mac;
+mod machine;
+mod proof;
+mod purpose;
+mod refusal;
+pub mod seal;
+mod secret;
+pub mod server;
+pub mod token;
+pub mod wire;
+
+pub use admit::{Circumstances, Grant, Key, admit};
+pub use client::{Applicant, Client, Credential, JoinError, Joined, Member, Pair, Trust};
+pub use identity::Caller;
+pub use machine::machine_id;
+pub use purpose::Purpose;
+pub use refusal::Refusal;
+pub use secret::{BadSecret, JoinKey, NoRandomness, NodeSecret};

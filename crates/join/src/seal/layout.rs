@@ -1,0 +1,23 @@
+//! Names of the files in a sealed directory, the same in `/etc/cluster-config` on the node.
+
+/// The cluster's description.
+pub const CLUSTER: &str = "cluster.yaml";
+/// The nodes' own descriptions.
+pub const NODES: &str = "nodes";
+/// The node's own secret.
+pub const SECRET: &str = "join-secret";
+/// The cluster's authority, PEM.
+pub const CA: &str = "ca.crt";
+/// `sha256:…` of the authority's public key, as `kubeadm join` takes it.
+pub const PIN: &str = "ca-pin";
+/// First master only: the key from which all nodes' secrets are derived.
+pub const JOIN_KEY: &str = "join.key";
+/// First master only: base64 of the 32 bytes that encrypt Secrets in etcd.
+pub const ENCRYPTION_KEY: &str = "encryption.key";
+/// First master only: the authorities and the service account key, laid out as below `/etc/kubernetes`.
+pub const PKI: &str = "pki";
+
+/// Mode of every file.
+pub(super) const FILE: u32 = 0o600;
+/// Mode of every directory.
+pub(super) const DIRECTORY: u32 = 0o700;

@@ -1,0 +1,25 @@
+//! Sealing: one directory per node, made once, where the configuration is made.
+//!
+//! ```text
+//! OUT/<node>/  cluster.yaml  nodes/*.yaml  join-secret  ca.crt  ca-pin       every node; put on its medium as
+//!                                                                            /etc/cluster-config
+//! OUT/<first master>/  also  join.key  encryption.key  pki/                  the cluster's keys, nowhere else
+//! ```
+//! [`Existing::read`] looks at what an earlier sealing left, [`plan()`] says what has to be written (pure but for random
+//! keys), the caller applies it. Sealing again keeps every key and secret and adds what is new; so does sealing after a
+//! crash, because the first master's directory is written first. On the node, [`Sealed::read`] reads its own directory.
+//!
+//! To put one more file into the directories: a name in [`layout`], a line in `plan.rs`.
+
+mod error;
+mod existing;
+pub mod layout;
+mod plan;
+mod sealed;
+mod sources;
+
+pub use error::SealError;
+pub use existing::Existing;
+pub use plan::plan;
+pub use sealed::Sealed;
+pub use sources::Sources;

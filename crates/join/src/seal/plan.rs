@@ -1,0 +1,129 @@
+//! What has to be written for every node's directory to be whole.
+//!
+//! The cluster's keys come first and everything else is made from them, so any first part of the changes is a good state
+//! to crash in. Of the shared files only missing ones are in the plan; all others are in it with the content they should
+//! have, and `Change::missing` tells which of them are there already.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use host::{Change, Content};
+use jiff::Timestamp;
+use pki::table;
+use secrecy::ExposeSecret;
+use spec::ValidatedCluster;
+
+use super::{
+    Existing, SealError, Sources,
+    existing::EncryptionKey,
+    layout::{self, DIRECTORY, FILE},
+};
+use crate::{JoinKey, NodeSecret};
+
+/// The changes that seal a cluster. `expires` is for secrets that are new or have expired; all others stay as they are.
+pub fn plan(
+    cluster: &ValidatedCluster,
+    sources: &Sources,
+    existing: &Existing,
+    now: Timestamp,
+    expires: Option<Timestamp>,
+) -> Result<Vec<Change>, SealError> {
+    refuse(cluster, existing, now, expires)?;
+    let home = existing.home();
+    let mut changes = Vec::new();
+    if !existing.has_out {
+        changes.push(directory(&existing.out));
+    }
+    changes.push(directory(&home));
+
+    let join_key = existing.join_key.clone().map_or_else(JoinKey::generate, Ok)?;
+    changes.push(secret(&home.join(layout::JOIN_KEY), join_key.text().expose_secret()));
+    let encryption = match &existing.encryption_key {
+        Some(key) => STANDARD.encode(key.0.expose_secret()),
+        None => STANDARD.encode(EncryptionKey::generate()?.0.expose_secret()),
+    };
+    changes.push(secret(&home.join(layout::ENCRYPTION_KEY), &encryption));
+    changes.extend(pki::plan_shared(&existing.pki, cluster.name(), now)?);
+
+    let ca_path = home.join(table::CLUSTER.certificate());
+    let ca = authority(existing, &changes, &ca_path)?;
+    let pin = pki::spki_pin(&ca).map_err(|source| SealError::Authority { path: ca_path, source })?;
+    for node in cluster.nodes() {
+        let to = existing.out.join(&node.name);
+        let own = node_secret(&join_key, existing.secrets.get(&node.name), &node.name, now, expires);
+        changes.push(directory(&to));
+        changes.push(plain(&to.join(layout::CA), ca.clone()));
+        changes.push(plain(&to.join(layout::PIN), format!("{pin}\n").into_bytes()));
+        changes.push(plain(&to.join(layout::CLUSTER), sources.cluster.clone()));
+        if !sources.nodes.is_empty() {
+            changes.push(directory(&to.join(layout::NODES)));
+        }
+        let nodes = to.join(layout::NODES);
+        let wanted: BTreeMap<PathBuf, &Vec<u8>> =
+            sources.nodes.iter().map(|(name, text)| (nodes.join(name), text)).collect();
+        let stale = existing.node_files.iter().filter(|path| path.starts_with(&nodes) && !wanted.contains_key(*path));
+        changes.extend(stale.map(|path| Change::Remove { path: path.clone() }));
+        changes.extend(wanted.into_iter().map(|(path, text)| plain(&path, text.clone())));
+        changes.push(secret(&to.join(layout::SECRET), own.text().expose_secret()));
+    }
+    Ok(changes)
+}
+
+fn refuse(
+    cluster: &ValidatedCluster,
+    existing: &Existing,
+    now: Timestamp,
+    expires: Option<Timestamp>,
+) -> Result<(), SealError> {
+    if cluster.bootstrap().token.is_some() {
+        return Err(SealError::Token);
+    }
+    if let Some(expires) = expires.filter(|expires| *expires <= now) {
+        return Err(SealError::Expiry { expires, now });
+    }
+    if let Some(held) = &existing.elsewhere {
+        return Err(SealError::Elsewhere { held: held.clone(), first: existing.first.clone() });
+    }
+    // Keys and authority are written before the first secret, so one without the others was not left by a crash.
+    let whole = existing.join_key.is_some() && existing.encryption_key.is_some() && existing.ca.is_some();
+    match &existing.sealed {
+        Some(sealed) if !whole => Err(SealError::KeysMissing { sealed: sealed.clone(), expected: existing.home() }),
+        _ => Ok(()),
+    }
+}
+
+/// The authority's certificate: the one that is there, or the one about to be written.
+fn authority(existing: &Existing, changes: &[Change], path: &Path) -> Result<Vec<u8>, SealError> {
+    let planned = changes.iter().find_map(|change| match change {
+        Change::File { path: to, content, .. } if to == path => Some(content.bytes().to_vec()),
+        _ => None,
+    });
+    planned.or_else(|| existing.ca.clone()).ok_or_else(|| SealError::Missing { path: path.to_path_buf() })
+}
+
+/// The secret that is there, if it is of any use; else a new one.
+fn node_secret(
+    key: &JoinKey,
+    existing: Option<&NodeSecret>,
+    node: &str,
+    now: Timestamp,
+    expires: Option<Timestamp>,
+) -> NodeSecret {
+    let usable = |secret: &&NodeSecret| secret.node == node && key.made(secret) && !secret.is_expired(now);
+    existing.filter(usable).cloned().unwrap_or_else(|| key.node_secret(node, expires))
+}
+
+fn directory(path: &Path) -> Change {
+    Change::Directory { path: path.to_path_buf(), mode: DIRECTORY }
+}
+
+fn plain(path: &Path, bytes: Vec<u8>) -> Change {
+    Change::File { path: path.to_path_buf(), mode: FILE, content: Content::Plain(bytes) }
+}
+
+fn secret(path: &Path, text: &str) -> Change {
+    Change::File { path: path.to_path_buf(), mode: FILE, content: Content::Secret(format!("{text}\n").into_bytes()) }
+}

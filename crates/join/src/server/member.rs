@@ -1,0 +1,93 @@
+//! What nodes ask that are in the cluster already, and prove so with a certificate: `renew`, `report`, `nodes`.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{ConnectInfo, State},
+    response::Response,
+};
+use tls::Peer;
+
+use super::{
+    Service, body,
+    exchange::Exchange,
+    join::{authority_pem, sign},
+    outside::locked,
+};
+use crate::{
+    Caller, Purpose, Refusal,
+    admit::wanted,
+    wire::{RenewAnswer, RenewCsrs, Report},
+};
+
+pub(super) async fn renew(
+    State(service): State<Arc<Service>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    body: Body,
+) -> Response {
+    let mut exchange = Exchange::new(&service, &peer, "renew");
+    let outcome = renewed(&service, &peer, body, &mut exchange).await;
+    exchange.end(outcome)
+}
+
+async fn renewed(
+    service: &Service,
+    peer: &Peer,
+    body: Body,
+    exchange: &mut Exchange<'_>,
+) -> Result<RenewAnswer, Refusal> {
+    let node = agent(service, peer, exchange)?;
+    let csrs: RenewCsrs = body::json(body).await?;
+    let kube_proxy = wanted(Purpose::KubeProxy, &node, &csrs.kube_proxy)?;
+    let agent = wanted(Purpose::Agent, &node, &csrs.agent)?;
+    Ok(RenewAnswer {
+        ca: authority_pem(service)?,
+        kube_proxy: sign(service, Purpose::KubeProxy, &node, &kube_proxy)?,
+        agent: sign(service, Purpose::Agent, &node, &agent)?,
+    })
+}
+
+pub(super) async fn report(
+    State(service): State<Arc<Service>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    body: Body,
+) -> Response {
+    let mut exchange = Exchange::new(&service, &peer, "report");
+    let outcome = reported(&service, &peer, body, &mut exchange).await;
+    exchange.end(outcome)
+}
+
+async fn reported(service: &Service, peer: &Peer, body: Body, exchange: &mut Exchange<'_>) -> Result<(), Refusal> {
+    let node = agent(service, peer, exchange)?;
+    let status = body::json(body).await?;
+    let report = Report { node: node.clone(), received: service.now(), status };
+    locked(&service.reports).insert(node, report);
+    Ok(())
+}
+
+pub(super) async fn nodes(State(service): State<Arc<Service>>, ConnectInfo(peer): ConnectInfo<Peer>) -> Response {
+    let mut exchange = Exchange::new(&service, &peer, "nodes");
+    let outcome = listed(&service, &peer, &mut exchange);
+    exchange.end(outcome)
+}
+
+fn listed(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result<Vec<Report>, Refusal> {
+    exchange.begin()?;
+    let caller = Caller::from_certificate(peer.certificate.as_deref())?;
+    let cluster = service.cluster();
+    if caller != Caller::Admin {
+        exchange.claimed_by(&caller.node(&cluster, peer.ip())?);
+    }
+    let reports = locked(&service.reports);
+    // Those of nodes that are no longer in the cluster are of no interest.
+    Ok(reports.values().filter(|report| cluster.node(&report.node).is_some()).cloned().collect())
+}
+
+/// The node whose agent is calling.
+fn agent(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result<String, Refusal> {
+    exchange.begin()?;
+    let node = Caller::from_certificate(peer.certificate.as_deref())?.node(&service.cluster(), peer.ip())?;
+    exchange.claimed_by(&node);
+    Ok(node)
+}

@@ -1,0 +1,207 @@
+//! What travels: the bodies of requests and answers, below `/v1`.
+//!
+//! Within a version fields are only added, and readers pass over what they do not know. What changes a meaning gets a new
+//! path.
+
+use std::net::SocketAddr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use spec::{Node, Role};
+
+use crate::proof;
+
+/// `GET`: who is there, and a challenge for [`JOIN`].
+pub const HELLO: &str = "/v1/hello";
+/// `POST`: certificates for a node that proves itself.
+pub const JOIN: &str = "/v1/join";
+/// `GET`: the cluster's authority, proved with a token.
+pub const CA: &str = "/v1/ca";
+/// `POST`, with the agent's certificate: new certificates.
+pub const RENEW: &str = "/v1/renew";
+/// `POST`, with the agent's certificate: how the node is.
+pub const REPORT: &str = "/v1/report";
+/// `GET`, with an agent's or administrator's certificate: how all nodes are.
+pub const NODES: &str = "/v1/nodes";
+
+/// Query of [`HELLO`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct HelloQuery {
+    /// See [`crate::machine_id`]; to learn whether another node has the same.
+    pub machine_id: Option<String>,
+}
+
+/// Answer of [`HELLO`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The master's node name.
+    pub master: String,
+    /// Whether the cluster's API answers.
+    pub ready: bool,
+    /// To be repeated in one [`JoinRequest`], within a minute.
+    pub challenge: String,
+    /// The node that has the machine id that was asked about.
+    pub machine: Option<String>,
+}
+
+/// Body of [`JOIN`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct JoinRequest {
+    /// The cluster the node wants into.
+    pub cluster: String,
+    /// The node's name.
+    pub node: String,
+    /// What it claims to be.
+    pub role: ClaimedRole,
+    /// Which secret the proof is made with.
+    pub credential: ClaimedCredential,
+    /// From a [`Hello`] of the same master.
+    pub challenge: String,
+    /// What it wants signed.
+    pub csrs: JoinCsrs,
+    /// See [`crate::machine_id`].
+    pub machine_id: Option<String>,
+    /// base64url of an HMAC over all of the above.
+    pub proof: String,
+}
+
+impl JoinRequest {
+    /// Puts the proof in; nothing may be changed afterwards.
+    pub fn prove(&mut self, secret: &[u8]) {
+        self.proof = proof::of_request(secret, self);
+    }
+}
+
+/// What a node is, as far as joining is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimedRole {
+    /// Runs the control plane.
+    Master,
+    /// Does not.
+    Worker,
+}
+
+impl ClaimedRole {
+    /// What a node of the configuration is.
+    pub fn of(node: &Node) -> Self {
+        if node.roles.contains(&Role::Master) { Self::Master } else { Self::Worker }
+    }
+}
+
+impl std::fmt::Display for ClaimedRole {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Master => "master",
+            Self::Worker => "worker",
+        })
+    }
+}
+
+/// Which secret a proof is made with; never the secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimedCredential {
+    /// A node's own, from its sealed directory.
+    NodeSecret {
+        /// The node it was made for.
+        node: String,
+        /// When it ends, in unix seconds; 0 for never.
+        expires: u32,
+    },
+    /// A token's.
+    Token {
+        /// The part before the dot.
+        id: String,
+    },
+}
+
+/// Certificate requests of a node that joins, PEM.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct JoinCsrs {
+    /// The kubelet's towards the API.
+    pub kubelet: String,
+    /// kube-proxy's towards the API.
+    pub kube_proxy: String,
+    /// The agent's towards the join service.
+    pub agent: String,
+}
+
+/// Answer of [`JOIN`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct JoinAnswer {
+    /// The cluster's authority, PEM.
+    pub ca: String,
+    /// The kubelet's certificate, PEM.
+    pub kubelet: String,
+    /// kube-proxy's certificate, PEM.
+    pub kube_proxy: String,
+    /// The agent's certificate, PEM.
+    pub agent: String,
+    /// Where API servers are, or will be.
+    pub api_servers: Vec<SocketAddr>,
+}
+
+/// Query of [`CA`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CaQuery {
+    /// The token's id.
+    pub token: String,
+    /// Random, by whoever asks, so that an old answer is of no use.
+    pub nonce: String,
+}
+
+/// Answer of [`CA`]. Received from an unknown party: worth nothing before the proof is checked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CaAnswer {
+    /// The cluster's authority, PEM.
+    pub ca: String,
+    /// base64url of an HMAC over nonce and authority under the token's secret.
+    pub proof: String,
+}
+
+/// Body of [`RENEW`], PEM.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RenewCsrs {
+    /// kube-proxy's.
+    pub kube_proxy: String,
+    /// The agent's.
+    pub agent: String,
+}
+
+/// Answer of [`RENEW`], PEM.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RenewAnswer {
+    /// The cluster's authority.
+    pub ca: String,
+    /// kube-proxy's certificate.
+    pub kube_proxy: String,
+    /// The agent's certificate.
+    pub agent: String,
+}
+
+/// One node in the answer of [`NODES`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The node's name.
+    pub node: String,
+    /// When this master received it.
+    pub received: Timestamp,
+    /// What the node said; its form is the agents' own affair.
+    pub status: serde_json::Value,
+}
+
+/// Body of every refusal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The stable code.
+    pub code: String,
+    /// What was seen.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+    /// True if the same request may be granted later.
+    pub retryable: bool,
+}

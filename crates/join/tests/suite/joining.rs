@@ -1,0 +1,135 @@
+//! Nodes that may join do, and what they get works.
+
+use std::sync::Arc;
+
+use explain::Explain;
+use join::{Applicant, Client, Credential, Joined, Member, Pair, Trust, wire::Report};
+use secrecy::ExposeSecret;
+
+use crate::world::{CLUSTER, WORKER_01, WORKER_02, World, cluster};
+
+fn subject(pair: &Pair) -> String {
+    let pem = x509_parser::pem::Pem::iter_from_buffer(pair.cert_pem.as_bytes()).next().unwrap().unwrap();
+    let certificate = pem.parse_x509().unwrap();
+    let usage = certificate.extended_key_usage().unwrap().unwrap().value.clone();
+    assert!(usage.client_auth && !usage.server_auth && !certificate.is_ca());
+    assert!(certificate.subject_alternative_name().unwrap().is_none());
+    // A pair that does not belong together would not become a client.
+    tls::client(&pair.cert_pem, Some((&pair.cert_pem, pair.key_pem.expose_secret()))).unwrap();
+    certificate.subject().to_string()
+}
+
+fn member(world: &World, pair: &Pair) -> Member {
+    Member::new(vec![world.address], &world.ca_pem, (&pair.cert_pem, pair.key_pem.expose_secret())).unwrap()
+}
+
+fn shown(joined: &Joined) -> [String; 3] {
+    [&joined.kubelet, &joined.kube_proxy, &joined.agent].map(subject)
+}
+
+const WORKER_01_SUBJECTS: [&str; 3] = [
+    "O=system:nodes, CN=system:node:worker-01",
+    "CN=system:kube-proxy",
+    "O=blackstart:agents, CN=blackstart:agent:worker-01",
+];
+
+#[tokio::test]
+async fn a_sealed_worker_gets_what_it_needs() {
+    let world = World::new().await;
+    world.take_api_away(true);
+    let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    assert_eq!(shown(&joined), WORKER_01_SUBJECTS, "a node's own secret needs no API");
+    assert_eq!(joined.ca_pem, world.ca_pem);
+    assert_eq!(joined.api_servers, ["192.168.1.11:6443".parse().unwrap()]);
+    assert_eq!(world.signed(), 3);
+    assert!(world.journal().contains("a node was let in"));
+
+    let again = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    assert_eq!(shown(&again), WORKER_01_SUBJECTS, "the same machine may join again, after a reset for example");
+}
+
+#[tokio::test]
+async fn a_token_is_enough_to_learn_the_authority_and_join() {
+    let world = World::new().await;
+    for node in [None, Some("worker-01")] {
+        let token = world.new_token(None, node);
+        let client = Client::new(vec![world.address], Trust::Token(token.clone()));
+        let applicant = Applicant { credential: Credential::Token(token), ..world.applicant("worker-01") };
+        let joined = client.join(&applicant).await.unwrap();
+        assert_eq!(shown(&joined), WORKER_01_SUBJECTS);
+        assert_eq!(joined.ca_pem, world.ca_pem);
+    }
+}
+
+#[tokio::test]
+async fn hello_tells_who_is_there_and_who_has_the_machine() {
+    let world = World::new().await;
+    let id = join::machine_id("some machine");
+    world.know_machine(&id, "worker-02");
+    let (_, hello) = world.client().hello(Some(&id)).await.unwrap();
+    assert_eq!((hello.cluster.as_str(), hello.master.as_str(), hello.ready), ("home", "master-01", true));
+    assert_eq!(hello.machine.as_deref(), Some("worker-02"));
+    let (_, hello) = world.client().hello(None).await.unwrap();
+    assert_eq!(hello.machine, None);
+}
+
+#[tokio::test]
+async fn a_member_renews_and_reports() {
+    let world = World::new().await;
+    let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    let agent = member(&world, &joined.agent);
+    let renewed = agent.renew("worker-01").await.unwrap();
+    assert_eq!([&renewed.kube_proxy, &renewed.agent].map(subject), WORKER_01_SUBJECTS[1..]);
+    assert_ne!(renewed.agent.cert_pem, joined.agent.cert_pem);
+
+    let agent = member(&world, &renewed.agent);
+    agent.report(&serde_json::json!({ "phase": "Joining" })).await.unwrap();
+    agent.report(&serde_json::json!({ "phase": "Ready" })).await.unwrap();
+    let seen = |reports: Vec<Report>| reports.into_iter().map(|one| (one.node, one.status)).collect::<Vec<_>>();
+    let expected = vec![("worker-01".to_owned(), serde_json::json!({ "phase": "Ready" }))];
+    assert_eq!(seen(agent.nodes().await.unwrap()), expected, "the last one counts");
+    let admin = (world.admin.0.as_str(), world.admin.1.as_str());
+    let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
+    world.come_from([198, 51, 100, 7]);
+    assert_eq!(seen(admin.nodes().await.unwrap()), expected, "an administrator may look from anywhere");
+}
+
+#[tokio::test]
+async fn a_node_that_left_cluster_yaml_is_out() {
+    let world = World::new().await;
+    let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    let agent = member(&world, &joined.agent);
+    agent.report(&serde_json::json!({})).await.unwrap();
+    let without: Vec<&str> = CLUSTER.lines().filter(|line| !line.contains("worker-01")).collect();
+    world.described.send(Arc::new(cluster(&without.join("\n")))).unwrap();
+    assert_eq!(agent.renew("worker-01").await.unwrap_err().code().id, "BS-JOIN-005");
+    assert_eq!(world.client().join(&world.applicant("worker-01")).await.unwrap_err().code().id, "BS-JOIN-005");
+    let admin = (world.admin.0.as_str(), world.admin.1.as_str());
+    let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
+    assert_eq!(admin.nodes().await.unwrap(), [], "and its report is not shown any more");
+}
+
+#[tokio::test]
+async fn a_certificate_is_good_for_its_own_node_only() {
+    let world = World::new().await;
+    let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    let signed = world.signed();
+    let agent = member(&world, &joined.agent);
+    let kubelet = member(&world, &joined.kubelet);
+    let nobody = Client::new(vec![world.address], Trust::Ca(world.ca_pem.clone()));
+    let admin = (world.admin.0.as_str(), world.admin.1.as_str());
+    let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
+    let code = |outcome: Result<(), join::JoinError>| outcome.unwrap_err().code().id;
+    let status = serde_json::json!({});
+
+    assert_eq!(code(agent.renew("worker-02").await.map(drop)), "BS-JOIN-008", "another node's certificate");
+    assert_eq!(code(kubelet.renew("worker-01").await.map(drop)), "BS-JOIN-017", "the kubelet is no agent");
+    assert_eq!(code(kubelet.report(&status).await), "BS-JOIN-017");
+    assert_eq!(code(kubelet.nodes().await.map(drop)), "BS-JOIN-017");
+    assert_eq!(code(admin.report(&status).await), "BS-JOIN-017", "an administrator has no node");
+    world.come_from(WORKER_02);
+    assert_eq!(code(agent.report(&status).await), "BS-JOIN-007", "a copied certificate");
+    world.come_from(WORKER_01);
+    assert!(nobody.hello(None).await.is_ok());
+    assert_eq!(world.signed(), signed, "nothing was signed");
+}

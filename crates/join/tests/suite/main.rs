@@ -1,0 +1,11 @@
+//! Joining from end to end: sealed directories on a real file system, a real server and real clients over TLS.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failing unwrap in a test is the failure we want to see")]
+
+mod hostile;
+mod joining;
+mod refusals;
+mod replay;
+mod sealing;
+mod trust;
+mod world;

@@ -1,0 +1,210 @@
+//! Sealed directories: who gets what, again and again, and after a crash.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use explain::Explain;
+use host::{Change, RealDisk};
+use jiff::{SignedDuration, Timestamp};
+use join::seal::{self, Sealed};
+
+use crate::world::{CLUSTER, cluster, seal_into, seal_plan};
+
+fn disk() -> RealDisk {
+    RealDisk::new("/")
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        if path.is_dir() {
+            assert_eq!(mode, 0o700, "{}", path.display());
+            all.extend(files(&path));
+        } else {
+            assert_eq!(mode, 0o600, "{}", path.display());
+            all.push(path);
+        }
+    }
+    all.sort();
+    all
+}
+
+fn read(out: &Path, name: &str) -> String {
+    fs::read_to_string(out.join(name)).unwrap()
+}
+
+/// What a plan still has to do.
+fn left(text: &str, out: &Path) -> Vec<Change> {
+    Change::missing(seal_plan(&cluster(text), out).unwrap(), &disk()).unwrap()
+}
+
+#[test]
+fn every_node_gets_its_own_directory() {
+    let out = seal_into(&cluster(CLUSTER));
+    let shown: Vec<String> =
+        files(out.path()).iter().map(|path| path.strip_prefix(out.path()).unwrap().display().to_string()).collect();
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn no_worker_holds_what_is_not_its_own() {
+    let out = seal_into(&cluster(CLUSTER));
+    let all = files(out.path());
+    let keys: Vec<(&PathBuf, String)> = all
+        .iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "key") || path.ends_with("join-secret"))
+        .map(|path| (path, fs::read_to_string(path).unwrap().trim().to_owned()))
+        .collect();
+    assert_eq!(keys.len(), 4 + 2 + 3, "four keys of the PKI, join key, encryption key, three secrets");
+    for path in &all {
+        let content = fs::read_to_string(path).unwrap();
+        assert!(path.starts_with(out.path().join("master-01")) || !content.contains("PRIVATE KEY"));
+        for (owner, secret) in &keys {
+            assert!(*owner == path || !content.contains(secret.as_str()), "{} in {}", owner.display(), path.display());
+        }
+    }
+}
+
+#[test]
+fn a_node_reads_its_own_directory() {
+    let out = seal_into(&cluster(CLUSTER));
+    let sealed = Sealed::read(&disk(), &out.path().join("worker-01")).unwrap().unwrap();
+    assert_eq!(sealed.secret.node, "worker-01");
+    assert!(sealed.join_key.is_none());
+    assert_eq!(pki::spki_pin(sealed.ca_pem.as_bytes()).unwrap(), sealed.pin);
+    let master = Sealed::read(&disk(), &out.path().join("master-01")).unwrap().unwrap();
+    assert!(master.join_key.unwrap().made(&sealed.secret));
+    assert!(Sealed::read(&disk(), out.path()).unwrap().is_none(), "a directory that was not sealed");
+    assert_eq!(Sealed::masters(&cluster(CLUSTER)), ["192.168.1.11:7444".parse().unwrap()]);
+}
+
+#[test]
+fn a_directory_with_an_exchanged_or_missing_file_is_not_used() {
+    let [out, other] = [(), ()].map(|()| seal_into(&cluster(CLUSTER)));
+    let dir = out.path().join("worker-01");
+    let code = || Sealed::read(&disk(), &dir).unwrap_err().code().id;
+    fs::copy(other.path().join("worker-01/ca.crt"), dir.join("ca.crt")).unwrap();
+    assert_eq!(code(), "BS-JOIN-031");
+    fs::write(dir.join("ca.crt"), "hello").unwrap();
+    assert_eq!(code(), "BS-JOIN-032");
+    fs::remove_file(dir.join("ca.crt")).unwrap();
+    assert_eq!(code(), "BS-JOIN-032");
+    fs::write(dir.join("join-secret"), "hello").unwrap();
+    assert_eq!(code(), "BS-JOIN-025");
+}
+
+#[test]
+fn sealing_again_changes_nothing_and_adds_what_is_new() {
+    let out = seal_into(&cluster(CLUSTER));
+    assert_eq!(left(CLUSTER, out.path()), []);
+    let more = format!(
+        "{CLUSTER}  - {{ name: worker-03, ip: 192.168.1.23, roles: [worker], hardware: {{ mac_addresses: [\"52:54:00:00:00:23\"] }} }}\n"
+    );
+    let changes = left(&more, out.path());
+    let new = out.path().join("worker-03");
+    assert!(!changes.is_empty() && changes.iter().all(|change| change.path().unwrap().starts_with(&new)));
+    for change in &changes {
+        change.apply(&disk()).unwrap();
+    }
+    assert_eq!(read(&new, "ca.crt"), read(out.path(), "worker-01/ca.crt"));
+    assert_eq!(Sealed::read(&disk(), &new).unwrap().unwrap().secret.node, "worker-03");
+}
+
+#[test]
+fn a_node_file_that_is_gone_goes_from_every_directory() {
+    let out = seal_into(&cluster(CLUSTER));
+    let stale = out.path().join("worker-02/nodes/old.yaml");
+    fs::write(&stale, "node: { name: old }").unwrap();
+    assert_eq!(left(CLUSTER, out.path()), [Change::Remove { path: stale }]);
+}
+
+#[test]
+fn a_crash_at_any_point_is_followed_by_the_same_cluster() {
+    let steps = seal_plan(&cluster(CLUSTER), Path::new("/nowhere")).unwrap().len();
+    for survived in 0..steps {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path().join("out");
+        for change in seal_plan(&cluster(CLUSTER), &out).unwrap().iter().take(survived) {
+            change.apply(&disk()).unwrap();
+        }
+        let before: Vec<(PathBuf, Vec<u8>)> = if out.exists() {
+            files(&out).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+        } else {
+            Vec::new()
+        };
+        for change in seal_plan(&cluster(CLUSTER), &out).unwrap() {
+            change.apply(&disk()).unwrap();
+        }
+        for (path, content) in before {
+            assert_eq!(fs::read(&path).unwrap(), content, "{} after {survived} changes", path.display());
+        }
+        assert_eq!(left(CLUSTER, &out), [], "after {survived} changes");
+        let key = Sealed::read(&disk(), &out.join("master-01")).unwrap().unwrap().join_key.unwrap();
+        assert!(key.made(&Sealed::read(&disk(), &out.join("worker-02")).unwrap().unwrap().secret));
+    }
+}
+
+#[test]
+fn an_expired_secret_is_made_anew_and_a_good_one_stays() {
+    let out = seal_into(&cluster(CLUSTER));
+    let master = Sealed::read(&disk(), &out.path().join("master-01")).unwrap().unwrap();
+    let past = Timestamp::now() - SignedDuration::from_secs(60);
+    let expired = master.join_key.unwrap().node_secret("worker-01", Some(past));
+    let path = out.path().join("worker-01/join-secret");
+    fs::write(&path, secrecy::ExposeSecret::expose_secret(&expired.text())).unwrap();
+
+    let soon = Timestamp::now() + SignedDuration::from_secs(3600);
+    let cluster = cluster(CLUSTER);
+    let existing = seal::Existing::read(&disk(), out.path(), &cluster).unwrap();
+    let sources = seal::Sources::default();
+    for change in seal::plan(&cluster, &sources, &existing, Timestamp::now(), Some(soon)).unwrap() {
+        change.apply(&disk()).unwrap();
+    }
+    let expiry = |node: &str| Sealed::read(&disk(), &out.path().join(node)).unwrap().unwrap().secret.expires;
+    assert_eq!(expiry("worker-01").map(Timestamp::as_second), Some(soon.as_second()));
+    assert_eq!(expiry("worker-02"), None);
+}
+
+#[test]
+fn what_would_split_or_open_the_cluster_is_refused() {
+    let code = |text: &str, out: &Path| seal_plan(&cluster(text), out).unwrap_err().code().id;
+    let out = seal_into(&cluster(CLUSTER));
+    let with_token = CLUSTER.replace("name: home", "name: home\n  bootstrap: { token: k2m8xq.v9d3n5p7r1t4w6y8 }");
+    assert_eq!(code(&with_token, out.path()), "BS-JOIN-027");
+    let another_first = format!(
+        "{CLUSTER}  - {{ name: alpha, ip: 192.168.1.12, roles: [master], hardware: {{ mac_addresses: [\"52:54:00:00:00:12\"] }} }}\n"
+    );
+    assert_eq!(code(&another_first, out.path()), "BS-JOIN-028");
+    let renamed = CLUSTER.replace("name: home", "name: away");
+    assert_eq!(code(&renamed, out.path()), "BS-PKI-004");
+
+    let cluster_home = cluster(CLUSTER);
+    let existing = seal::Existing::read(&disk(), out.path(), &cluster_home).unwrap();
+    let now = Timestamp::now();
+    let error = seal::plan(&cluster_home, &seal::Sources::default(), &existing, now, Some(now)).unwrap_err();
+    assert_eq!(error.code().id, "BS-JOIN-030");
+
+    fs::remove_dir_all(out.path().join("master-01")).unwrap();
+    assert_eq!(code(CLUSTER, out.path()), "BS-JOIN-029", "the first master's directory went to its machine");
+    let out = seal_into(&cluster(CLUSTER));
+    fs::write(out.path().join("master-01/join.key"), "hello").unwrap();
+    assert_eq!(code(CLUSTER, out.path()), "BS-JOIN-025", "never overwritten");
+}
+
+#[test]
+fn sources_are_the_configuration_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("cluster.yaml"), "cluster").unwrap();
+    fs::create_dir(dir.path().join("nodes")).unwrap();
+    for name in ["a.yaml", "b.yml", ".hidden.yaml", "notes.txt", "a.yaml~"] {
+        fs::write(dir.path().join("nodes").join(name), name).unwrap();
+    }
+    let sources = seal::Sources::read(&disk(), dir.path()).unwrap();
+    assert_eq!(sources.cluster, b"cluster");
+    assert_eq!(sources.nodes.keys().collect::<Vec<_>>(), ["a.yaml", "b.yml"]);
+}

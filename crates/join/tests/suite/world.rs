@@ -1,0 +1,302 @@
+//! A sealed cluster in a temporary directory, and its first master's join service on loopback.
+//!
+//! Every node would come from its own address; here all come from loopback, so a layer in front of the service says where
+//! a request comes from. Everything else is as on a master.
+
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    net::{IpAddr, SocketAddr},
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
+    },
+};
+
+use axum::{
+    extract::{ConnectInfo, Request},
+    middleware::{Next, from_fn},
+};
+use host::{Change, Clock, RealDisk};
+use jiff::{SignedDuration, Timestamp};
+use join::{
+    Applicant, Client, Credential, NodeSecret, Trust, seal,
+    server::{
+        self, Answer, Credentials, DiskSigner, KnownMachines, NotReady, Setup, Signer, SigningError, StoredToken,
+    },
+    token,
+    wire::ClaimedRole,
+};
+use spec::{Token, ValidatedCluster, check_text};
+use tempfile::TempDir;
+use tls::{Listener, Peer, ServerCertificate};
+use tokio::{net::TcpListener, sync::watch};
+use tracing::subscriber::DefaultGuard;
+
+pub(crate) const CLUSTER: &str = r#"
+cluster:
+  name: home
+nodes:
+  - { name: master-01, ip: 192.168.1.11, roles: [master], hardware: { mac_addresses: ["52:54:00:00:00:11"] } }
+  - { name: worker-01, ip: 192.168.1.21, roles: [worker], hardware: { mac_addresses: ["52:54:00:00:00:21"] } }
+  - { name: worker-02, ip: 192.168.1.22, roles: [worker], hardware: { mac_addresses: ["52:54:00:00:00:22"] } }
+"#;
+
+pub(crate) const WORKER_01: [u8; 4] = [192, 168, 1, 21];
+pub(crate) const WORKER_02: [u8; 4] = [192, 168, 1, 22];
+
+pub(crate) fn cluster(text: &str) -> ValidatedCluster {
+    let checked = check_text(text);
+    checked.cluster.unwrap_or_else(|| panic!("{:?}", checked.problems))
+}
+
+/// The system's clock, which certificates are judged by, and how far the service's clock is off.
+pub(crate) struct ShiftedClock(AtomicI64);
+
+impl Clock for ShiftedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
+    }
+}
+
+struct CountingSigner {
+    inner: DiskSigner,
+    signed: AtomicUsize,
+}
+
+impl Signer for CountingSigner {
+    fn authority(&self) -> Result<String, SigningError> {
+        self.inner.authority()
+    }
+
+    fn sign(&self, request: &pki::Request, subject: &pki::Subject, days: i64) -> Result<String, SigningError> {
+        self.signed.fetch_add(1, Ordering::Relaxed);
+        self.inner.sign(request, subject, days)
+    }
+}
+
+/// The cluster's API, as far as the service asks it.
+#[derive(Default)]
+struct Api {
+    away: AtomicBool,
+    tokens: Mutex<BTreeMap<String, StoredToken>>,
+    machines: Mutex<BTreeMap<String, String>>,
+}
+
+impl Api {
+    fn ask<T>(&self, answer: impl FnOnce() -> T) -> Result<T, NotReady> {
+        if self.away.load(Ordering::Relaxed) { Err(NotReady) } else { Ok(answer()) }
+    }
+}
+
+impl Credentials for Api {
+    fn token<'a>(&'a self, id: &'a str) -> Answer<'a, Option<StoredToken>> {
+        let answer = self.ask(|| self.tokens.lock().unwrap().get(id).cloned());
+        Box::pin(async { answer })
+    }
+}
+
+impl KnownMachines for Api {
+    fn owner<'a>(&'a self, machine_id: &'a str) -> Answer<'a, Option<String>> {
+        let answer = self.ask(|| self.machines.lock().unwrap().get(machine_id).cloned());
+        Box::pin(async { answer })
+    }
+}
+
+#[derive(Clone, Default)]
+struct Journal(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Journal {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) address: SocketAddr,
+    pub(crate) ca_pem: String,
+    pub(crate) sealed: TempDir,
+    pub(crate) certificate: (String, String),
+    pub(crate) admin: (String, String),
+    pub(crate) described: watch::Sender<Arc<ValidatedCluster>>,
+    source: Arc<Mutex<IpAddr>>,
+    clock: Arc<ShiftedClock>,
+    signer: Arc<CountingSigner>,
+    api: Arc<Api>,
+    journal: Journal,
+    _logging: DefaultGuard,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let sealed = seal_into(&cluster(CLUSTER));
+        let root = sealed.path().join("master-01");
+        let disk = Arc::new(RealDisk::new("/"));
+        let cluster = Arc::new(cluster(CLUSTER));
+        let input = pki::Input::new(&cluster, cluster.node("master-01").unwrap(), pki::Shared::Bring);
+        for change in pki::plan(&pki::Existing::read(&*disk, &root).unwrap(), &input, Timestamp::now()).unwrap() {
+            change.apply(&*disk).unwrap();
+        }
+        let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+        let certificate = (read("pki/apiserver.crt"), read("pki/apiserver.key"));
+        let ca_pem = read("ca.crt");
+
+        let journal = Journal::default();
+        let writer = journal.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        let logging = tracing::subscriber::set_default(subscriber);
+
+        let clock = Arc::new(ShiftedClock(AtomicI64::new(0)));
+        let inner = DiskSigner::new(disk.clone(), clock.clone(), &root, "home");
+        let signer = Arc::new(CountingSigner { inner, signed: AtomicUsize::new(0) });
+        let api = Arc::new(Api::default());
+        let described = watch::Sender::new(cluster);
+        let source = Arc::new(Mutex::new(IpAddr::from(WORKER_01)));
+        let admin = admin_of(&read("admin.conf"));
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut world = Self {
+            address,
+            ca_pem,
+            sealed,
+            certificate,
+            admin,
+            described,
+            source,
+            clock,
+            signer,
+            api,
+            journal,
+            _logging: logging,
+        };
+        world.address = world.serve(world.setup()).await;
+        world
+    }
+
+    /// What the service of this master needs.
+    pub(crate) fn setup(&self) -> Setup {
+        let directory = self.sealed.path().join("master-01");
+        Setup {
+            master: "master-01".into(),
+            cluster: self.described.subscribe(),
+            join_key: seal::Sealed::read(&RealDisk::new("/"), &directory).unwrap().unwrap().join_key,
+            api_ready: watch::Sender::new(true).subscribe(),
+            credentials: self.api.clone(),
+            machines: self.api.clone(),
+            signer: self.signer.clone(),
+            clock: self.clock.clone(),
+        }
+    }
+
+    /// One more service of this master on loopback, to which every request comes from where the world says.
+    pub(crate) async fn serve(&self, setup: Setup) -> SocketAddr {
+        let certificate = ServerCertificate::new(&self.certificate.0, &self.certificate.1).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = Listener::new(tcp, &certificate, &self.ca_pem).unwrap();
+        let address = listener.address();
+        let source = self.source.clone();
+        let pretend = from_fn(move |mut request: Request, next: Next| {
+            if let Some(ConnectInfo(peer)) = request.extensions_mut().get_mut::<ConnectInfo<Peer>>() {
+                peer.address.set_ip(*source.lock().unwrap());
+            }
+            next.run(request)
+        });
+        let service = server::router(setup).unwrap().layer(pretend).into_make_service_with_connect_info::<Peer>();
+        tokio::spawn(async move { axum::serve(listener, service).await });
+        address
+    }
+
+    /// From now on, requests come from this address.
+    pub(crate) fn come_from(&self, address: impl Into<IpAddr>) {
+        *self.source.lock().unwrap() = address.into();
+    }
+
+    pub(crate) fn shift_clock(&self, seconds: i64) {
+        self.clock.0.store(seconds, Ordering::Relaxed);
+    }
+
+    pub(crate) fn take_api_away(&self, away: bool) {
+        self.api.away.store(away, Ordering::Relaxed);
+    }
+
+    pub(crate) fn know_machine(&self, id: &str, node: &str) {
+        self.api.machines.lock().unwrap().insert(id.to_owned(), node.to_owned());
+    }
+
+    /// A token the API knows.
+    pub(crate) fn new_token(&self, expires: Option<Timestamp>, node: Option<&str>) -> Token {
+        let token = token::generate().unwrap();
+        let stored = StoredToken { secret: token.secret.clone(), expires, node: node.map(str::to_owned) };
+        self.api.tokens.lock().unwrap().insert(token.id.clone(), stored);
+        token
+    }
+
+    /// The API knows the token under another id.
+    pub(crate) fn rename_token(&self, from: &str, to: &str) {
+        let mut tokens = self.api.tokens.lock().unwrap();
+        let token = tokens.remove(from).unwrap();
+        tokens.insert(to.to_owned(), token);
+    }
+
+    /// How many certificates were signed.
+    pub(crate) fn signed(&self) -> usize {
+        self.signer.signed.load(Ordering::Relaxed)
+    }
+
+    /// What the service logged since the last time.
+    pub(crate) fn journal(&self) -> String {
+        String::from_utf8(std::mem::take(&mut *self.journal.0.lock().unwrap())).unwrap()
+    }
+
+    pub(crate) fn secret(&self, node: &str) -> NodeSecret {
+        let path = self.sealed.path().join(node).join("join-secret");
+        NodeSecret::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    /// A node as its sealed directory makes it.
+    pub(crate) fn applicant(&self, node: &str) -> Applicant {
+        Applicant {
+            cluster: "home".into(),
+            node: node.into(),
+            role: ClaimedRole::Worker,
+            machine_id: Some(join::machine_id(node)),
+            credential: Credential::NodeSecret(self.secret(node)),
+        }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(vec![self.address], Trust::Ca(self.ca_pem.clone()))
+    }
+}
+
+/// A new directory with a sealed cluster.
+pub(crate) fn seal_into(cluster: &ValidatedCluster) -> TempDir {
+    let out = tempfile::tempdir().unwrap();
+    for change in seal_plan(cluster, out.path()).unwrap() {
+        change.apply(&RealDisk::new("/")).unwrap();
+    }
+    out
+}
+
+pub(crate) fn seal_plan(cluster: &ValidatedCluster, out: &Path) -> Result<Vec<Change>, seal::SealError> {
+    let disk = RealDisk::new("/");
+    let existing = seal::Existing::read(&disk, out, cluster)?;
+    let sources = seal::Sources {
+        cluster: CLUSTER.as_bytes().to_vec(),
+        nodes: [("worker-01.yaml".to_owned(), b"node: { name: worker-01 }\n".to_vec())].into(),
+    };
+    seal::plan(cluster, &sources, &existing, Timestamp::now(), None)
+}
+
+fn admin_of(kubeconfig: &str) -> (String, String) {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+    let field = |name: &str| {
+        let line = kubeconfig.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap();
+        String::from_utf8(BASE64_STANDARD.decode(line.trim()).unwrap()).unwrap()
+    };
+    (field("client-certificate-data:"), field("client-key-data:"))
+}

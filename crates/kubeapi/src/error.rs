@@ -1,0 +1,79 @@
+//! What can go wrong with the API.
+
+use explain::{Code, Explain};
+
+use crate::codes;
+
+/// What can go wrong with the API.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The kubeconfig is of no use.
+    #[error("cannot use the kubeconfig: {0}")]
+    Kubeconfig(String),
+    /// No answer.
+    #[error("cannot {doing}: the API server does not answer: {why}")]
+    Unreachable {
+        /// What was being done.
+        doing: String,
+        /// What the connection said.
+        why: String,
+    },
+    /// An answer that says no.
+    #[error("cannot {doing}: {status} {message}")]
+    Refused {
+        /// What was being done.
+        doing: String,
+        /// The HTTP status.
+        status: u16,
+        /// The API server's words.
+        message: String,
+    },
+    /// The API server has never heard of it.
+    #[error("the API server knows no {kind} of {version}")]
+    UnknownKind {
+        /// For example `apps/v1`.
+        version: String,
+        /// For example `Deployment`.
+        kind: String,
+    },
+    /// A manifest that is none.
+    #[error("{origin}: {why}")]
+    Manifest {
+        /// File and document.
+        origin: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl ApiError {
+    /// From the client library, whose errors print their own sources.
+    pub fn of(doing: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
+        let doing = doing.into();
+        move |error| match error {
+            kube::Error::Api(status) => Self::Refused { doing, status: status.code, message: status.message },
+            other => Self::Unreachable { doing, why: other.to_string() },
+        }
+    }
+
+    /// Whether trying again later may help: the server is starting, or busy, or away.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Refused { status, .. } => matches!(status, 401 | 403 | 409 | 429 | 500..=599),
+            Self::Kubeconfig(_) | Self::UnknownKind { .. } | Self::Manifest { .. } => false,
+        }
+    }
+}
+
+impl Explain for ApiError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Kubeconfig(_) => codes::KUBECONFIG,
+            Self::Unreachable { .. } => codes::UNREACHABLE,
+            Self::Refused { .. } => codes::REFUSED,
+            Self::UnknownKind { .. } => codes::UNKNOWN_KIND,
+            Self::Manifest { .. } => codes::MANIFEST,
+        }
+    }
+}

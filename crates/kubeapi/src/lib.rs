@@ -1,0 +1,24 @@
+//! The Kubernetes API: a client from a kubeconfig, server-side apply, and what workloads still wait for.
+//!
+//! Objects are JSON values, as manifests have them: what is applied may be of kinds this program has never heard of. An
+//! object is *as wanted* when applying it would change nothing, and only the API server can tell: it is asked with a dry
+//! run.
+
+mod apply;
+mod client;
+pub mod codes;
+mod error;
+mod manifest;
+mod resource;
+mod workload;
+
+pub use apply::{apply, apply_all, differing};
+pub use client::connect;
+pub use error::ApiError;
+pub use k8s_openapi;
+pub use kube::{self, Client};
+pub use manifest::parse;
+pub use workload::{Waiting, waiting};
+
+/// Whom the API server knows as the owner of the fields we apply.
+pub const FIELD_MANAGER: &str = "blackstart";

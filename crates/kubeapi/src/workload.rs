@@ -1,0 +1,134 @@
+//! Whether the workloads among some objects run, and if not, why: the reason is in their pods.
+
+use k8s_openapi::api::{
+    apps::v1::{DaemonSet, Deployment},
+    core::v1::Pod,
+};
+use kube::{Api, Client, api::ListParams};
+use serde_json::Value;
+
+use crate::{ApiError, resource::describe};
+
+/// What is being waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// `DaemonSet kube-system/calico-node: 0 of 3 ready; calico-node-x2: image … cannot be pulled`.
+    pub what: String,
+    /// Changes while there is progress.
+    pub progress: String,
+    /// True if an image cannot be had: waiting will not help.
+    pub image_missing: bool,
+}
+
+/// What the workloads (deployments and daemon sets) among the objects wait for; nothing if all of them run.
+pub async fn waiting(client: &Client, objects: &[Value]) -> Result<Vec<Waiting>, ApiError> {
+    let mut all = Vec::new();
+    for object in objects {
+        let Some(namespace) = object["metadata"]["namespace"].as_str() else { continue };
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let doing = || ApiError::of(format!("read {}", describe(object)));
+        let (ready, wanted) = match object["kind"].as_str() {
+            Some("Deployment") => {
+                let found = Api::<Deployment>::namespaced(client.clone(), namespace).get(name).await.map_err(doing())?;
+                let status = found.status.unwrap_or_default();
+                let wanted = found.spec.and_then(|spec| spec.replicas).unwrap_or(1);
+                let current = status.observed_generation == found.metadata.generation;
+                (if current { status.ready_replicas.unwrap_or(0) } else { 0 }, wanted)
+            }
+            Some("DaemonSet") => {
+                let found = Api::<DaemonSet>::namespaced(client.clone(), namespace).get(name).await.map_err(doing())?;
+                let generation = found.metadata.generation;
+                let status = found.status.unwrap_or_default();
+                let current = status.observed_generation == generation && status.desired_number_scheduled > 0;
+                (if current { status.number_ready } else { 0 }, status.desired_number_scheduled.max(1))
+            }
+            _ => continue,
+        };
+        if ready >= wanted {
+            continue;
+        }
+        let reasons = reasons(client, namespace, object).await?;
+        let image_missing = reasons.iter().any(|reason| reason.contains("image "));
+        let because = if reasons.is_empty() { String::new() } else { format!("; {}", reasons.join("; ")) };
+        all.push(Waiting {
+            what: format!("{}: {ready} of {wanted} ready{because}", describe(object)),
+            progress: format!("{ready} {because}"),
+            image_missing,
+        });
+    }
+    Ok(all)
+}
+
+/// What the pods of a workload say, each reason once.
+async fn reasons(client: &Client, namespace: &str, workload: &Value) -> Result<Vec<String>, ApiError> {
+    let labels = workload["spec"]["selector"]["matchLabels"].as_object();
+    let selector = labels.into_iter().flatten().map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or("")));
+    let selector = selector.collect::<Vec<_>>().join(",");
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let doing = ApiError::of(format!("list the pods of {}", describe(workload)));
+    let pods = pods.list(&ListParams::default().labels(&selector)).await.map_err(doing)?;
+    let mut all: Vec<String> = Vec::new();
+    for reason in pods.items.iter().filter_map(reason) {
+        if !all.contains(&reason) {
+            all.push(reason);
+        }
+    }
+    Ok(all)
+}
+
+/// Why a pod does not run, if it says so.
+fn reason(pod: &Pod) -> Option<String> {
+    let status = pod.status.as_ref()?;
+    let name = pod.metadata.name.as_deref().unwrap_or_default();
+    let inits = status.init_container_statuses.iter().flatten();
+    for container in inits.chain(status.container_statuses.iter().flatten()) {
+        let Some(waiting) = container.state.as_ref().and_then(|state| state.waiting.as_ref()) else { continue };
+        match waiting.reason.as_deref() {
+            Some("ErrImagePull" | "ImagePullBackOff" | "ErrImageNeverPull" | "InvalidImageName") => {
+                return Some(format!("image {} cannot be pulled", container.image));
+            }
+            Some("PodInitializing" | "ContainerCreating") | None => {}
+            Some(other) => {
+                let message = waiting.message.as_deref().unwrap_or_default();
+                return Some(format!("{name}: {other} {message}").trim_end().to_owned());
+            }
+        }
+    }
+    let conditions = status.conditions.iter().flatten();
+    let unscheduled =
+        conditions.into_iter().find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
+    Some(format!("{name} has no node: {}", unscheduled.message.as_deref().unwrap_or("no reason given")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn pods_say_why_they_do_not_run() {
+        let pod = |status: Value| -> Pod {
+            serde_json::from_value(json!({"metadata": {"name": "p"}, "status": status})).unwrap()
+        };
+        let container = |waiting: Value| {
+            json!({"containerStatuses": [{"name": "c", "image": "example.org/x:1", "imageID": "", "ready": false,
+                   "restartCount": 0, "state": {"waiting": waiting}}]})
+        };
+        for (status, expected) in [
+            (container(json!({"reason": "ErrImagePull"})), Some("image example.org/x:1 cannot be pulled")),
+            (container(json!({"reason": "ContainerCreating"})), None),
+            (
+                container(json!({"reason": "CrashLoopBackOff", "message": "back-off 10s"})),
+                Some("p: CrashLoopBackOff back-off 10s"),
+            ),
+            (
+                json!({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}]}),
+                Some("p has no node: 0/1 nodes are available"),
+            ),
+            (json!({"phase": "Running"}), None),
+        ] {
+            assert_eq!(reason(&pod(status.clone())).as_deref(), expected, "{status}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The lab's configuration is sealed: one directory per machine, as on metal.
+
+use std::sync::Arc;
+
+use engine::{About, Step, StepError};
+use host::{Change, Host};
+use join::seal::{self, Existing, Sources};
+
+use crate::{Lab, LabError};
+
+pub(super) struct Seal {
+    lab: Arc<Lab>,
+}
+
+impl Seal {
+    pub(super) fn new(lab: &Arc<Lab>) -> Self {
+        Self { lab: lab.clone() }
+    }
+}
+
+impl Step for Seal {
+    type Seen = Vec<Change>;
+
+    fn about(&self) -> About {
+        About::new("seal", "Seal the configuration", "every machine gets a secret of its own and the pin of the authority")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {
+        let config = Lab::dir(&self.lab.name).join("config");
+        let out = self.lab.sealed_dir();
+        let cluster = spec::check_dir(&config).cluster.ok_or_else(|| LabError::Config(config.clone()))?;
+        let explained = |error: seal::SealError| StepError::from_explained(&error);
+        let sources = Sources::read(&*host.disk, &config)?;
+        let existing = Existing::read(&*host.disk, &out, &cluster).map_err(explained)?;
+        let changes = seal::plan(&cluster, &sources, &existing, host.clock.now(), None).map_err(explained)?;
+        Ok(Change::missing(changes, &*host.disk)?)
+    }
+
+    fn plan(&self, missing: &Vec<Change>) -> Result<Vec<Change>, StepError> {
+        Ok(missing.clone())
+    }
+}

@@ -1,0 +1,55 @@
+//! Notes the number of this node's etcd member, for people and scripts. The program itself never reads it.
+
+use std::path::PathBuf;
+
+use engine::{About, Step, StepError};
+use host::{Change, Content, Host};
+use tokio::sync::OnceCell;
+
+use crate::{Layout, service::etcd_client};
+
+/// `etcd-member-id` in the state directory, written as etcdctl shows it.
+pub(super) struct EtcdMember {
+    path: PathBuf,
+    pki: PathBuf,
+    client: OnceCell<etcd::Etcd>,
+}
+
+impl EtcdMember {
+    /// On this machine.
+    pub(super) fn new(layout: &Layout) -> Self {
+        Self {
+            path: layout.state_dir.join("etcd-member-id"),
+            pki: layout.kubernetes_dir.join("pki/etcd"),
+            client: OnceCell::new(),
+        }
+    }
+}
+
+impl Step for EtcdMember {
+    /// What is missing; `None` where there is no etcd to ask.
+    type Seen = Option<Vec<Change>>;
+
+    fn about(&self) -> About {
+        About::new("etcd-member", "Note the etcd member's number", "whoever repairs etcd by hand needs it")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
+        if !host.is_live || !host.disk.exists(&self.pki)? {
+            return Ok(None);
+        }
+        let client = self.client.get_or_try_init(async || etcd_client(host, &self.pki)).await?;
+        let status = match client.status().await {
+            Ok(status) => status,
+            Err(etcd::EtcdError::Unreachable { .. }) => return Ok(None),
+            Err(error) => return Err(StepError::from_explained(&error).retryable()),
+        };
+        let content = Content::Plain(format!("{:x}\n", status.member_id()).into_bytes());
+        let wanted = vec![Change::File { path: self.path.clone(), mode: 0o644, content }];
+        Ok(Some(Change::missing(wanted, &*host.disk)?))
+    }
+
+    fn plan(&self, seen: &Self::Seen) -> Result<Vec<Change>, StepError> {
+        Ok(seen.clone().unwrap_or_default())
+    }
+}

@@ -1,0 +1,138 @@
+//! The machine's name, and the names of all nodes in `/etc/hosts`, so that no node needs a name server to find another.
+
+use std::path::Path;
+
+use engine::{About, Step, StepError};
+use host::{Change, Cmd, Content, Host};
+use spec::{Node, ValidatedCluster};
+
+use crate::{codes, running};
+
+const HOSTNAME: &str = "/etc/hostname";
+const HOSTS: &str = "/etc/hosts";
+const LIVE: &str = "/proc/sys/kernel/hostname";
+const RENAME: &str = "rename";
+
+/// Names the machine.
+pub struct HostName {
+    cluster: ValidatedCluster,
+    node: Node,
+}
+
+/// What is not as it should be.
+pub struct Seen {
+    /// Its name now, where that is another one; `None` for an image, too.
+    other_name: Option<String>,
+    files: Vec<Change>,
+}
+
+impl HostName {
+    /// For this node.
+    pub fn new(cluster: &ValidatedCluster, node: &Node) -> Self {
+        Self { cluster: cluster.clone(), node: node.clone() }
+    }
+
+    fn wanted(&self, hosts: &str) -> Vec<Change> {
+        let file = |path: &str, text: String| Change::File {
+            path: path.into(),
+            mode: 0o644,
+            content: Content::Plain(text.into_bytes()),
+        };
+        vec![
+            file(HOSTNAME, format!("{}\n", self.node.hostname)),
+            file(HOSTS, render::network::hosts(&self.cluster, &self.node, hosts)),
+        ]
+    }
+}
+
+impl Step for HostName {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("host-name", "Set the host name", "nodes and people call this machine by its name")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let hosts = host.disk.read_optional(Path::new(HOSTS))?.unwrap_or_default();
+        let files = Change::missing(self.wanted(&String::from_utf8_lossy(&hosts)), &*host.disk)?;
+        if !running::is_running(&*host.disk)? {
+            return Ok(Seen { other_name: None, files });
+        }
+        let live = host.disk.read(Path::new(LIVE))?;
+        let live = String::from_utf8_lossy(&live).trim().to_owned();
+        Ok(Seen { other_name: Some(live).filter(|name| *name != self.node.hostname), files })
+    }
+
+    /// The name before the file: taken back in reverse, the file is the old one when the machine is named after it.
+    fn plan(&self, Seen { other_name, files }: &Seen) -> Result<Vec<Change>, StepError> {
+        let rename = other_name.iter().map(|old| Change::Act {
+            key: RENAME.to_owned(),
+            what: format!("rename the machine from {old} to {}", self.node.hostname),
+        });
+        Ok(rename.chain(files.iter().cloned()).collect())
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        match change {
+            Change::Act { .. } => rename(host, &self.node.hostname).await,
+            file => Ok(file.apply(&*host.disk)?),
+        }
+    }
+
+    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
+        if !running::is_running(&*host.disk)? {
+            return Ok(());
+        }
+        let old = host.disk.read_optional(Path::new(HOSTNAME))?.unwrap_or_default();
+        match String::from_utf8_lossy(&old).trim() {
+            "" => Ok(()), // it had no name in a file, and keeps this one until it restarts
+            name => rename(host, name).await,
+        }
+    }
+}
+
+/// Also writes the file, as it would for a person who calls it.
+async fn rename(host: &Host, name: &str) -> Result<(), StepError> {
+    let command = Cmd::new("hostnamectl").args(["set-hostname", name]);
+    let renamed = host.commands.run(&command).await;
+    renamed.map(drop).map_err(|error| {
+        StepError::new(codes::HOST_NAME, format!("cannot name the machine `{name}`")).with_source(error).retryable()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step() -> HostName {
+        let text = "cluster: { name: home }\n\
+                    nodes: [{ name: master-01, hostname: alpha, ip: 192.168.1.10, roles: [master] }, \
+                    { name: worker-01, ip: 192.168.1.11, roles: [worker] }]";
+        let cluster = spec::check_text(text).cluster.unwrap();
+        HostName::new(&cluster, &cluster.nodes()[0])
+    }
+
+    #[tokio::test]
+    async fn an_image_gets_its_files_once() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("etc")).unwrap();
+        std::fs::write(root.path().join("etc/hosts"), "127.0.0.1 localhost\n127.0.1.1 alpha\n").unwrap();
+        let host = Host::rooted(root.path());
+        let step = step();
+        let seen = step.observe(&host).await.unwrap();
+        for change in step.plan(&seen).unwrap() {
+            step.apply(&change, &host).await.unwrap();
+        }
+        assert!(step.plan(&step.observe(&host).await.unwrap()).unwrap().is_empty());
+        let read = |name: &str| std::fs::read_to_string(root.path().join("etc").join(name)).unwrap();
+        assert_eq!(read("hostname"), "alpha\n");
+        insta::assert_snapshot!(read("hosts"));
+    }
+
+    #[test]
+    fn a_machine_that_runs_is_renamed_first() {
+        let seen = Seen { other_name: Some("localhost".to_owned()), files: step().wanted("") };
+        let plan: Vec<String> = step().plan(&seen).unwrap().iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(plan.join("\n"));
+    }
+}

@@ -1,0 +1,79 @@
+//! The images of the bundle are known to containerd, so that no registry is needed.
+
+use std::path::{Path, PathBuf};
+
+use bundle::Manifest;
+use engine::{About, Step, StepError};
+use host::{Change, Cmd, Host};
+
+use super::components::CURRENT;
+
+/// Kubernetes' own images live here.
+const NAMESPACE: &str = "k8s.io";
+
+/// Imports what is not there.
+pub(super) struct Images;
+
+/// What was found.
+pub(super) struct Seen {
+    /// Name and archive of each image that containerd does not have.
+    missing: Vec<(String, PathBuf)>,
+}
+
+impl Step for Images {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("images", "Import the images of the bundle", "a node starts its pods without any registry")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        if !host.is_live {
+            return Ok(Seen { missing: Vec::new() });
+        }
+        let there = ctr(host, &["images", "list", "--quiet"]).await.map_err(StepError::retryable)?;
+        let mut missing = installed_images(host)?;
+        missing.retain(|(name, _)| there.lines().all(|line| line.trim() != name));
+        Ok(Seen { missing })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let import = |(name, _): &(String, PathBuf)| Change::Act { key: name.clone(), what: format!("import {name}") };
+        Ok(seen.missing.iter().map(import).collect())
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        let Change::Act { key, .. } = change else { return Ok(()) };
+        for (_, archive) in installed_images(host)?.iter().filter(|(name, _)| name == key) {
+            ctr(host, &["images", "import", "--local", &archive.to_string_lossy()]).await?;
+        }
+        Ok(())
+    }
+
+    async fn undo(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        if host.is_live { ctr(host, &["images", "remove", key]).await.map(drop) } else { Ok(()) }
+    }
+}
+
+async fn ctr(host: &Host, arguments: &[&str]) -> Result<String, StepError> {
+    let command = Cmd::new("ctr").args(["--namespace", NAMESPACE]).args(arguments.iter().copied());
+    let printed = host.commands.run(&command).await.map_err(|error| StepError::from_explained(&error))?;
+    Ok(printed.stdout)
+}
+
+/// Name and archive of every image in the installed bundle.
+fn installed_images(host: &Host) -> Result<Vec<(String, PathBuf)>, StepError> {
+    let Some(manifest) = installed(host)? else { return Ok(Vec::new()) };
+    let archive =
+        |entry: &bundle::Entry| Some((entry.image.clone()?, Path::new(CURRENT).join(&entry.files.first()?.path)));
+    Ok(manifest.components.iter().filter_map(archive).collect())
+}
+
+/// The manifest of the bundle that is in use; `None` where none is installed.
+pub fn installed(host: &Host) -> Result<Option<Manifest>, StepError> {
+    let Some(text) = host.disk.read_optional(&Path::new(CURRENT).join(bundle::MANIFEST))? else { return Ok(None) };
+    let manifest = serde_json::from_slice(&text);
+    manifest.map(Some).map_err(|error| {
+        StepError::new(bundle::codes::MANIFEST, format!("the manifest of the installed bundle cannot be read: {error}"))
+    })
+}

@@ -1,0 +1,132 @@
+//! The node gets its certificates from a master's join service.
+//!
+//! Once it has all its files it never asks again: the kubelet renews its own certificate, the agent the others.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use engine::{About, Step, StepError};
+use host::{Change, Content, Host};
+use join::{Applicant, Joined, wire::ClaimedRole};
+use pki::{Proof, kubeconfig};
+use secrecy::ExposeSecret;
+use spec::ports;
+
+use super::membership::Membership;
+
+const MACHINE_ID: &str = "/etc/machine-id";
+/// Where the kubelet keeps and renews its certificate; the second is the name it reads.
+const KUBELET_FIRST: &str = "/var/lib/kubelet/pki/kubelet-client-first.pem";
+const KUBELET_CURRENT: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+
+/// Joins once.
+pub(super) struct Join {
+    membership: Arc<Membership>,
+    kubernetes_dir: PathBuf,
+}
+
+/// The file that is written last.
+pub(super) fn last_file(kubernetes_dir: &Path) -> PathBuf {
+    kubernetes_dir.join("agent.conf")
+}
+
+impl Join {
+    pub(super) fn new(membership: &Arc<Membership>, kubernetes_dir: &Path) -> Self {
+        Self { membership: membership.clone(), kubernetes_dir: kubernetes_dir.to_path_buf() }
+    }
+
+    /// The files that make a member, the one that is written last at the end.
+    fn files(&self) -> [PathBuf; 5] {
+        let below = |name: &str| self.kubernetes_dir.join(name);
+        [below("pki/ca.crt"), KUBELET_CURRENT.into(), below("kubelet.conf"), below("kube-proxy.conf"), last_file(&self.kubernetes_dir)]
+    }
+
+    async fn join(&self, host: &Host) -> Result<Joined, StepError> {
+        let (credential, trust) = self.membership.credential(&*host.disk)?;
+        let machine_id = host.disk.read_optional(Path::new(MACHINE_ID))?;
+        let applicant = Applicant {
+            cluster: self.membership.cluster.clone(),
+            node: self.membership.node.clone(),
+            role: ClaimedRole::Worker,
+            machine_id: machine_id.map(|id| join::machine_id(String::from_utf8_lossy(&id).trim())),
+            credential,
+        };
+        let joined = self.membership.client(trust).await.join(&applicant).await;
+        joined.map_err(|error| {
+            let failed = StepError::from_explained(&error);
+            if error.is_retryable() { failed.retryable() } else { failed }
+        })
+    }
+
+    /// The files, in an order in which a crash does no harm: a kubeconfig comes after what it names.
+    fn write(&self, joined: &Joined) -> Vec<Change> {
+        let Joined { ca_pem, kubelet, kube_proxy, agent, .. } = joined;
+        let server = format!("https://127.0.0.1:{}", ports::API_BALANCER);
+        let [ca, current, kubelet_conf, proxy_conf, agent_conf] = self.files();
+        let secret = |path: PathBuf, text: String| Change::File {
+            path,
+            mode: 0o600,
+            content: Content::Secret(text.into_bytes()),
+        };
+        let conf = |user: &str, proof: Proof<'_>| kubeconfig(&self.membership.cluster, user, &server, ca_pem.as_bytes(), proof);
+        let inside = |pair: &join::Pair, user: &str| {
+            conf(user, Proof::Inside { certificate_pem: &pair.cert_pem, key_pem: pair.key_pem.expose_secret() })
+        };
+        let kubelet_user = format!("system:node:{}", self.membership.node);
+        vec![
+            Change::Directory { path: self.kubernetes_dir.join("pki"), mode: 0o700 },
+            secret(ca, ca_pem.clone()),
+            secret(KUBELET_FIRST.into(), format!("{}{}", kubelet.cert_pem, kubelet.key_pem.expose_secret())),
+            Change::Link { path: current, target: KUBELET_FIRST.into() },
+            secret(kubelet_conf, conf(&kubelet_user, Proof::File(Path::new(KUBELET_CURRENT)))),
+            secret(proxy_conf, inside(kube_proxy, "system:kube-proxy")),
+            secret(agent_conf, inside(agent, &format!("blackstart:agent:{}", self.membership.node))),
+        ]
+    }
+}
+
+impl Step for Join {
+    /// The files that are not there.
+    type Seen = Vec<PathBuf>;
+
+    fn about(&self) -> About {
+        About::new("join", "Join the cluster", "a master hands out the node's certificates against its secret")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Vec<PathBuf>, StepError> {
+        let mut missing = Vec::new();
+        for path in self.files() {
+            if host.disk.meta(&path)?.is_none() {
+                missing.push(path);
+            }
+        }
+        Ok(missing)
+    }
+
+    fn plan(&self, missing: &Vec<PathBuf>) -> Result<Vec<Change>, StepError> {
+        if missing.is_empty() {
+            return Ok(Vec::new());
+        }
+        let masters: Vec<String> = self.membership.masters.iter().map(ToString::to_string).collect();
+        let what = format!("ask {} for this node's certificates", masters.join(", "));
+        Ok(vec![Change::Act { key: "join".into(), what }])
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        let joined = self.join(host).await?;
+        for change in self.write(&joined) {
+            change.apply(&*host.disk)?;
+        }
+        Ok(())
+    }
+
+    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
+        for path in self.files().into_iter().rev().chain([KUBELET_FIRST.into()]) {
+            Change::Remove { path }.apply(&*host.disk)?;
+        }
+        Ok(())
+    }
+}

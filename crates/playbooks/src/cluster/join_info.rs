@@ -1,0 +1,134 @@
+//! A first token and the line by which a machine joins, for people and scripts. Made once: whoever revokes the token, or
+//! lets it end, does not want it back.
+//!
+//! The token goes into the API before it goes into a file. A crash in between leaves a token that nobody knows and that
+//! ends by itself; the next run makes another one.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use engine::{About, Step, StepError};
+use host::{Change, Content, Host};
+use jiff::{SignedDuration, Timestamp, Unit};
+use secrecy::ExposeSecret;
+use spec::{Token, UnlistedNodes, ValidatedCluster};
+
+use super::services::api_url;
+use crate::{
+    Layout,
+    access::{self, Access},
+    codes,
+};
+
+/// How long the first tokens are good.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
+
+/// `bootstrap-token` and `worker-join-command` in the state directory, and the token of cluster.yaml in the API.
+pub(super) struct JoinInfo {
+    cluster: ValidatedCluster,
+    token_file: PathBuf,
+    command_file: PathBuf,
+    ca: PathBuf,
+    access: Arc<Access>,
+    /// What was planned, for the change that puts it into the API.
+    planned: Mutex<Option<(Token, Timestamp)>>,
+}
+
+/// What was found.
+pub(super) struct Seen {
+    was_made: bool,
+    now: Timestamp,
+    ca: Vec<u8>,
+}
+
+impl JoinInfo {
+    /// On the first master.
+    pub(super) fn new(cluster: &ValidatedCluster, layout: &Layout, access: &Arc<Access>) -> Self {
+        Self {
+            cluster: cluster.clone(),
+            token_file: layout.state_dir.join("bootstrap-token"),
+            command_file: layout.state_dir.join("worker-join-command"),
+            ca: layout.kubernetes_dir.join("pki/ca.crt"),
+            access: access.clone(),
+            planned: Mutex::new(None),
+        }
+    }
+}
+
+/// The line by which a machine joins that this program does not run on.
+pub fn join_command(cluster: &ValidatedCluster, ca_pem: &[u8], token: &Token) -> Result<String, StepError> {
+    let first = cluster.masters().next().map(|master| api_url(cluster, master)).unwrap_or_default();
+    let endpoint = first.trim_start_matches("https://");
+    let pin = pki::spki_pin(ca_pem).map_err(|error| StepError::new(pki::codes::UNREADABLE, "ca.crt has no pin").with_source(error))?;
+    let token = join::token::text(token);
+    Ok(format!("kubeadm join {endpoint} --token {} --discovery-token-ca-cert-hash {pin}", token.expose_secret()))
+}
+
+impl Step for JoinInfo {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("join-info", "Make a first join token", "machines that hold no secret of their own join with it")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        Ok(Seen {
+            was_made: host.disk.exists(&self.token_file)? && host.disk.exists(&self.command_file)?,
+            now: host.clock.now(),
+            ca: host.disk.read_optional(&self.ca)?.unwrap_or_default(),
+        })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        if seen.was_made {
+            return Ok(Vec::new());
+        }
+        let token = join::token::generate()
+            .map_err(|error| StepError::new(codes::NO_RANDOM, "cannot make a token").with_source(error))?;
+        let end = seen.now + LIFETIME;
+        let end = end.round(Unit::Second).unwrap_or(end);
+        let secret = |path: &PathBuf, text: String| Change::File {
+            path: path.clone(),
+            mode: 0o600,
+            content: Content::Secret(text.into_bytes()),
+        };
+        // A dry run comes before there is an authority.
+        let command = if seen.ca.is_empty() { String::new() } else { join_command(&self.cluster, &seen.ca, &token)? };
+        let rule = match self.cluster.bootstrap().unlisted_nodes {
+            UnlistedNodes::Deny => "# Refused as long as cluster.yaml does not say `cluster.bootstrap.unlisted_nodes: allow`.\n",
+            UnlistedNodes::Allow => "",
+        };
+        let text = format!(
+            "# Joins a machine that is not in cluster.yaml as a worker. The token ends at {end};\n\
+             # `blackstart token create --print-join-command` makes another one.\n{rule}{command}\n"
+        );
+        let token_text = format!("{}\n", join::token::text(&token).expose_secret());
+        *self.planned.lock().unwrap_or_else(PoisonError::into_inner) = Some((token, end));
+        Ok(vec![
+            Change::Act { key: "create".into(), what: format!("create a join token that ends at {end}") },
+            secret(&self.token_file, token_text),
+            secret(&self.command_file, text),
+        ])
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        let planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some((token, end)) = planned else { return Ok(()) };
+        let client = self.access.required(host).await?;
+        let given = self.cluster.bootstrap().token.iter().map(|token| (token, "given in cluster.yaml"));
+        for (token, description) in given.chain([(&token, "made by blackstart at first start")]) {
+            let secret = token.secret.expose_secret();
+            let object = render::objects::token(&token.id, secret, Some(&end.to_string()), None, description);
+            kubeapi::apply(&client, &object).await.map_err(|error| access::failed(&error))?;
+        }
+        Ok(())
+    }
+
+    /// It ends by itself, and with it the cluster on this machine.
+    async fn undo(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+}

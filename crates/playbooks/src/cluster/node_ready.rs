@@ -1,0 +1,86 @@
+//! The node is registered, by this boot of this machine, and Ready.
+
+use std::{path::Path, sync::Arc};
+
+use engine::{About, Step, StepError, Verdict};
+use host::{Change, Host};
+use kubeapi::{ApiError, k8s_openapi::api::core::v1::Node as ApiNode, kube::Api};
+
+use crate::access::Access;
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Waits for the node's Ready condition.
+pub(super) struct NodeReady {
+    node: String,
+    access: Arc<Access>,
+}
+
+/// What was found.
+pub(super) struct Seen {
+    is_live: bool,
+    boot_id: String,
+    /// What the API says, or why it says nothing.
+    node: Result<Option<ApiNode>, String>,
+}
+
+impl NodeReady {
+    /// For this node.
+    pub(super) fn new(node: &str, access: &Arc<Access>) -> Self {
+        Self { node: node.to_owned(), access: access.clone() }
+    }
+}
+
+impl Step for NodeReady {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new(
+            "node-ready",
+            "Wait for the node to be Ready",
+            "a node has joined when Kubernetes says that it can run pods",
+        )
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let boot_id = host.disk.read_optional(Path::new(BOOT_ID))?.unwrap_or_default();
+        let node = match self.access.client(host).await? {
+            None => Err("there is no kubeconfig yet".to_owned()),
+            Some(client) => {
+                let found = Api::<ApiNode>::all(client).get_opt(&self.node).await;
+                found.map_err(|error| ApiError::of(format!("see node {}", self.node))(error).to_string())
+            }
+        };
+        let boot_id = String::from_utf8_lossy(&boot_id).trim().to_owned();
+        Ok(Seen { is_live: host.is_live, boot_id, node })
+    }
+
+    fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
+        Ok(Vec::new())
+    }
+
+    fn judge(&self, Seen { is_live, boot_id, node }: &Seen) -> Verdict {
+        if !is_live {
+            return Verdict::Met;
+        }
+        let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
+        let node = match node {
+            Err(what) => return waiting(format!("node {} to be Ready: {what}", self.node)),
+            Ok(None) => return waiting(format!("the kubelet to register node {}", self.node)),
+            Ok(Some(node)) => node,
+        };
+        let status = node.status.clone().unwrap_or_default();
+        if status.node_info.is_none_or(|info| info.boot_id != *boot_id) {
+            return waiting(format!("the kubelet of this boot to report node {}", self.node));
+        }
+        let conditions = status.conditions.unwrap_or_default();
+        match conditions.into_iter().find(|condition| condition.type_ == "Ready") {
+            Some(ready) if ready.status == "True" => Verdict::Met,
+            Some(ready) => {
+                let reason = ready.message.or(ready.reason).unwrap_or_default();
+                waiting(format!("node {} to be Ready; the kubelet says: {reason}", self.node))
+            }
+            None => waiting(format!("node {} to have a Ready condition", self.node)),
+        }
+    }
+}

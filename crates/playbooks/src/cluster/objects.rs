@@ -1,0 +1,125 @@
+//! Objects that every cluster has are in the API, as we want them.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use engine::{About, Step, StepError, Verdict};
+use explain::counted;
+use host::{Change, Host};
+use kubeapi::Waiting;
+use serde_json::Value;
+
+use crate::{
+    access::{self, Access},
+    codes,
+};
+
+/// How long an image may be missing before that is the answer.
+const IMAGE_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Makes the objects.
+type Wanted = Box<dyn Fn(&Host) -> Result<Vec<Value>, StepError> + Send + Sync>;
+
+/// Applies objects by server-side apply and, where they are workloads, waits until they run.
+pub(super) struct Objects {
+    about: About,
+    access: Arc<Access>,
+    objects: Wanted,
+    /// Since when an image cannot be had.
+    image_missing: Mutex<Option<Instant>>,
+}
+
+/// What was found.
+pub(super) struct Seen {
+    wanted: usize,
+    /// `None` where there is no API to ask.
+    differing: Option<Vec<Value>>,
+    waiting: Vec<Waiting>,
+}
+
+impl Objects {
+    /// The objects that `objects` makes of what is on the machine: an authority's certificate, a manifest.
+    pub(super) fn new(
+        about: About,
+        access: &Arc<Access>,
+        objects: impl Fn(&Host) -> Result<Vec<Value>, StepError> + Send + Sync + 'static,
+    ) -> Self {
+        let objects = Box::new(objects);
+        Self { about, access: access.clone(), objects, image_missing: Mutex::new(None) }
+    }
+}
+
+impl Objects {
+    /// An image that cannot be pulled now may be in a moment; one that cannot for long will not come by waiting.
+    fn give_up_on_images(&self, waiting: &[Waiting]) -> Result<(), StepError> {
+        let mut since = self.image_missing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(first) = waiting.iter().find(|waiting| waiting.image_missing) else {
+            *since = None;
+            return Ok(());
+        };
+        if since.get_or_insert_with(Instant::now).elapsed() < IMAGE_PATIENCE {
+            return Ok(());
+        }
+        *since = None;
+        Err(StepError::new(codes::IMAGE_MISSING, first.what.clone()))
+    }
+}
+
+impl Step for Objects {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        self.about.clone()
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let objects = (self.objects)(host)?;
+        let wanted = objects.len();
+        let Some(client) = self.access.client(host).await? else {
+            return Ok(Seen { wanted, differing: None, waiting: Vec::new() });
+        };
+        let differing = kubeapi::differing(&client, &objects).await;
+        let differing = match differing {
+            // A dry run on a machine whose API server is not up shows what would be applied.
+            Err(error) if error.is_transient() && matches!(error, kubeapi::ApiError::Unreachable { .. }) => None,
+            found => Some(found.map_err(|error| access::failed(&error))?),
+        };
+        let waiting = match &differing {
+            Some(differing) if differing.is_empty() => {
+                kubeapi::waiting(&client, &objects).await.map_err(|error| access::failed(&error))?
+            }
+            _ => Vec::new(),
+        };
+        self.give_up_on_images(&waiting)?;
+        Ok(Seen { wanted, differing, waiting })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let count = seen.differing.as_ref().map_or(seen.wanted, Vec::len);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Change::Act { key: "apply".into(), what: format!("apply {}", counted(count, "object")) }])
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        let Some(first) = seen.waiting.first() else { return Verdict::Met };
+        let all: Vec<&str> = seen.waiting.iter().map(|waiting| waiting.what.as_str()).collect();
+        Verdict::Waiting { what: all.join(" / "), progress: first.progress.clone() }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        let client = self.access.required(host).await?;
+        let differing =
+            kubeapi::differing(&client, &(self.objects)(host)?).await.map_err(|error| access::failed(&error))?;
+        kubeapi::apply_all(&client, &differing).await.map_err(|error| access::failed(&error))
+    }
+
+    /// They go away with the cluster; on a node that leaves it they are not the node's to remove.
+    async fn undo(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+}

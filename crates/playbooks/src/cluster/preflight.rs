@@ -1,0 +1,145 @@
+//! The checks of [`crate::preflight`] as a step: nothing after it begins on a machine that cannot become a node.
+//!
+//! It changes nothing. One problem or ten, all are told at once. What a check warns of, or could not look at, is told
+//! and stops nobody. Once the step is verified, its record in the ledger tells later runs that what they find may be the
+//! node itself.
+
+use std::sync::Arc;
+
+use engine::{About, Step, StepError};
+use explain::counted;
+use host::{Change, Host};
+use spec::{Node, ValidatedCluster};
+
+use super::PREFLIGHT;
+use crate::{
+    Layout,
+    preflight::{self, Context, Finding, MachineIds, NobodyToAsk, Outcome, Stage},
+};
+
+/// Runs the checks that are meant for this node.
+pub struct Preflight {
+    cluster: ValidatedCluster,
+    node: Node,
+    layout: Layout,
+    skip: Vec<String>,
+    machine_ids: Arc<dyn MachineIds>,
+}
+
+impl Preflight {
+    /// All checks for this node.
+    pub fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
+        Self {
+            cluster: cluster.clone(),
+            node: node.clone(),
+            layout: layout.clone(),
+            skip: Vec::new(),
+            machine_ids: Arc::new(NobodyToAsk),
+        }
+    }
+
+    /// Without the checks of these names.
+    #[must_use]
+    pub fn skipping(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.skip.extend(names);
+        self
+    }
+
+    /// With somebody who knows the other machines.
+    #[must_use]
+    pub fn asking(mut self, machine_ids: Arc<dyn MachineIds>) -> Self {
+        self.machine_ids = machine_ids;
+        self
+    }
+
+    /// Runs the checks, as the step does, for those who want to see how each one ended.
+    pub async fn outcomes(&self, host: &Host) -> Result<Vec<Outcome>, StepError> {
+        let stage = Stage::read(&*host.disk, &self.layout).map_err(|error| StepError::from_explained(&error))?;
+        let context = Context {
+            host,
+            cluster: &self.cluster,
+            node: &self.node,
+            layout: &self.layout,
+            stage,
+            machine_ids: &*self.machine_ids,
+        };
+        let outcomes = preflight::run(preflight::registry(), &self.skip, &context).await;
+        outcomes.map_err(|error| StepError::from_explained(&error))
+    }
+}
+
+impl Step for Preflight {
+    type Seen = Vec<Outcome>;
+
+    fn about(&self) -> About {
+        About::new(PREFLIGHT, "Check the machine", "what would fail later is better told before anything is changed")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Vec<Outcome>, StepError> {
+        let outcomes = self.outcomes(host).await?;
+        for Outcome { check, finding } in &outcomes {
+            match finding {
+                Finding::Warning { message, hint } => host.doing(format!("{check}: warning: {message}; {hint}")),
+                Finding::Unknown { why } => host.doing(format!("{check}: could not be checked: {why}")),
+                Finding::Fine | Finding::Problem { .. } | Finding::Skipped { .. } => {}
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn plan(&self, outcomes: &Vec<Outcome>) -> Result<Vec<Change>, StepError> {
+        match problems(outcomes) {
+            Some(error) => Err(error),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// All problems as one error, with the code of the first.
+fn problems(outcomes: &[Outcome]) -> Option<StepError> {
+    let found = outcomes.iter().filter_map(|Outcome { check, finding }| match finding {
+        Finding::Problem { code, message, hint } => Some((check, code, message, hint)),
+        Finding::Fine | Finding::Warning { .. } | Finding::Unknown { .. } | Finding::Skipped { .. } => None,
+    });
+    let found: Vec<_> = found.collect();
+    let (first, code, message, hint) = found.first()?;
+    if found.len() == 1 {
+        return Some(StepError::new(**code, format!("{first}: {message}")).with_hint(hint.as_str()));
+    }
+    let each: Vec<String> =
+        found.iter().map(|(check, code, message, _)| format!("{code} {check}: {message}")).collect();
+    let hints: Vec<String> = found.iter().map(|(check, _, _, hint)| format!("{check}: {hint}")).collect();
+    let message = format!("{} found: {}", counted(found.len(), "problem"), each.join("; "));
+    Some(StepError::new(**code, message).with_hint(hints.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use explain::Explain;
+
+    use super::*;
+    use crate::codes;
+
+    fn problem(check: &'static str, code: explain::Code, message: &str) -> Outcome {
+        Outcome { check, finding: Finding::Problem { code, message: message.into(), hint: code.fix.into() } }
+    }
+
+    #[test]
+    fn all_problems_are_told_and_nothing_else_stops() {
+        let told = |outcomes: &[Outcome]| {
+            let error = problems(outcomes)?;
+            Some(format!("{}: {error}\nhint: {}", error.code(), error.advice()))
+        };
+        let swap = Outcome {
+            check: "swap",
+            finding: Finding::Warning { message: "swap is on".into(), hint: "`swapoff -a`".into() },
+        };
+        let clock = Outcome { check: "clock", finding: Finding::Unknown { why: "no `timedatectl`".into() } };
+        let root = problem("root", codes::NOT_ROOT, "the program runs as user 1000");
+        let port = problem("ports", codes::PORT_HELD, "ports are held: 6443 (for the API server) by `nginx`");
+        assert_eq!(told(&[swap.clone(), clock.clone()]), None);
+        let one = told(&[clock.clone(), root.clone()]).unwrap();
+        let two = told(&[root, swap, clock, port]).unwrap();
+        insta::assert_snapshot!(format!("{one}\n\n{two}"));
+    }
+}

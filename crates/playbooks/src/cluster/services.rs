@@ -1,0 +1,91 @@
+//! The services of a node as steps: what each is for, and how it is seen to work.
+
+use std::path::PathBuf;
+
+use engine::About;
+use render::{ClusterState, Initial, Machine, units};
+use spec::{Node, ValidatedCluster, ports};
+
+use crate::{
+    Layout,
+    service::{Probe, Service},
+};
+
+/// Where containerd listens.
+const CONTAINERD: &str = "/run/containerd/containerd.sock";
+
+/// A node of a cluster and what is known of its machine.
+pub(super) struct Of<'a> {
+    /// The cluster.
+    pub(super) cluster: &'a ValidatedCluster,
+    /// The node.
+    pub(super) node: &'a Node,
+    /// Where things are.
+    pub(super) layout: &'a Layout,
+    /// What the kernel lets it do.
+    pub(super) machine: &'a Machine,
+}
+
+impl Of<'_> {
+    fn pki(&self, name: &str) -> PathBuf {
+        self.layout.kubernetes_dir.join("pki").join(name)
+    }
+
+    pub(super) fn containerd(&self, pause_image: &str) -> Service {
+        let about = About::new("containerd", "Start containerd", "it runs the containers");
+        Service::new(about, render::containerd(self.machine, pause_image), Probe::UnixSocket(CONTAINERD.into()))
+    }
+
+    pub(super) fn agent(&self) -> Service {
+        let about =
+            About::new("agent", "Start the agent", "everything on this node reaches the API through its balancer");
+        Service::new(about, units::agent(), Probe::Port(ports::API_BALANCER))
+    }
+
+    pub(super) fn etcd(&self) -> Service {
+        let about = About::new("etcd", "Start etcd", "it holds everything the cluster knows");
+        let initial = Initial { members: vec![(self.node.name.clone(), self.node.ip)], state: ClusterState::New };
+        Service::new(about, render::etcd(self.cluster, self.node, &initial), Probe::etcd(self.pki("etcd")))
+    }
+
+    pub(super) fn kube_apiserver(&self) -> Service {
+        let about = About::new("kube-apiserver", "Start the API server", "everything in the cluster talks to it");
+        let probe = Probe::api_server(api_url(self.cluster, self.node), self.pki("ca.crt"));
+        Service::new(about, render::kube_apiserver(self.cluster, self.node), probe)
+    }
+
+    pub(super) fn kube_controller_manager(&self) -> Service {
+        let about = About::new(
+            "kube-controller-manager",
+            "Start the controller manager",
+            "it makes what is into what should be",
+        );
+        Service::new(
+            about,
+            render::kube_controller_manager(self.cluster, self.node),
+            Probe::Port(ports::CONTROLLER_MANAGER),
+        )
+    }
+
+    pub(super) fn kube_scheduler(&self) -> Service {
+        let about = About::new("kube-scheduler", "Start the scheduler", "it finds a node for every pod");
+        Service::new(about, render::kube_scheduler(self.cluster, self.node), Probe::Port(ports::SCHEDULER))
+    }
+
+    pub(super) fn kubelet(&self) -> Service {
+        let about = About::new("kubelet", "Start the kubelet", "it runs the pods of this node");
+        let health = format!("http://127.0.0.1:{}/healthz", ports::KUBELET_HEALTH);
+        Service::new(about, render::kubelet(self.cluster, self.node, self.machine), Probe::Http(health))
+    }
+
+    pub(super) fn kube_proxy(&self) -> Service {
+        let about = About::new("kube-proxy", "Start kube-proxy", "services have addresses by it");
+        let health = format!("http://127.0.0.1:{}/livez", ports::KUBE_PROXY_HEALTH);
+        Service::new(about, render::kube_proxy(self.cluster, self.node, self.machine), Probe::Http(health))
+    }
+}
+
+/// The API server of a master.
+pub(super) fn api_url(cluster: &ValidatedCluster, master: &Node) -> String {
+    format!("https://{}", std::net::SocketAddr::new(master.ip, cluster.api().port))
+}

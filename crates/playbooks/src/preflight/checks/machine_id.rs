@@ -1,0 +1,70 @@
+//! The machine has a machine-id, and no other node has the same: machines copied from one image often share it.
+
+use super::super::{
+    Check, Context, Finding, Roles, When,
+    check::{CouldNotLook, Looking},
+};
+use crate::codes;
+
+/// See [`super`].
+pub(in super::super) const CHECK: Check = Check {
+    name: "machine-id",
+    about: "the machine-id is well-formed, and no reachable node has the same",
+    roles: Roles::All,
+    when: When::Always,
+    look,
+};
+
+const PATH: &str = "/etc/machine-id";
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        let text = context.text_if_any(PATH)?;
+        let id = match well_formed(text.as_deref()) {
+            Ok(id) => id,
+            Err(what) => return Ok(Finding::problem(codes::BAD_MACHINE_ID, format!("{PATH} {what}"))),
+        };
+        match context.machine_ids.holder(id).await {
+            Ok(None) => Ok(Finding::Fine),
+            Ok(Some(other)) if other == context.node.name => Ok(Finding::Fine),
+            Ok(Some(other)) => {
+                Ok(Finding::problem(codes::MACHINE_ID_TAKEN, format!("node `{other}` has machine-id {id} as well")))
+            }
+            Err(why) => Err(CouldNotLook(format!("the machine-id is well-formed; whether another node has it: {why}"))),
+        }
+    })
+}
+
+/// The id, or what is wrong with the file.
+fn well_formed(text: Option<&str>) -> Result<&str, String> {
+    let id = text.ok_or("does not exist")?.trim();
+    match id {
+        "" => Err("is empty".to_owned()),
+        "uninitialized" => Err("says `uninitialized`: the machine has not finished its first boot".to_owned()),
+        zeros if zeros.len() == 32 && zeros.bytes().all(|byte| byte == b'0') => Err("is all zeros".to_owned()),
+        id if id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) => Ok(id),
+        _ => Err("does not hold 32 lower-case hexadecimal digits".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_machine_id_is_one() {
+        let id = "f60e1083f52a4a3eb85c26366e4fdc85";
+        let upper = id.to_uppercase();
+        for (text, expected) in [
+            (Some("f60e1083f52a4a3eb85c26366e4fdc85\n"), Ok(id)),
+            (None, Err("does not exist")),
+            (Some("\n"), Err("is empty")),
+            (Some("uninitialized\n"), Err("says `uninitialized`: the machine has not finished its first boot")),
+            (Some("00000000000000000000000000000000"), Err("is all zeros")),
+            (Some("f60e1083"), Err("does not hold 32 lower-case hexadecimal digits")),
+            (Some(upper.as_str()), Err("does not hold 32 lower-case hexadecimal digits")),
+        ] {
+            assert_eq!(well_formed(text), expected.map_err(str::to_owned), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The program runs as root, with the rights that root has.
+
+use super::super::{
+    Check, Context, Finding, Roles, When,
+    check::{CouldNotLook, Looking},
+};
+use crate::codes;
+
+/// See [`super`].
+pub(in super::super) const CHECK: Check = Check {
+    name: "root",
+    about: "the program runs as root, with root's rights",
+    roles: Roles::All,
+    when: When::Always,
+    look,
+};
+
+/// Mounts, control groups, namespaces.
+const SYS_ADMIN: u32 = 21;
+/// Addresses, routes, packet filters.
+const NET_ADMIN: u32 = 12;
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move { judge(&context.text("/proc/self/status")?) })
+}
+
+fn judge(status: &str) -> Result<Finding, CouldNotLook> {
+    let user = field(status, "Uid:").and_then(|ids| ids.split_whitespace().nth(1)).ok_or_else(garbled)?;
+    if user != "0" {
+        return Ok(Finding::problem(codes::NOT_ROOT, format!("the program runs as user {user}")));
+    }
+    let rights = field(status, "CapEff:").and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    let rights = rights.ok_or_else(garbled)?;
+    let needed = [(SYS_ADMIN, "CAP_SYS_ADMIN"), (NET_ADMIN, "CAP_NET_ADMIN")];
+    let lacking: Vec<&str> = needed.iter().filter(|(bit, _)| rights & (1 << bit) == 0).map(|(_, name)| *name).collect();
+    if lacking.is_empty() {
+        return Ok(Finding::Fine);
+    }
+    Ok(Finding::Problem {
+        code: codes::NOT_ROOT,
+        message: format!("the program runs as root, but without {}", lacking.join(" and ")),
+        hint: "run it outside of the container or unit that takes these rights away".to_owned(),
+    })
+}
+
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name))
+}
+
+fn garbled() -> CouldNotLook {
+    CouldNotLook("/proc/self/status does not say who runs this".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::check::told, *};
+
+    #[test]
+    fn root_with_its_rights() {
+        let status = |uid: &str, rights: &str| format!("Name:\tcat\nUid:\t0\t{uid}\t0\t0\nCapEff:\t{rights}\n");
+        let verdicts: Vec<_> = [
+            status("0", "000001ffffffffff"),
+            status("1000", "0000000000000000"),
+            status("0", "00000000a80425fb"),
+            status("0", "0000000000201000"),
+            "Name:\tcat\n".to_owned(),
+        ]
+        .iter()
+        .map(|status| judge(status))
+        .collect();
+        insta::assert_snapshot!(told(verdicts));
+    }
+}

@@ -1,0 +1,225 @@
+//! A systemd service runs with the configuration it should have, and is healthy.
+//!
+//! Most of what a node does is such a step: files, a unit, a process, and a question whose answer proves that the process
+//! does its work. Which configuration a process was started with is written in its environment (the unit carries a sum
+//! over everything it reads), so a crash between writing a file and restarting the service is noticed by looking.
+
+mod probe;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use engine::{About, Step, StepError, Verdict};
+use host::{Change, Content, Host};
+pub(crate) use probe::etcd_client;
+pub(crate) use probe::{Health, Probe};
+use render::{CONFIG_VARIABLE, RenderedFile};
+
+use crate::systemd::{self, UnitState};
+
+const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
+
+/// systemd is asked at most this often while a process is known to run: a question costs more than the answer is worth
+/// on a machine that is busy starting a control plane.
+const TRUSTED: Duration = Duration::from_millis(700);
+
+/// What Linux says of a process that is gone.
+const NO_SUCH_PROCESS: i32 = 3;
+
+/// A service that runs and is healthy.
+pub(crate) struct Service {
+    about: About,
+    rendered: render::Service,
+    probe: Probe,
+    starts: bool,
+    last: Mutex<Option<(Instant, UnitState)>>,
+}
+
+/// What was found of a service.
+pub(crate) struct Seen {
+    missing: Vec<Change>,
+    is_live: bool,
+    unit: UnitState,
+    configuration: Configuration,
+    health: Health,
+    last_words: String,
+}
+
+impl Service {
+    /// A service that is proved by `probe` to work.
+    pub(crate) fn new(about: About, rendered: render::Service, probe: Probe) -> Self {
+        Self { about, rendered, probe, starts: true, last: Mutex::new(None) }
+    }
+
+    /// A service that is only installed; systemd starts it at the next boot, or somebody by hand.
+    #[must_use]
+    pub(crate) fn only_installed(mut self) -> Self {
+        self.starts = false;
+        self
+    }
+
+    fn wanted(&self) -> Vec<Change> {
+        let name = self.rendered.name;
+        let mut all: Vec<Change> = self.rendered.files.iter().map(file).collect();
+        all.push(file(&self.rendered.unit_file()));
+        all.push(Change::Link { path: Path::new(WANTED_BY).join(name), target: format!("../{name}").into() });
+        all
+    }
+
+    /// A process that starts now may have read what is about to be replaced.
+    fn changes_files(&self, changes: &[Change]) -> bool {
+        changes.iter().any(|change| matches!(change, Change::File { .. }))
+    }
+
+    fn unit_path(&self) -> PathBuf {
+        self.rendered.unit_file().path
+    }
+
+    /// The unit, as systemd said a moment ago or says now.
+    async fn unit(&self, host: &Host) -> Result<UnitState, StepError> {
+        let remembered = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((when, state)) = remembered
+            && when.elapsed() < TRUSTED
+            && state.is_up()
+            && let Some(pid) = state.pid
+            && host.disk.exists(Path::new(&format!("/proc/{pid}")))?
+        {
+            return Ok(state);
+        }
+        let state = systemd::look(host, self.rendered.name).await?;
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), state.clone()));
+        Ok(state)
+    }
+
+    fn forget(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether a process was started with the configuration as it is now.
+    fn configuration(&self, host: &Host, unit: &UnitState) -> Result<Configuration, StepError> {
+        let Some(pid) = unit.pid else { return Ok(Configuration::Unknown) };
+        let process = Path::new("/proc").join(pid.to_string());
+        let environment = match host.disk.read_optional(&process.join("environ")) {
+            // It ended while it was looked at.
+            Err(error) if error.source.raw_os_error() == Some(NO_SUCH_PROCESS) => None,
+            read => read?,
+        };
+        let program = host.disk.read_link(&process.join("exe")).unwrap_or_default();
+        let (Some(environment), Some(program)) = (environment, program) else { return Ok(Configuration::Unknown) };
+        // Between its birth and its first instruction a service is a copy of systemd, with systemd's environment.
+        if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("systemd")) {
+            return Ok(Configuration::Unknown);
+        }
+        let wanted = format!("{CONFIG_VARIABLE}={}", self.rendered.config_hash);
+        let is_wanted = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+        Ok(if is_wanted { Configuration::Current } else { Configuration::Other })
+    }
+}
+
+/// What a process was started with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Configuration {
+    /// What the files say now.
+    Current,
+    /// Something else.
+    Other,
+    /// There is no process, or it has not begun.
+    Unknown,
+}
+
+/// A rendered file as a change. Whatever is not for everybody is a secret.
+pub(crate) fn file(rendered: &RenderedFile) -> Change {
+    let bytes = rendered.text.clone().into_bytes();
+    let content = if rendered.mode & 0o077 == 0 { Content::Secret(bytes) } else { Content::Plain(bytes) };
+    Change::File { path: rendered.path.clone(), mode: rendered.mode, content }
+}
+
+impl Step for Service {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        self.about.clone()
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let missing = Change::missing(self.wanted(), &*host.disk)?;
+        let is_live = host.is_live && self.starts;
+        let unit = if is_live { self.unit(host).await? } else { UnitState::default() };
+        let configuration = if is_live { self.configuration(host, &unit)? } else { Configuration::Unknown };
+        let health = if configuration == Configuration::Current { self.probe.look(host).await? } else { Health::Unknown };
+        let fails = unit.is_failing() || (unit.restarts > 0 && health != Health::Good);
+        let last_words = if fails { systemd::last_words(host, self.rendered.name).await } else { String::new() };
+        Ok(Seen { missing, is_live, unit, configuration, health, last_words })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let mut changes = seen.missing.clone();
+        if !seen.is_live {
+            return Ok(changes);
+        }
+        let name = self.rendered.name;
+        let act = |key: &str, what: String| Change::Act { key: key.into(), what };
+        let unit_changes = changes.iter().any(|change| change.path() == Some(&self.unit_path()));
+        if unit_changes || seen.unit.is_stale {
+            changes.push(act("reload", "let systemd read its units again".into()));
+        }
+        if seen.unit.is_up() && (seen.configuration == Configuration::Other || self.changes_files(&changes)) {
+            changes.push(act("restart", format!("restart {name}: its configuration has changed")));
+        } else if !seen.unit.is_up() {
+            changes.push(act("start", format!("start {name}")));
+        }
+        Ok(changes)
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        let name = self.rendered.name;
+        if !seen.is_live {
+            return Verdict::Met;
+        }
+        let said = if seen.last_words.is_empty() { String::new() } else { format!("; it said: {}", seen.last_words) };
+        let waiting = |what: String, progress: &str| Verdict::Waiting { what, progress: progress.to_owned() };
+        if seen.configuration != Configuration::Current {
+            let UnitState { active, sub, restarts, .. } = &seen.unit;
+            let again = if *restarts > 0 { format!(", started {restarts} times again") } else { String::new() };
+            return waiting(format!("{name} to run; it is {active} ({sub}){again}{said}"), "");
+        }
+        match &seen.health {
+            Health::Good => Verdict::Met,
+            Health::Unknown => waiting(format!("{name} to run"), ""),
+            Health::NotYet { what, progress } => waiting(format!("{what}{said}"), progress),
+        }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        self.forget();
+        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        let name = self.rendered.name;
+        match key.as_str() {
+            "reload" => systemd::systemctl(host, &["daemon-reload"]).await?,
+            // A unit that failed too often is not started by `start` alone.
+            "start" => {
+                if self.unit(host).await?.active == "failed" {
+                    systemd::systemctl(host, &["reset-failed", name]).await?;
+                }
+                systemd::systemctl(host, &["start", "--no-block", name]).await?
+            }
+            _ => systemd::systemctl(host, &["restart", "--no-block", name]).await?,
+        };
+        self.forget();
+        Ok(())
+    }
+
+    async fn undo(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        if host.is_live {
+            let name = self.rendered.name;
+            match key {
+                "reload" => systemd::systemctl(host, &["daemon-reload"]).await?,
+                _ => systemd::systemctl(host, &["stop", name]).await?,
+            };
+        }
+        Ok(())
+    }
+}

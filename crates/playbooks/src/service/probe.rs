@@ -1,0 +1,165 @@
+//! The question whose answer proves that a service does its work.
+
+use std::{path::PathBuf, time::Duration};
+
+use engine::StepError;
+use etcd::Etcd;
+use host::Host;
+use spec::ports;
+use tokio::{
+    net::{TcpStream, UnixStream},
+    sync::OnceCell,
+    time::timeout,
+};
+
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// What the answer was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It does its work.
+    Good,
+    /// Nobody was asked.
+    Unknown,
+    /// Not yet.
+    NotYet {
+        /// What is being waited for.
+        what: String,
+        /// Changes while there is progress.
+        progress: String,
+    },
+}
+
+/// How to ask. Clients are kept: to make one costs as much as a few requests.
+pub(crate) enum Probe {
+    /// The process is there; whether it does its work is seen by a step of its own.
+    Running,
+    /// Something accepts connections on this socket.
+    UnixSocket(PathBuf),
+    /// Something accepts connections on this port of loopback.
+    Port(u16),
+    /// This URL on loopback, without TLS, answers with 200.
+    Http(String),
+    /// etcd's own member answers and has a leader.
+    Etcd {
+        /// `/etc/kubernetes/pki/etcd`.
+        pki: PathBuf,
+        /// Made when the certificates are there.
+        client: OnceCell<Etcd>,
+    },
+    /// The API server says that it is ready, to a client that trusts only the cluster's authority.
+    ApiServer {
+        /// `https://192.168.1.10:6443`.
+        url: String,
+        /// The authority's certificate.
+        ca: PathBuf,
+        /// Made when the certificate is there.
+        client: OnceCell<reqwest::Client>,
+    },
+}
+
+impl Probe {
+    /// etcd on this node.
+    pub(crate) fn etcd(pki: PathBuf) -> Self {
+        Self::Etcd { pki, client: OnceCell::new() }
+    }
+
+    /// The API server at this URL.
+    pub(crate) fn api_server(url: String, ca: PathBuf) -> Self {
+        Self::ApiServer { url, ca, client: OnceCell::new() }
+    }
+
+    /// Asks.
+    pub(crate) async fn look(&self, host: &Host) -> Result<Health, StepError> {
+        let not_yet = |what: String| Ok(Health::NotYet { what, progress: String::new() });
+        match self {
+            Self::Running => Ok(Health::Good),
+            Self::UnixSocket(path) => match timeout(LIMIT, UnixStream::connect(path)).await {
+                Ok(Ok(_)) => Ok(Health::Good),
+                _ => not_yet(format!("{} to accept connections", path.display())),
+            },
+            Self::Port(port) => match timeout(LIMIT, TcpStream::connect(("127.0.0.1", *port))).await {
+                Ok(Ok(_)) => Ok(Health::Good),
+                _ => not_yet(format!("port {port} to accept connections")),
+            },
+            Self::Http(url) => {
+                tls::install_provider();
+                let client = reqwest::Client::builder().no_proxy().build();
+                let answer = match client {
+                    Ok(client) => client.get(url).timeout(LIMIT).send().await,
+                    Err(error) => Err(error),
+                };
+                match answer {
+                    Ok(answer) if answer.status().is_success() => Ok(Health::Good),
+                    Ok(answer) => not_yet(format!("{url} to say ok; it says {}", answer.status())),
+                    Err(_) => not_yet(format!("{url} to answer")),
+                }
+            }
+            Self::Etcd { pki, client } => {
+                etcd_health(client.get_or_try_init(async || etcd_client(host, pki)).await?).await
+            }
+            Self::ApiServer { url, ca, client } => {
+                let client = client
+                    .get_or_try_init(async || {
+                        let ca = host.disk.read(ca)?;
+                        tls::client(&String::from_utf8_lossy(&ca), None)
+                            .map_err(|error| StepError::from_explained(&error))
+                    })
+                    .await?;
+                api_health(client, url).await
+            }
+        }
+    }
+}
+
+/// A client for the etcd member on this machine.
+pub(crate) fn etcd_client(host: &Host, pki: &std::path::Path) -> Result<Etcd, StepError> {
+    let read = |name: &str| Ok::<_, StepError>(String::from_utf8_lossy(&host.disk.read(&pki.join(name))?).into_owned());
+    let (ca, cert, key) = (read("ca.crt")?, read("healthcheck-client.crt")?, read("healthcheck-client.key")?);
+    let http = tls::client(&ca, Some((&cert, &key))).map_err(|error| StepError::from_explained(&error))?;
+    Ok(Etcd::new(http, format!("https://127.0.0.1:{}", ports::ETCD_CLIENT)))
+}
+
+/// Quorum is what matters: a member without it answers some questions and does no work.
+async fn etcd_health(etcd: &Etcd) -> Result<Health, StepError> {
+    match timeout(LIMIT, etcd.status()).await {
+        Ok(Ok(status)) if status.leader != 0 && status.errors.is_empty() => Ok(Health::Good),
+        Ok(Ok(status)) if status.leader == 0 => Ok(Health::NotYet {
+            what: "etcd to have a leader; a majority of its members must be there for that".into(),
+            progress: "answers".into(),
+        }),
+        Ok(Ok(status)) => Ok(Health::NotYet {
+            what: format!("etcd to be healthy; it says: {}", status.errors.join(", ")),
+            progress: "answers".into(),
+        }),
+        Ok(Err(_)) | Err(_) => Ok(Health::NotYet {
+            what: format!("etcd to answer on port {}", ports::ETCD_CLIENT),
+            progress: String::new(),
+        }),
+    }
+}
+
+/// What is not ready yet is in the body, one line per check.
+async fn api_health(client: &reqwest::Client, url: &str) -> Result<Health, StepError> {
+    let answer = client.get(format!("{url}/readyz?verbose")).timeout(LIMIT).send().await;
+    let answer = match answer {
+        Ok(answer) if answer.status().is_success() => return Ok(Health::Good),
+        Ok(answer) => answer,
+        Err(error) => {
+            if let Some(distrust) = tls::distrust(&error) {
+                return Ok(Health::NotYet {
+                    what: format!("{url} to be trusted; its certificate is refused: {distrust:?}"),
+                    progress: String::new(),
+                });
+            }
+            return Ok(Health::NotYet { what: format!("{url} to answer"), progress: String::new() });
+        }
+    };
+    let body = answer.text().await.unwrap_or_default();
+    let failing: Vec<&str> =
+        body.lines().filter_map(|line| line.strip_prefix("[-]")?.split_whitespace().next()).collect();
+    Ok(Health::NotYet {
+        what: format!("the API server to be ready; not yet: {}", failing.join(", ")),
+        progress: failing.len().to_string(),
+    })
+}

@@ -1,0 +1,107 @@
+//! What systemd says of a unit, and what it is asked to do.
+
+use engine::StepError;
+use host::{Cmd, Host, Printed};
+
+/// A unit as systemd sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UnitState {
+    /// `active`, `activating`, `inactive`, `failed`, `deactivating`.
+    pub(crate) active: String,
+    /// `running`, `auto-restart`, `dead`, `exited`.
+    pub(crate) sub: String,
+    /// Its main process.
+    pub(crate) pid: Option<u32>,
+    /// How often systemd has started it again by itself.
+    pub(crate) restarts: u32,
+    /// The unit file has changed since systemd read it.
+    pub(crate) is_stale: bool,
+}
+
+impl UnitState {
+    /// Whether it runs or is about to.
+    pub(crate) fn is_up(&self) -> bool {
+        matches!(self.active.as_str(), "active" | "activating" | "reloading")
+    }
+
+    /// Whether it ended against its will.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.active == "failed" || self.sub == "auto-restart"
+    }
+
+    fn parse(shown: &str) -> Self {
+        let value = |name: &str| {
+            let line = shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+            line.unwrap_or_default().to_owned()
+        };
+        Self {
+            active: value("ActiveState"),
+            sub: value("SubState"),
+            pid: value("MainPID").parse().ok().filter(|pid| *pid != 0),
+            restarts: value("NRestarts").parse().unwrap_or(0),
+            is_stale: value("NeedDaemonReload") == "yes",
+        }
+    }
+}
+
+/// Looks at a unit; one that systemd has never heard of is inactive.
+pub(crate) async fn look(host: &Host, unit: &str) -> Result<UnitState, StepError> {
+    const PROPERTIES: &str = "--property=ActiveState,SubState,MainPID,NRestarts,NeedDaemonReload";
+    Ok(UnitState::parse(&systemctl(host, &["show", PROPERTIES, unit]).await?.stdout))
+}
+
+/// Calls systemctl.
+pub(crate) async fn systemctl(host: &Host, arguments: &[&str]) -> Result<Printed, StepError> {
+    let command = Cmd::new("systemctl").args(arguments.iter().copied());
+    host.commands.run(&command).await.map_err(|error| StepError::from_explained(&error))
+}
+
+/// The last thing a unit said before it ended; empty if it said nothing.
+pub(crate) async fn last_words(host: &Host, unit: &str) -> String {
+    let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);
+    // This only decorates another error; a journal that cannot be read must not hide it.
+    let said = host.commands.run(&command).await.map(|printed| printed.stdout).unwrap_or_default();
+    telling_line(&said).to_owned()
+}
+
+/// systemd's own lines tell that a unit failed, those of the program tell why; the last line that looks like an error
+/// is worth more than a usage text after it.
+fn telling_line(said: &str) -> &str {
+    const SYSTEMD: &[&str] =
+        &["Started ", "Starting ", "Stopped ", "Stopping ", "Scheduled restart", "Failed with result"];
+    let own = |line: &&str| !line.is_empty() && !SYSTEMD.iter().any(|words| line.contains(words));
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(own).collect();
+    let is_error = |line: &&&str| {
+        let line = line.to_lowercase();
+        ["error", "fatal", "panic", "failed", "cannot", "unable"].iter().any(|word| line.contains(word))
+    };
+    lines.iter().rev().find(is_error).or(lines.last()).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_read() {
+        let shown = "MainPID=812\nNRestarts=3\nActiveState=activating\nSubState=auto-restart\nNeedDaemonReload=no\n";
+        let state = UnitState::parse(shown);
+        assert_eq!((state.pid, state.restarts, state.is_up(), state.is_failing()), (Some(812), 3, true, true));
+        let gone = UnitState::parse("MainPID=0\nActiveState=inactive\nSubState=dead\n");
+        assert_eq!((gone.pid, gone.is_up(), gone.is_failing(), gone.is_stale), (None, false, false, false));
+    }
+
+    #[test]
+    fn the_line_that_tells_why() {
+        for (said, expected) in [
+            (
+                "Starting x.service\nError: bad flag\nUsage:\n  x [flags]\nFailed with result 'exit-code'.\n",
+                "Error: bad flag",
+            ),
+            ("hello\nbye\nStopped x.service\n", "bye"),
+            ("", ""),
+        ] {
+            assert_eq!(telling_line(said), expected);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! From a checked cluster to unit files, configurations and manifests; pure.
+//!
+//! Every function here takes a [`spec::ValidatedCluster`], the node it is for and facts of the machine, and returns
+//! text or Kubernetes objects. Nothing is read, nothing is written, nothing can fail: whoever calls compares the result
+//! with the machine and changes what differs.
+//!
+//! ```text
+//! services/   one file per systemd service: its unit and the files it reads     Service
+//! units       our own three units                                               Service
+//! network/    NetworkManager's files and /etc/hosts                             RenderedFile, String
+//! objects/    what is applied to the API                                        Vec<serde_json::Value>
+//! ```
+//! Below them, `unit` writes systemd's format and `yaml` writes YAML.
+//!
+//! To add a service: one file in `services/` that ends in `Unit::into_service`, one line in its `mod.rs`, one snapshot.
+
+mod address;
+mod machine;
+pub mod network;
+pub mod objects;
+mod paths;
+mod service;
+mod services;
+mod unit;
+pub mod units;
+mod yaml;
+
+#[cfg(test)]
+mod samples;
+
+pub use machine::{Cgroup, Machine};
+pub use service::{CONFIG_VARIABLE, RenderedFile, Service};
+pub use services::*;

@@ -1,0 +1,117 @@
+//! What a stock `kubeadm join` looks for: how to reach the cluster, how it is configured, and the rights to read that.
+//!
+//! Names, keys and formats are kubeadm's. Its bindings that let the controller manager approve whatever a token asks for
+//! are left out on purpose: the masters' agents approve, and only what fits cluster.yaml.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+use spec::ValidatedCluster;
+
+use super::{
+    BOOTSTRAPPERS,
+    role::{cluster_binding, cluster_role, group, may_read, user},
+};
+use crate::{services::kubelet_for_every_node, yaml};
+
+const NODES: &str = "system:nodes";
+
+/// All of it. `ca_pem` is the cluster's authority, `server_url` what a new machine reaches the API by.
+pub fn kubeadm(cluster: &ValidatedCluster, ca_pem: &str, server_url: &str) -> Vec<Value> {
+    let mut objects = vec![
+        configuration("kube-public", "cluster-info", "kubeconfig", &cluster_info(ca_pem, server_url)),
+        configuration(
+            "kube-system",
+            "kubeadm-config",
+            "ClusterConfiguration",
+            &cluster_configuration(cluster, server_url),
+        ),
+        configuration("kube-system", "kubelet-config", "kubelet", &kubelet_for_every_node(cluster)),
+    ];
+    let joining = [group(BOOTSTRAPPERS), group(NODES)];
+    objects.extend(may_read(
+        "kubeadm:bootstrap-signer-clusterinfo",
+        "kube-public",
+        "cluster-info",
+        &[user("system:anonymous")],
+    ));
+    objects.extend(may_read("kubeadm:nodes-kubeadm-config", "kube-system", "kubeadm-config", &joining));
+    objects.extend(may_read("kubeadm:kubelet-config", "kube-system", "kubelet-config", &joining));
+    // It asks whether a node of its name is there already.
+    let get_nodes = json!([{ "apiGroups": [""], "resources": ["nodes"], "verbs": ["get"] }]);
+    objects.push(cluster_role("kubeadm:get-nodes", &get_nodes));
+    objects.push(cluster_binding("kubeadm:get-nodes", "kubeadm:get-nodes", &[group(BOOTSTRAPPERS)]));
+    objects.push(cluster_binding("kubeadm:kubelet-bootstrap", "system:node-bootstrapper", &[group(BOOTSTRAPPERS)]));
+    objects
+}
+
+fn configuration(namespace: &str, name: &str, key: &str, value: &Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "name": name, "namespace": namespace },
+        "data": { key: yaml::document(value) },
+    })
+}
+
+/// A kubeconfig without a user; its only cluster has no name.
+fn cluster_info(ca_pem: &str, server_url: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{
+            "name": "",
+            "cluster": { "certificate-authority-data": BASE64_STANDARD.encode(ca_pem), "server": server_url },
+        }],
+        "contexts": null,
+        "current-context": "",
+        "users": null,
+    })
+}
+
+fn cluster_configuration(cluster: &ValidatedCluster, server_url: &str) -> Value {
+    let networking = cluster.networking();
+    json!({
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "ClusterConfiguration",
+        "certificatesDir": "/etc/kubernetes/pki",
+        "clusterName": cluster.name(),
+        "controlPlaneEndpoint": server_url.strip_prefix("https://").unwrap_or(server_url),
+        "dns": { "disabled": true },
+        "encryptionAlgorithm": "ECDSA-P256",
+        "etcd": { "local": { "dataDir": "/var/lib/etcd" } },
+        "kubernetesVersion": format!("v{}", cluster.kubernetes_version()),
+        "networking": {
+            "dnsDomain": networking.domain,
+            "podSubnet": networking.pod_cidr,
+            "serviceSubnet": networking.service_cidr,
+        },
+        "proxy": { "disabled": true },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{HOME, OTHER, cluster, manifest};
+
+    const CA: &str = "-----BEGIN CERTIFICATE-----\nc2FtcGxl\n-----END CERTIFICATE-----\n";
+
+    #[test]
+    fn all_of_it() {
+        insta::assert_snapshot!(manifest(&kubeadm(&cluster(HOME), CA, "https://192.168.1.10:6443")));
+    }
+
+    #[test]
+    fn another_domain_and_an_endpoint() {
+        let configuration = cluster_configuration(&cluster(OTHER), "https://api.other.example:443");
+        insta::assert_snapshot!(yaml::document(&configuration));
+    }
+
+    #[test]
+    fn nobody_else_approves() {
+        let text = manifest(&kubeadm(&cluster(HOME), CA, "https://192.168.1.10:6443"));
+        for approver in ["autoapprove", "nodeclient"] {
+            assert!(!text.contains(approver), "{approver}");
+        }
+    }
+}

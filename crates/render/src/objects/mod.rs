@@ -1,0 +1,17 @@
+//! Kubernetes objects for server-side apply, in an order in which they can be applied.
+//!
+//! To add a set: one file with one function, and one line here.
+
+mod coredns;
+mod kubeadm;
+mod rbac;
+mod role;
+mod token;
+
+pub use coredns::coredns;
+pub use kubeadm::kubeadm;
+pub use rbac::{AGENTS_GROUP, rbac};
+pub use token::{NODE_ANNOTATION, token};
+
+/// The group of everybody who shows a bootstrap token of ours, as kubeadm names it.
+const BOOTSTRAPPERS: &str = "system:bootstrappers:kubeadm:default-node-token";

@@ -1,0 +1,85 @@
+//! The controller manager: one on every master, of which one leads. Each talks to the API server of its own node.
+
+use spec::{Node, ValidatedCluster, ports};
+
+use crate::{
+    paths::{CLUSTER_CA, VOLUME_PLUGINS, kubernetes, pki},
+    service::Service,
+    services::LEADER_RETRY,
+    unit::{Command, Unit},
+};
+
+/// Which controllers run, beside those that always do.
+const CONTROLLERS: &[&str] = &[
+    "*",
+    // Signs `cluster-info` with every token, for `kubeadm join`.
+    "bootstrap-signer-controller",
+    // Our agent removes expired tokens, later: until then a token that expired can be told from one that never was.
+    "-token-cleaner-controller",
+    // Our agent alone approves: it knows which machines belong to the cluster.
+    "-certificatesigningrequest-approving-controller",
+];
+
+/// The controller manager of this master.
+pub fn kube_controller_manager(cluster: &ValidatedCluster, node: &Node) -> Service {
+    let networking = cluster.networking();
+    let kubeconfig = kubernetes("controller-manager.conf");
+    let node_prefix = if node.ip.is_ipv4() { "node-cidr-mask-size-ipv4" } else { "node-cidr-mask-size-ipv6" };
+    let command = Command::new("kube-controller-manager")
+        .flag("kubeconfig", &kubeconfig)
+        .flag("authentication-kubeconfig", &kubeconfig)
+        .flag("authorization-kubeconfig", &kubeconfig)
+        .flag("client-ca-file", CLUSTER_CA)
+        .flag("requestheader-client-ca-file", pki("front-proxy-ca.crt"))
+        .flag("requestheader-allowed-names", "front-proxy-client")
+        .flag("bind-address", "127.0.0.1")
+        .flag("secure-port", ports::CONTROLLER_MANAGER)
+        .flag("tls-min-version", "VersionTLS12")
+        .flag("leader-elect", true)
+        .flag("leader-elect-retry-period", LEADER_RETRY)
+        // Each controller asks for an account of its own when it starts. With the default of 20 a second they are not
+        // at work before five seconds have passed, and no node is ready before that.
+        .flag("kube-api-qps", 200)
+        .flag("kube-api-burst", 400)
+        .flag("controllers", CONTROLLERS.join(","))
+        .flag("use-service-account-credentials", true)
+        .flag("service-account-private-key-file", pki("sa.key"))
+        .flag("root-ca-file", CLUSTER_CA)
+        .flag("cluster-signing-cert-file", CLUSTER_CA)
+        .flag("cluster-signing-key-file", pki("ca.key"))
+        .flag("cluster-name", cluster.name())
+        .flag("allocate-node-cidrs", true)
+        .flag("cluster-cidr", networking.pod_cidr)
+        .flag(node_prefix, networking.pod_prefix_per_node)
+        .flag("service-cluster-ip-range", networking.service_cidr)
+        .flag("flex-volume-plugin-dir", VOLUME_PLUGINS)
+        .flag("profiling", false);
+    Unit::new("kube-controller-manager.service", "Kubernetes controller manager")
+        .unit("Documentation", "https://kubernetes.io/docs/")
+        .after("kube-apiserver.service")
+        .follows_network()
+        .service("Type", "exec")
+        .exec(command)
+        .restarted("2s")
+        .service("OOMScoreAdjust", -997)
+        .confined()
+        .into_service(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{HOME, OTHER, cluster, node, whole};
+
+    #[test]
+    fn by_default() {
+        let cluster = cluster(HOME);
+        insta::assert_snapshot!(whole(&kube_controller_manager(&cluster, node(&cluster, "master-01"))));
+    }
+
+    #[test]
+    fn another_family() {
+        let cluster = cluster(OTHER);
+        insta::assert_snapshot!(kube_controller_manager(&cluster, node(&cluster, "m1")).unit);
+    }
+}

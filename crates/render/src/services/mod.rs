@@ -1,0 +1,25 @@
+//! The services of a node, one file each. All run on the node itself, as systemd units.
+
+mod cni;
+mod containerd;
+mod encryption;
+mod etcd;
+mod kube_apiserver;
+mod kube_controller_manager;
+mod kube_proxy;
+mod kube_scheduler;
+mod kubelet;
+
+pub use cni::cni_basic;
+pub use containerd::containerd;
+pub use encryption::encryption_config;
+pub use etcd::{ClusterState, Initial, etcd};
+pub use kube_apiserver::kube_apiserver;
+pub use kube_controller_manager::kube_controller_manager;
+pub use kube_proxy::kube_proxy;
+pub use kube_scheduler::kube_scheduler;
+pub(crate) use kubelet::for_every_node as kubelet_for_every_node;
+pub use kubelet::kubelet;
+
+/// How often those who do not lead ask whether they may. It is half the default: a cluster that starts waits for it.
+const LEADER_RETRY: &str = "1s";

@@ -1,0 +1,78 @@
+//! Our own three units.
+//!
+//! ```text
+//! cluster-detect      who is this machine, and what is its address?     once per boot, before the network is needed
+//! cluster-bootstrap   what is missing for it to be a node?              once per boot, until it succeeds
+//! blackstart-agent    API for this node, join service, renewal          always
+//! ```
+
+use crate::{
+    service::Service,
+    unit::{Command, Unit},
+};
+
+/// `cluster-detect.service`.
+///
+/// It is not started again when it fails: everything that needs the network would wait for it, on a machine that
+/// somebody must be able to log in to. The bootstrap asks the same question again, and does go on asking.
+pub fn detect() -> Service {
+    Unit::new("cluster-detect.service", "Blackstart: identity and network of this node")
+        .follows("NetworkManager.service")
+        .unit("Before", "network-online.target")
+        .service("Type", "oneshot")
+        .service("RemainAfterExit", "yes")
+        .exec(Command::new("blackstart").word("node").word("detect"))
+        .service("TimeoutStartSec", "2min")
+        .into_service(Vec::new())
+}
+
+/// `cluster-bootstrap.service`.
+///
+/// It only wants `cluster-detect.service`: if that one failed, this one still starts, fails with the same reason and is
+/// started again until somebody has corrected the configuration.
+pub fn bootstrap() -> Service {
+    Unit::new("cluster-bootstrap.service", "Blackstart: make this machine a node of its cluster")
+        .follows("cluster-detect.service")
+        .follows("network-online.target")
+        .unit("StartLimitIntervalSec", 0)
+        .service("Type", "oneshot")
+        .service("RemainAfterExit", "yes")
+        .exec(Command::new("blackstart").word("node").word("up"))
+        // It waits for other machines, and says for whom.
+        .service("TimeoutStartSec", "infinity")
+        .service("Restart", "on-failure")
+        .service("RestartSec", "10s")
+        .into_service(Vec::new())
+}
+
+/// `blackstart-agent.service`.
+pub fn agent() -> Service {
+    Unit::new("blackstart-agent.service", "Blackstart agent")
+        .follows("cluster-detect.service")
+        .service("Type", "notify")
+        .exec(Command::new("blackstart").word("agent"))
+        .restarted("2s")
+        .service("OOMScoreAdjust", -999)
+        .into_service(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::whole;
+
+    #[test]
+    fn identity_and_network() {
+        insta::assert_snapshot!(whole(&detect()));
+    }
+
+    #[test]
+    fn becoming_a_node() {
+        insta::assert_snapshot!(whole(&bootstrap()));
+    }
+
+    #[test]
+    fn what_keeps_running() {
+        insta::assert_snapshot!(whole(&agent()));
+    }
+}

@@ -1,0 +1,29 @@
+//! TLS with the cluster's own authority: clients that trust nothing else, servers whose certificate can change while they run.
+//!
+//! - [`client`] makes an HTTP client that believes one authority and nobody else: no system roots, no proxy.
+//! - [`distrust`] tells, of a request that failed, whether the server was reached but not believed, and why.
+//! - [`Listener`] serves axum over TLS. Handshakes run beside each other with a deadline and a bound, so a silent client
+//!   delays nobody; handlers learn the [`Peer`]: its address and, where it showed one, its verified certificate.
+//! - [`ServerCertificate`] is swapped after a renewal, without closing the port.
+//!
+//! There is one provider of cryptography in the program, aws-lc-rs; everything here installs it before use.
+
+mod client;
+pub mod codes;
+mod connection;
+mod crowd;
+mod distrust;
+mod error;
+mod listener;
+mod peer;
+mod provider;
+mod server_certificate;
+
+pub use client::{client, unproven_client};
+pub use connection::Connection;
+pub use distrust::{Distrust, distrust};
+pub use error::TlsError;
+pub use listener::Listener;
+pub use peer::Peer;
+pub use provider::install_provider;
+pub use server_certificate::ServerCertificate;

@@ -1,0 +1,139 @@
+//! axum over TLS.
+//!
+//! One task accepts; each handshake runs in a task of its own with a deadline, and only connections that are through
+//! reach axum. A client that connects and stays silent costs one place of its own address (see [`crate::crowd`]) until
+//! the deadline. Dropping the listener ends the accepting task and closes the port.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use rustls::{RootCertStore, ServerConfig, server::WebPkiClientVerifier};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    time::{sleep, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+
+use crate::{
+    Connection, Peer, ServerCertificate, TlsError,
+    client::certificates,
+    crowd::{Crowd, Place},
+    install_provider,
+};
+
+/// Between machines of one network a handshake takes milliseconds.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Longer than clients keep an idle connection for the next request (90 s), so that they are the ones to close it.
+const IDLE: Duration = Duration::from_mins(2);
+/// Connections at once: each of a few hundred nodes has one or two.
+const MOST: usize = 2048;
+/// Connections at once from one address: a node's agent, its bootstrap and an operator's tools together need fewer.
+const MOST_PER_ADDRESS: usize = 32;
+/// After an error of `accept`, mostly too many open files: trying again at once would only burn a processor.
+const AFTER_ERROR: Duration = Duration::from_millis(100);
+
+type Accepted = (Connection, Peer);
+
+/// A TLS listener for `axum::serve`; handlers take `ConnectInfo<Peer>`.
+#[derive(Debug)]
+pub struct Listener {
+    local: SocketAddr,
+    ready: mpsc::Receiver<Accepted>,
+}
+
+impl Listener {
+    /// Serves on this socket with this certificate. Clients may show a certificate of the given authority (PEM); one of
+    /// another authority, or one that has expired, ends the handshake.
+    ///
+    /// Must be called inside a tokio runtime.
+    pub fn new(tcp: TcpListener, certificate: &ServerCertificate, client_ca_pem: &str) -> Result<Self, TlsError> {
+        let local = tcp.local_addr()?;
+        let acceptor = TlsAcceptor::from(Arc::new(config(certificate, client_ca_pem)?));
+        let (through, ready) = mpsc::channel(64);
+        tokio::spawn(accept(tcp, acceptor, through));
+        Ok(Self { local, ready })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.local
+    }
+}
+
+impl axum::serve::Listener for Listener {
+    type Io = Connection;
+    type Addr = Peer;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        match self.ready.recv().await {
+            Some(accepted) => accepted,
+            // The accepting task ends only after this receiver has gone.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Peer> {
+        Ok(Peer::new(self.local, None))
+    }
+}
+
+fn config(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<ServerConfig, TlsError> {
+    install_provider();
+    let what = "authority";
+    let mut roots = RootCertStore::empty();
+    for authority in certificates(what, client_ca_pem)? {
+        roots.add(authority).map_err(|source| TlsError::Unusable { what, source })?;
+    }
+    let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build()?;
+    let mut config =
+        ServerConfig::builder().with_client_cert_verifier(verifier).with_cert_resolver(certificate.resolver());
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+async fn accept(tcp: TcpListener, acceptor: TlsAcceptor, through: mpsc::Sender<Accepted>) {
+    let crowd = Crowd::new(MOST, MOST_PER_ADDRESS);
+    loop {
+        let accepted = tokio::select! {
+            () = through.closed() => return,
+            accepted = tcp.accept() => accepted,
+        };
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                sleep(AFTER_ERROR).await;
+                continue;
+            }
+        };
+        if let Some(place) = crowd.enter(address.ip().to_canonical()) {
+            tokio::spawn(handshake(stream, address, place, acceptor.clone(), through.clone()));
+        } else {
+            tracing::debug!(%address, "too many connections: this one was closed");
+        }
+    }
+}
+
+async fn handshake(
+    stream: TcpStream,
+    address: SocketAddr,
+    place: Place,
+    acceptor: TlsAcceptor,
+    through: mpsc::Sender<Accepted>,
+) {
+    // Without it the first answer of every connection waits 40 ms for the other side's delayed acknowledgement.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%address, %error, "the connection is gone already");
+        return;
+    }
+    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => {
+            let certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).cloned();
+            let accepted = (Connection::new(stream, Some(place), IDLE), Peer::new(address, certificate));
+            // Nobody receives any more: the service is stopping, and the connection closes with it.
+            let _ = through.send(accepted).await;
+        }
+        Ok(Err(error)) => tracing::debug!(%address, %error, "a TLS handshake failed"),
+        Err(_) => tracing::debug!(%address, "a TLS handshake took too long"),
+    }
+}

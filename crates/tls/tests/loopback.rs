@@ -1,0 +1,161 @@
+//! A real listener and real clients on loopback.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap in a test is the failure we want to see")]
+
+use std::{net::SocketAddr, time::Duration};
+
+use axum::{Router, extract::ConnectInfo, routing::get};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType, date_time_ymd,
+};
+use tls::{Distrust, Listener, Peer, ServerCertificate, client, distrust, unproven_client};
+use tokio::{
+    io::AsyncReadExt,
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+
+const SOON: Duration = Duration::from_secs(20);
+
+struct Authority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// All of the same subject, as those of two clusters are.
+    fn new() -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, "kubernetes");
+        let pem = params.self_signed(&key).unwrap().pem();
+        Self { pem, issuer: Issuer::new(params, key) }
+    }
+
+    fn sign(&self, change: impl FnOnce(&mut CertificateParams)) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.subject_alt_names = vec![SanType::IpAddress([127, 0, 0, 1].into())];
+        change(&mut params);
+        (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
+    }
+}
+
+async fn whoami(ConnectInfo(peer): ConnectInfo<Peer>) -> String {
+    let shown = if peer.certificate.is_some() { "certificate" } else { "nothing" };
+    format!("{} with {shown}", peer.ip())
+}
+
+async fn serve(certificate: &ServerCertificate, client_ca: &str) -> SocketAddr {
+    let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = Listener::new(tcp, certificate, client_ca).unwrap();
+    let address = listener.address();
+    let router = Router::new().route("/", get(whoami));
+    tokio::spawn(async move { axum::serve(listener, router.into_make_service_with_connect_info::<Peer>()).await });
+    address
+}
+
+async fn ask(client: &reqwest::Client, address: SocketAddr) -> Result<String, reqwest::Error> {
+    client.get(format!("https://{address}/")).send().await?.text().await
+}
+
+#[tokio::test]
+async fn a_handler_learns_the_peer() {
+    let ours = Authority::new();
+    let (cert, key) = ours.sign(|_| ());
+    let address = serve(&ServerCertificate::new(&cert, &key).unwrap(), &ours.pem).await;
+    let (own, own_key) = ours.sign(|_| ());
+    let (foreign, foreign_key) = Authority::new().sign(|_| ());
+    let known = client(&ours.pem, Some((&own, &own_key))).unwrap();
+    let stranger = client(&ours.pem, Some((&foreign, &foreign_key))).unwrap();
+    assert_eq!(ask(&known, address).await.unwrap(), "127.0.0.1 with certificate");
+    assert_eq!(ask(&client(&ours.pem, None).unwrap(), address).await.unwrap(), "127.0.0.1 with nothing");
+    assert!(ask(&stranger, address).await.is_err(), "a certificate of another authority ends the handshake");
+    assert_eq!(ask(&unproven_client().unwrap(), address).await.unwrap(), "127.0.0.1 with nothing");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_believed_is_told_from_one_that_is_not_there() {
+    let (ours, other) = (Authority::new(), Authority::new());
+    let cases = [
+        (other.sign(|_| ()), Distrust::Authority),
+        (ours.sign(|params| params.not_after = date_time_ymd(2001, 1, 1)), Distrust::Time),
+        (ours.sign(|params| params.not_before = date_time_ymd(2095, 1, 1)), Distrust::Time),
+        (
+            ours.sign(|params| params.subject_alt_names = vec![SanType::IpAddress([192, 0, 2, 1].into())]),
+            Distrust::Name,
+        ),
+    ];
+    for ((cert, key), expected) in cases {
+        let address = serve(&ServerCertificate::new(&cert, &key).unwrap(), &ours.pem).await;
+        let error = ask(&client(&ours.pem, None).unwrap(), address).await.unwrap_err();
+        assert_eq!(distrust(&error), Some(expected), "{error:?}");
+    }
+    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let error = ask(&client(&ours.pem, None).unwrap(), nobody).await.unwrap_err();
+    assert_eq!(distrust(&error), None);
+}
+
+#[tokio::test]
+async fn a_replaced_certificate_is_the_one_that_is_shown() {
+    let (before, after) = (Authority::new(), Authority::new());
+    let (cert, key) = before.sign(|_| ());
+    let certificate = ServerCertificate::new(&cert, &key).unwrap();
+    let address = serve(&certificate, &before.pem).await;
+    let ask_as = async |authority: &Authority| ask(&client(&authority.pem, None).unwrap(), address).await.is_ok();
+    assert!(ask_as(&before).await);
+
+    assert!(certificate.replace(&cert, "no key").is_err());
+    assert!(ask_as(&before).await, "what cannot be used replaces nothing");
+
+    let (cert, key) = after.sign(|_| ());
+    certificate.replace(&cert, &key).unwrap();
+    assert!(ask_as(&after).await);
+    assert!(!ask_as(&before).await);
+}
+
+#[tokio::test]
+async fn silent_clients_delay_nobody_and_are_bounded() {
+    let ours = Authority::new();
+    let (cert, key) = ours.sign(|_| ());
+    let address = serve(&ServerCertificate::new(&cert, &key).unwrap(), &ours.pem).await;
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        silent.push(TcpStream::connect(address).await.unwrap());
+    }
+    let patient = client(&ours.pem, None).unwrap();
+    let answer = timeout(Duration::from_secs(5), ask(&patient, address)).await;
+    assert!(answer.is_ok_and(|answer| answer.is_ok()), "answered while eight handshakes hang");
+
+    for _ in 0..56 {
+        silent.push(TcpStream::connect(address).await.unwrap());
+    }
+    let mut last = silent.pop().unwrap();
+    let closed = timeout(Duration::from_secs(5), last.read(&mut [0; 1])).await.unwrap();
+    assert!(matches!(closed, Ok(0) | Err(_)), "one too many is closed at once, before the handshake's deadline");
+
+    for mut stream in silent {
+        let ended = timeout(SOON, stream.read(&mut [0; 1])).await.expect("the deadline of the handshake");
+        assert!(matches!(ended, Ok(0) | Err(_)));
+    }
+    assert!(ask(&client(&ours.pem, None).unwrap(), address).await.is_ok(), "their places were given back");
+}
+
+#[tokio::test]
+async fn a_dropped_listener_closes_its_port() {
+    let ours = Authority::new();
+    let (cert, key) = ours.sign(|_| ());
+    let certificate = ServerCertificate::new(&cert, &key).unwrap();
+    let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = Listener::new(tcp, &certificate, &ours.pem).unwrap();
+    let address = listener.address();
+    drop(listener);
+    let closed = async {
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, closed).await.expect("nobody listens any more");
+}
