@@ -21,20 +21,20 @@ use crate::{
 };
 
 /// What an image says about itself.
-pub(crate) struct Image<'a> {
+pub struct Image<'a> {
     /// Its name with tag, for example `blackstart.local/pause:3.10.2`.
-    pub(crate) name: &'a str,
-    /// What its one file is called; it is the entry point.
-    pub(crate) program: &'a str,
+    pub name: &'a str,
+    /// The path of its one file, without a leading slash; it is the entry point.
+    pub program: &'a str,
     /// Who runs it, `uid:gid`.
-    pub(crate) user: Option<&'a str>,
+    pub user: Option<&'a str>,
     /// The processor the program is for.
-    pub(crate) arch: Arch,
+    pub arch: Arch,
 }
 
 impl Image<'_> {
     /// Wraps a program into an archive at `to`; `scratch` is a directory for the layer while it is made.
-    pub(crate) fn write(&self, program: &Path, to: &Path, scratch: &Path) -> Result<(), BundleError> {
+    pub fn write(&self, program: &Path, to: &Path, scratch: &Path) -> Result<(), BundleError> {
         let layer_path = scratch.join("layer.tar");
         let layer = self.layer(program, &layer_path)?;
         let config = self.config(&layer.sum).to_string();

@@ -42,6 +42,7 @@ pub use build::Builder;
 pub use cache::Cache;
 pub use component::Component;
 pub use error::BundleError;
+pub use image::Image;
 pub use manifest::{Entry, FORMAT, File, MANIFEST, Manifest, SourceKind};
 pub use pack::{pack, unpack};
 pub use progress::{Progress, State, Update};

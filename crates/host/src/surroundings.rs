@@ -11,6 +11,10 @@ const RESOLVED: &str = "/run/systemd/resolve/resolv.conf";
 
 /// What the kernel lets this machine do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four answers to four questions that have nothing to do with each other"
+)]
 pub struct Surroundings {
     /// Control groups of the second version, with all controllers in one hierarchy.
     pub cgroup_v2: bool,

@@ -127,6 +127,7 @@ mod tests {
             name: "lab".parse().unwrap(),
             subnet: "10.88.0.0/24".parse().unwrap(),
             gateway: None,
+            with_cluster: false,
             machines: vec![machine("master-01", 0), machine("worker-01", 1), machine("worker-02", 2)],
         };
         let cuts = [between("worker-01", "master-01"), Cut::All("worker-02".into())].into();

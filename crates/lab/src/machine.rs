@@ -89,7 +89,8 @@ impl<'a> Machine<'a> {
         let layout = Layout::default();
         let sealed = self.lab.sealed_dir().join(&self.record.name);
         let installation = Installation { program: None, bundle: None, config: Some(&sealed), layout: &layout };
-        let failed = |why: String| LabError::while_doing(format!("install {}", self.record.name))(io::Error::other(why));
+        let failed =
+            |why: String| LabError::while_doing(format!("install {}", self.record.name))(io::Error::other(why));
         let playbook = cluster::install(&installation).map_err(|error| failed(error.to_string()))?;
         let runner = Runner::new(Host::rooted(self.upper()), &layout.state_dir, &self.record.name);
         let report = runner.run(&playbook).await.map_err(|error| failed(error.to_string()))?;

@@ -38,14 +38,15 @@ pub(crate) async fn create(lab: &Lab) -> Result<(), LabError> {
     }
     run(&format!("ip link set {bridge} up")).await?;
     let (table, subnet) = (lab.name.nat_table(), lab.subnet);
-    // Deleting in the same transaction needs the table to exist; declaring it first makes sure.
+    // Deleting in the same transaction needs the table to exist; declaring it first makes sure. Where the kernel shows
+    // bridged packets to this table too, those between machines keep their address: pods have addresses of their own.
     let rules = format!(
         "table ip {table}\n\
          delete table ip {table}\n\
          table ip {table} {{\n\
          \tchain out {{\n\
          \t\ttype nat hook postrouting priority srcnat\n\
-         \t\tip saddr {subnet} ip daddr != {subnet} masquerade\n\
+         \t\tip saddr {subnet} ip daddr != {subnet} oifname != \"{bridge}\" masquerade\n\
          \t}}\n\
          }}\n"
     );

@@ -10,7 +10,6 @@ pub mod identity;
 mod layout;
 pub mod preflight;
 pub mod progress;
-mod running;
 mod service;
 mod systemd;
 

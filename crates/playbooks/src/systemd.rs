@@ -14,8 +14,6 @@ pub(crate) struct UnitState {
     pub(crate) pid: Option<u32>,
     /// How often systemd has started it again by itself.
     pub(crate) restarts: u32,
-    /// The unit file has changed since systemd read it.
-    pub(crate) is_stale: bool,
 }
 
 impl UnitState {
@@ -39,15 +37,21 @@ impl UnitState {
             sub: value("SubState"),
             pid: value("MainPID").parse().ok().filter(|pid| *pid != 0),
             restarts: value("NRestarts").parse().unwrap_or(0),
-            is_stale: value("NeedDaemonReload") == "yes",
         }
     }
 }
 
 /// Looks at a unit; one that systemd has never heard of is inactive.
 pub(crate) async fn look(host: &Host, unit: &str) -> Result<UnitState, StepError> {
-    const PROPERTIES: &str = "--property=ActiveState,SubState,MainPID,NRestarts,NeedDaemonReload";
+    const PROPERTIES: &str = "--property=ActiveState,SubState,MainPID,NRestarts";
     Ok(UnitState::parse(&systemctl(host, &["show", PROPERTIES, unit]).await?.stdout))
+}
+
+/// Whether one of these unit files has changed since systemd read it.
+pub(crate) async fn is_stale(host: &Host, units: &[&str]) -> Result<bool, StepError> {
+    let arguments: Vec<&str> =
+        ["show", "--property=NeedDaemonReload"].into_iter().chain(units.iter().copied()).collect();
+    Ok(systemctl(host, &arguments).await?.stdout.lines().any(|line| line == "NeedDaemonReload=yes"))
 }
 
 /// Calls systemctl.
@@ -84,11 +88,11 @@ mod tests {
 
     #[test]
     fn states_are_read() {
-        let shown = "MainPID=812\nNRestarts=3\nActiveState=activating\nSubState=auto-restart\nNeedDaemonReload=no\n";
+        let shown = "MainPID=812\nNRestarts=3\nActiveState=activating\nSubState=auto-restart\n";
         let state = UnitState::parse(shown);
         assert_eq!((state.pid, state.restarts, state.is_up(), state.is_failing()), (Some(812), 3, true, true));
         let gone = UnitState::parse("MainPID=0\nActiveState=inactive\nSubState=dead\n");
-        assert_eq!((gone.pid, gone.is_up(), gone.is_failing(), gone.is_stale), (None, false, false, false));
+        assert_eq!((gone.pid, gone.is_up(), gone.is_failing()), (None, false, false));
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Backends {
         let before = backend.health;
         backend.health = before.after(outcome);
         match (before.is_usable(), backend.health.is_usable()) {
-            (false, true) => tracing::info!(master = %backend.address, "the API server is ready"),
+            (false, true) => tracing::info!(master = %backend.address, ?outcome, "the API server is used from now on"),
             (true, false) => {
                 let (master, connections) = (backend.address, backend.connections);
                 tracing::warn!(%master, connections, ?outcome, "the API server is down, its connections are closed");

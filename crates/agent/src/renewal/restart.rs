@@ -1,4 +1,4 @@
-//! Which units must be restarted to see their new certificate. Pure but for [`outdated`], which looks.
+//! Which units must be restarted to see their new certificate. Pure but for `outdated`, which looks.
 //!
 //! Found in the sources of Kubernetes 1.36.3 and etcd 3.7: everything that is given certificates as *files* reads them
 //! again by itself.

@@ -11,7 +11,7 @@ use crate::context::{Context, Ended, block_on};
 pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?.clone();
-    let filter = EnvFilter::try_from_env("BLACKSTART_LOG").unwrap_or_else(|_| EnvFilter::new("info,kube_client=off,kube_runtime=error"));
+    let filter = EnvFilter::try_from_env("BLACKSTART_LOG").unwrap_or_else(|_| EnvFilter::new(agent::LOG_FILTER));
     // The journal has its own clock, and colours make it hard to search.
     tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(filter).without_time().with_ansi(false).init();
     let layout = &context.layout;

@@ -58,7 +58,8 @@ async fn create(
     let client = client(context).await?;
     let token = join::token::generate().map_err(|error| Failure::new(codes::NO_TOKEN, error.to_string()))?;
     let text = join::token::text(&token);
-    let description = node.map_or_else(|| "made by blackstart".to_owned(), |node| format!("for {node}, made by blackstart"));
+    let description =
+        node.map_or_else(|| "made by blackstart".to_owned(), |node| format!("for {node}, made by blackstart"));
     let object =
         render::objects::token(&token.id, token.secret.expose_secret(), Some(&expires.to_string()), node, &description);
     kubeapi::apply(&client, &object).await?;
@@ -82,7 +83,8 @@ struct Row {
 
 async fn list(context: &Context) -> Result<(), Ended> {
     let secrets: Api<Secret> = Api::namespaced(client(context).await?, "kube-system");
-    let found = secrets.list(&ListParams::default().fields(KIND)).await.map_err(|error| refused("list the tokens", &error))?;
+    let found =
+        secrets.list(&ListParams::default().fields(KIND)).await.map_err(|error| refused("list the tokens", &error))?;
     let rows: Vec<Row> = found.items.iter().map(row).collect();
     let now = context.host.clock.now();
     if context.out.is_json() {
@@ -124,7 +126,8 @@ fn table(rows: &[Row], now: Timestamp) -> String {
     for row in rows {
         let end = row.expires.as_deref().unwrap_or("never");
         let end = if is_over(row, now) { format!("{end} (over)") } else { end.to_owned() };
-        text += format!("{:<8} {end:<32} {:<16} {}", row.id, row.node.as_deref().unwrap_or("any"), row.description).trim_end();
+        text += format!("{:<8} {end:<32} {:<16} {}", row.id, row.node.as_deref().unwrap_or("any"), row.description)
+            .trim_end();
         text += "\n";
     }
     text
@@ -136,7 +139,11 @@ async fn revoke(context: &Context, id: &str) -> Result<(), Ended> {
     match gone {
         Err(kubeapi::kube::Error::Api(status)) if status.code == 404 => {
             let message = format!("there is no token `{id}`");
-            return Err(Failure { hint: "`blackstart token list` shows all".into(), ..Failure::usage(codes::NO_TOKEN, message) }.into());
+            return Err(Failure {
+                hint: "`blackstart token list` shows all".into(),
+                ..Failure::usage(codes::NO_TOKEN, message)
+            }
+            .into());
         }
         gone => drop(gone.map_err(|error| refused("revoke the token", &error))?),
     }

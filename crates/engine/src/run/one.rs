@@ -1,5 +1,7 @@
 //! One step from its first look to its end.
 
+use std::pin::pin;
+
 use backon::{BackoffBuilder, ExponentialBuilder};
 use explain::Explain;
 use host::{Change, Host};
@@ -84,7 +86,7 @@ impl OneStep<'_> {
     async fn attempt(&self, attempt: u32, changed: &mut bool) -> Result<(), Stop> {
         self.stop_if_cancelled().await?;
         self.tell(State::Started, attempt, self.entry.about.title.to_string());
-        let look = self.entry.step.look(&self.runner.host).await?;
+        let look = self.first_look(attempt).await?;
         if !look.changes.is_empty() {
             self.record_started(&look.changes)?;
             *changed = true;
@@ -103,20 +105,34 @@ impl OneStep<'_> {
         Ok(())
     }
 
+    /// Looks at the machine, and tells what the step has to say about it.
+    async fn first_look(&self, attempt: u32) -> Result<Look, StepError> {
+        self.listening(State::Started, attempt, |host| async move { self.entry.step.look(&host).await }).await
+    }
+
     /// Makes one change, and tells what it says of itself meanwhile.
     async fn apply(&self, change: &Change, attempt: u32) -> Result<(), StepError> {
+        self.listening(State::Applying, attempt, |host| async move { self.entry.step.apply(change, &host).await }).await
+    }
+
+    /// Works with a host whose words are told.
+    async fn listening<T, F: Future<Output = Result<T, StepError>>>(
+        &self,
+        state: State,
+        attempt: u32,
+        work: impl FnOnce(Host) -> F,
+    ) -> Result<T, StepError> {
         let (listener, mut said) = unbounded_channel();
-        let host = Host { listener: Some(listener), ..self.runner.host.clone() };
-        let mut work = self.entry.step.apply(change, &host);
+        let mut work = pin!(work(Host { listener: Some(listener), ..self.runner.host.clone() }));
         let done = loop {
             tokio::select! {
                 biased;
-                Some(what) = said.recv() => self.tell(State::Applying, attempt, what),
+                Some(what) = said.recv() => self.tell(state, attempt, what),
                 done = &mut work => break done,
             }
         };
         while let Ok(what) = said.try_recv() {
-            self.tell(State::Applying, attempt, what);
+            self.tell(state, attempt, what);
         }
         done
     }

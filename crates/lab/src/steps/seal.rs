@@ -22,7 +22,11 @@ impl Step for Seal {
     type Seen = Vec<Change>;
 
     fn about(&self) -> About {
-        About::new("seal", "Seal the configuration", "every machine gets a secret of its own and the pin of the authority")
+        About::new(
+            "seal",
+            "Seal the configuration",
+            "every machine gets a secret of its own and the pin of the authority",
+        )
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {

@@ -26,7 +26,11 @@ impl Step for AdminKubeconfig {
     type Seen = bool;
 
     fn about(&self) -> About {
-        About::new("admin-kubeconfig", "Let root use kubectl", "whoever logs in to a master wants to look at the cluster")
+        About::new(
+            "admin-kubeconfig",
+            "Let root use kubectl",
+            "whoever logs in to a master wants to look at the cluster",
+        )
     }
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {

@@ -47,7 +47,10 @@ impl Step for AwaitMaster {
             Ok(_) => return Ok(Seen(None)),
             Err(JoinError::Unreachable { tried }) => {
                 let one = |unreached: &join::client::Unreached| {
-                    format!("the master at {} to answer (since {:.0}: {})", unreached.master, unreached.since, unreached.why)
+                    format!(
+                        "the master at {} to answer (since {:.0}: {})",
+                        unreached.master, unreached.since, unreached.why
+                    )
                 };
                 tried.iter().map(one).collect::<Vec<_>>().join(" or ")
             }

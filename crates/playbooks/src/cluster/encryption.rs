@@ -24,7 +24,10 @@ pub(super) struct Seen {
 impl EncryptionKey {
     /// In the usual place; the sealed directory may bring it.
     pub(super) fn new(layout: &Layout) -> Self {
-        Self { path: layout.kubernetes_dir.join("encryption.yaml"), sealed: layout.config_dir.join(join::seal::layout::ENCRYPTION_KEY) }
+        Self {
+            path: layout.kubernetes_dir.join("encryption.yaml"),
+            sealed: layout.config_dir.join(join::seal::layout::ENCRYPTION_KEY),
+        }
     }
 }
 
@@ -47,14 +50,12 @@ impl Step for EncryptionKey {
         if seen.is_there {
             return Ok(Vec::new());
         }
-        let key = match &seen.sealed {
-            Some(sealed) => String::from_utf8_lossy(sealed).trim().to_owned(),
-            None => {
-                let mut key = [0; 32];
-                rand::fill(&mut key)
-                    .map_err(|_| StepError::new(codes::NO_RANDOM, "the system gives no random numbers"))?;
-                STANDARD.encode(key)
-            }
+        let key = if let Some(sealed) = &seen.sealed {
+            String::from_utf8_lossy(sealed).trim().to_owned()
+        } else {
+            let mut key = [0; 32];
+            rand::fill(&mut key).map_err(|_| StepError::new(codes::NO_RANDOM, "the system gives no random numbers"))?;
+            STANDARD.encode(key)
         };
         let content = Content::Secret(render::encryption_config(&key).into_bytes());
         Ok(vec![Change::File { path: self.path.clone(), mode: 0o600, content }])

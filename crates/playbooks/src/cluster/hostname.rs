@@ -6,7 +6,7 @@ use engine::{About, Step, StepError};
 use host::{Change, Cmd, Content, Host};
 use spec::{Node, ValidatedCluster};
 
-use crate::{codes, running};
+use crate::codes;
 
 const HOSTNAME: &str = "/etc/hostname";
 const HOSTS: &str = "/etc/hosts";
@@ -55,7 +55,7 @@ impl Step for HostName {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let hosts = host.disk.read_optional(Path::new(HOSTS))?.unwrap_or_default();
         let files = Change::missing(self.wanted(&String::from_utf8_lossy(&hosts)), &*host.disk)?;
-        if !running::is_running(&*host.disk)? {
+        if !host.is_live {
             return Ok(Seen { other_name: None, files });
         }
         let live = host.disk.read(Path::new(LIVE))?;
@@ -80,7 +80,7 @@ impl Step for HostName {
     }
 
     async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
-        if !running::is_running(&*host.disk)? {
+        if !host.is_live {
             return Ok(());
         }
         let old = host.disk.read_optional(Path::new(HOSTNAME))?.unwrap_or_default();

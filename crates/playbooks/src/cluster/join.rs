@@ -40,7 +40,13 @@ impl Join {
     /// The files that make a member, the one that is written last at the end.
     fn files(&self) -> [PathBuf; 5] {
         let below = |name: &str| self.kubernetes_dir.join(name);
-        [below("pki/ca.crt"), KUBELET_CURRENT.into(), below("kubelet.conf"), below("kube-proxy.conf"), last_file(&self.kubernetes_dir)]
+        [
+            below("pki/ca.crt"),
+            KUBELET_CURRENT.into(),
+            below("kubelet.conf"),
+            below("kube-proxy.conf"),
+            last_file(&self.kubernetes_dir),
+        ]
     }
 
     async fn join(&self, host: &Host) -> Result<Joined, StepError> {
@@ -70,7 +76,9 @@ impl Join {
             mode: 0o600,
             content: Content::Secret(text.into_bytes()),
         };
-        let conf = |user: &str, proof: Proof<'_>| kubeconfig(&self.membership.cluster, user, &server, ca_pem.as_bytes(), proof);
+        let conf = |user: &str, proof: Proof<'_>| {
+            kubeconfig(&self.membership.cluster, user, &server, ca_pem.as_bytes(), proof)
+        };
         let inside = |pair: &join::Pair, user: &str| {
             conf(user, Proof::Inside { certificate_pem: &pair.cert_pem, key_pem: pair.key_pem.expose_secret() })
         };

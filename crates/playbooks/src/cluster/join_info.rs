@@ -61,7 +61,8 @@ impl JoinInfo {
 pub fn join_command(cluster: &ValidatedCluster, ca_pem: &[u8], token: &Token) -> Result<String, StepError> {
     let first = cluster.masters().next().map(|master| api_url(cluster, master)).unwrap_or_default();
     let endpoint = first.trim_start_matches("https://");
-    let pin = pki::spki_pin(ca_pem).map_err(|error| StepError::new(pki::codes::UNREADABLE, "ca.crt has no pin").with_source(error))?;
+    let pin = pki::spki_pin(ca_pem)
+        .map_err(|error| StepError::new(pki::codes::UNREADABLE, "ca.crt has no pin").with_source(error))?;
     let token = join::token::text(token);
     Ok(format!("kubeadm join {endpoint} --token {} --discovery-token-ca-cert-hash {pin}", token.expose_secret()))
 }
@@ -97,7 +98,9 @@ impl Step for JoinInfo {
         // A dry run comes before there is an authority.
         let command = if seen.ca.is_empty() { String::new() } else { join_command(&self.cluster, &seen.ca, &token)? };
         let rule = match self.cluster.bootstrap().unlisted_nodes {
-            UnlistedNodes::Deny => "# Refused as long as cluster.yaml does not say `cluster.bootstrap.unlisted_nodes: allow`.\n",
+            UnlistedNodes::Deny => {
+                "# Refused as long as cluster.yaml does not say `cluster.bootstrap.unlisted_nodes: allow`.\n"
+            }
             UnlistedNodes::Allow => "",
         };
         let text = format!(

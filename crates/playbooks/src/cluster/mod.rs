@@ -29,6 +29,7 @@ mod program;
 mod record;
 mod sealed_keys;
 mod services;
+mod unit_files;
 
 use std::{path::Path, sync::Arc};
 
@@ -46,14 +47,13 @@ use spec::{BootstrapRole, Node, Token, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};
 use self::{
-    additional_master::AdditionalMaster, admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster, cluster_dns::ClusterDns, configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember, images::Images,
-    join::Join, join_info::JoinInfo, kernel::KernelSettings, membership::Membership, node_ready::NodeReady, objects::Objects, program::Program, record::Record, sealed_keys::SealedKeys, services::Of,
+    additional_master::AdditionalMaster, admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster,
+    cluster_dns::ClusterDns, configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember,
+    images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings, membership::Membership,
+    node_ready::NodeReady, objects::Objects, program::Program, record::Record, sealed_keys::SealedKeys, services::Of,
+    unit_files::UnitFiles,
 };
-use crate::{
-    Layout,
-    access::Access,
-    service::{Probe, Service},
-};
+use crate::{Layout, access::Access};
 
 /// The playbook's name in ledger and events.
 pub const NAME: &str = "cluster";
@@ -100,12 +100,13 @@ pub fn playbook(
     let prepared = Playbook::new(NAME)
         .step(NodeIdentity::new(node, layout), &[])?
         .step(NodeRole::new(role, layout), &["node-identity"])?
-        .step(HostName::new(cluster, node), &["node-identity"])?
         .step(Network::new(cluster, node), &["node-identity"])?
-        .step(Preflight::new(cluster, node, layout).skipping(options.skip.iter().cloned()), &["host-name", "network"])?
+        .step(HostName::new(cluster, node), &["network"])?
+        .step(Preflight::new(cluster, node, layout).skipping(options.skip.iter().cloned()), &["host-name"])?
         .step(KernelSettings::new(cluster), &["preflight"])?
-        .step(of.containerd(&options.pause_image), &["preflight"])?
-        .step(of.agent(), &["preflight"])?;
+        .step(of.units(&options.pause_image), &["preflight"])?
+        .step(of.containerd(&options.pause_image), &["units"])?
+        .step(services::agent(), &["units"])?;
     match role {
         BootstrapRole::MasterFirst => first_master(prepared, &of, options),
         BootstrapRole::MasterAdditional => prepared.step(AdditionalMaster, &["node-role"]),
@@ -122,9 +123,9 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         .step(Pki::new(cluster, node, layout), &["sealed-keys"])?
         .step(AdminKubeconfig::new(layout), &["pki"])?
         .step(EncryptionKey::new(layout), &["pki"])?
-        .step(of.etcd(), &["pki"])?
+        .step(of.etcd(), &["pki", "units"])?
         .step(EtcdMember::new(layout), &["etcd"])?
-        .step(of.kube_apiserver(), &["encryption-key"])?
+        .step(of.kube_apiserver(), &["encryption-key", "units"])?
         .step(of.kubelet(), &["pki", "containerd", "agent"])?
         .step(of.kube_controller_manager(), &["kube-apiserver"])?
         .step(of.kube_scheduler(), &["kube-apiserver"])?
@@ -136,10 +137,7 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         .step(Images, &["node-ready"])?
         .step(dns_objects(cluster, &options.dns_image, &access), &["images", "kube-scheduler", "kube-proxy"])?
         .step(ClusterDns::new(cluster), &["dns"])?
-        .step(
-            Record::new(&node.name, BootstrapRole::MasterFirst, layout),
-            &["join-info", "etcd-member", "cluster-dns"],
-        )
+        .step(Record::new(&node.name, BootstrapRole::MasterFirst, layout), &["join-info", "etcd-member", "cluster-dns"])
 }
 
 /// A node that joins.
@@ -184,21 +182,15 @@ pub fn detect(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Resul
     Playbook::new(NAME)
         .step(NodeIdentity::new(node, layout), &[])?
         .step(NodeRole::new(cluster.bootstrap_role(node), layout), &["node-identity"])?
-        .step(HostName::new(cluster, node), &["node-identity"])?
-        .step(Network::new(cluster, node), &["node-identity"])
+        .step(Network::new(cluster, node), &["node-identity"])?
+        .step(HostName::new(cluster, node), &["network"])
 }
 
 /// What makes a machine become a node at its next boot: this program, the configuration, the components, our units.
 pub fn install(installation: &Installation<'_>) -> Result<Playbook, PlaybookError> {
-    let unit =
-        |id, title, why, rendered| Service::new(About::new(id, title, why), rendered, Probe::Running).only_installed();
-    let all = Playbook::new(NAME)
-        .step(
-            unit("unit-detect", "Install cluster-detect.service", "finds out who this machine is", units::detect()),
-            &[],
-        )?
-        .step(unit("unit-bootstrap", "Install cluster-bootstrap.service", "makes it a node", units::bootstrap()), &[])?
-        .step(unit("unit-agent", "Install blackstart-agent.service", "keeps it one", units::agent()), &[])?;
+    let about = About::new("own-units", "Install our units", "they make the machine a node at every boot");
+    let own = [units::detect(), units::bootstrap(), units::agent()];
+    let all = Playbook::new(NAME).step(UnitFiles::new(about, own), &[])?;
     let all = match installation.program {
         Some(program) => all.step(Program::new(program), &[])?,
         None => all,

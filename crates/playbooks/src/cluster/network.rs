@@ -26,7 +26,6 @@ use host::{Change, Facts, Host};
 use spec::{Node, ValidatedCluster};
 
 use self::{interface::Found, manager::Manager, staged::Staged};
-use crate::running;
 
 const LEAVE_PODS_ALONE: &str = "leave-pods-alone";
 const ACTIVATE: &str = "activate";
@@ -98,7 +97,7 @@ impl Step for Network {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let settings = Staged::settings();
-        let (connection, live) = if running::is_running(&*host.disk)? {
+        let (connection, live) = if host.is_live {
             let found = self.interface(host).await?;
             let connection = Staged::connection(&self.cluster, &self.node, found.mac);
             let live = self.live(host, &found).await?;
@@ -149,7 +148,7 @@ impl Step for Network {
 
     /// The files in `/etc` are taken back by the engine, after the last of these keys and before the others.
     async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
-        if running::is_running(&*host.disk)? { end_trial(host).await } else { Ok(()) }
+        if host.is_live { end_trial(host).await } else { Ok(()) }
     }
 }
 

@@ -1,6 +1,9 @@
 //! What connects the pods: nothing to be applied for our own, a manifest for any other.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use engine::{About, StepError};
 use host::{Host, Kind};
@@ -22,12 +25,12 @@ pub(super) fn step(cluster: &ValidatedCluster, layout: &Layout, access: &Arc<Acc
 }
 
 /// The objects of a file, or of all YAML and JSON files of a directory in the order of their names.
-fn read(host: &Host, path: &PathBuf) -> Result<Vec<Value>, StepError> {
+fn read(host: &Host, path: &Path) -> Result<Vec<Value>, StepError> {
     let is_dir = host.disk.meta(path)?.is_some_and(|meta| meta.kind == Kind::Directory);
     let mut files = if is_dir {
         host.disk.list(path)?.into_iter().map(|name| path.join(name)).collect()
     } else {
-        vec![path.clone()]
+        vec![path.to_path_buf()]
     };
     let is_manifest =
         |file: &PathBuf| file.extension().is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known));

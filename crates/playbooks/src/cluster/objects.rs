@@ -26,7 +26,7 @@ type Wanted = Box<dyn Fn(&Host) -> Result<Vec<Value>, StepError> + Send + Sync>;
 pub(super) struct Objects {
     about: About,
     access: Arc<Access>,
-    objects: Wanted,
+    wanted: Wanted,
     /// Since when an image cannot be had.
     image_missing: Mutex<Option<Instant>>,
 }
@@ -46,8 +46,8 @@ impl Objects {
         access: &Arc<Access>,
         objects: impl Fn(&Host) -> Result<Vec<Value>, StepError> + Send + Sync + 'static,
     ) -> Self {
-        let objects = Box::new(objects);
-        Self { about, access: access.clone(), objects, image_missing: Mutex::new(None) }
+        let wanted = Box::new(objects);
+        Self { about, access: access.clone(), wanted, image_missing: Mutex::new(None) }
     }
 }
 
@@ -75,7 +75,7 @@ impl Step for Objects {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let objects = (self.objects)(host)?;
+        let objects = (self.wanted)(host)?;
         let wanted = objects.len();
         let Some(client) = self.access.client(host).await? else {
             return Ok(Seen { wanted, differing: None, waiting: Vec::new() });
@@ -114,7 +114,7 @@ impl Step for Objects {
         let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
         let client = self.access.required(host).await?;
         let differing =
-            kubeapi::differing(&client, &(self.objects)(host)?).await.map_err(|error| access::failed(&error))?;
+            kubeapi::differing(&client, &(self.wanted)(host)?).await.map_err(|error| access::failed(&error))?;
         kubeapi::apply_all(&client, &differing).await.map_err(|error| access::failed(&error))
     }
 

@@ -24,7 +24,11 @@ impl Step for SealedKeys {
     type Seen = Vec<Change>;
 
     fn about(&self) -> About {
-        About::new("sealed-keys", "Take over the cluster's keys", "nodes were given the pin of this authority when they were sealed")
+        About::new(
+            "sealed-keys",
+            "Take over the cluster's keys",
+            "nodes were given the pin of this authority when they were sealed",
+        )
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {
@@ -38,8 +42,8 @@ impl Step for SealedKeys {
             }
         }
         if !missing.is_empty() {
-            let below = |name: &&str| Change::Directory { path: self.to.join(name), mode: 0o700 };
-            let directories: Vec<Change> = pki::table::DIRECTORIES.iter().map(|name| below(&name)).collect();
+            let below = |name: &str| Change::Directory { path: self.to.join(name), mode: 0o700 };
+            let directories: Vec<Change> = pki::table::DIRECTORIES.iter().map(|name| below(name)).collect();
             missing.splice(0..0, Change::missing(directories, &*host.disk)?);
         }
         Ok(missing)

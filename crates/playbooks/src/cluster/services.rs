@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use engine::About;
 use render::{ClusterState, Initial, Machine, units};
-use spec::{Node, ValidatedCluster, ports};
+use spec::{Node, Role, ValidatedCluster, ports};
 
+use super::unit_files::UnitFiles;
 use crate::{
     Layout,
     service::{Probe, Service},
@@ -27,6 +28,31 @@ pub(super) struct Of<'a> {
 }
 
 impl Of<'_> {
+    /// Every unit of the node, the agent's too.
+    pub(super) fn units(&self, pause_image: &str) -> UnitFiles {
+        let about = About::new("units", "Install the services", "systemd starts them, now and at every boot");
+        let everywhere = [
+            units::agent(),
+            render::containerd(self.machine, pause_image),
+            render::kubelet(self.cluster, self.node, self.machine),
+            render::kube_proxy(self.cluster, self.node, self.machine),
+        ];
+        if !self.node.roles.contains(&Role::Master) {
+            return UnitFiles::new(about, everywhere);
+        }
+        let masters = [
+            render::etcd(self.cluster, self.node, &self.initial()),
+            render::kube_apiserver(self.cluster, self.node),
+            render::kube_controller_manager(self.cluster, self.node),
+            render::kube_scheduler(self.cluster, self.node),
+        ];
+        UnitFiles::new(about, everywhere.into_iter().chain(masters))
+    }
+
+    fn initial(&self) -> Initial {
+        Initial { members: vec![(self.node.name.clone(), self.node.ip)], state: ClusterState::New }
+    }
+
     fn pki(&self, name: &str) -> PathBuf {
         self.layout.kubernetes_dir.join("pki").join(name)
     }
@@ -36,16 +62,9 @@ impl Of<'_> {
         Service::new(about, render::containerd(self.machine, pause_image), Probe::UnixSocket(CONTAINERD.into()))
     }
 
-    pub(super) fn agent(&self) -> Service {
-        let about =
-            About::new("agent", "Start the agent", "everything on this node reaches the API through its balancer");
-        Service::new(about, units::agent(), Probe::Port(ports::API_BALANCER))
-    }
-
     pub(super) fn etcd(&self) -> Service {
         let about = About::new("etcd", "Start etcd", "it holds everything the cluster knows");
-        let initial = Initial { members: vec![(self.node.name.clone(), self.node.ip)], state: ClusterState::New };
-        Service::new(about, render::etcd(self.cluster, self.node, &initial), Probe::etcd(self.pki("etcd")))
+        Service::new(about, render::etcd(self.cluster, self.node, &self.initial()), Probe::etcd(self.pki("etcd")))
     }
 
     pub(super) fn kube_apiserver(&self) -> Service {
@@ -83,6 +102,12 @@ impl Of<'_> {
         let health = format!("http://127.0.0.1:{}/livez", ports::KUBE_PROXY_HEALTH);
         Service::new(about, render::kube_proxy(self.cluster, self.node, self.machine), Probe::Http(health))
     }
+}
+
+/// The agent, which is the same everywhere.
+pub(super) fn agent() -> Service {
+    let about = About::new("agent", "Start the agent", "everything on this node reaches the API through its balancer");
+    Service::new(about, units::agent(), Probe::Port(ports::API_BALANCER))
 }
 
 /// The API server of a master.

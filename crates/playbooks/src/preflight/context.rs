@@ -68,11 +68,6 @@ impl Context<'_> {
         self.cluster.bootstrap_role(self.node)
     }
 
-    /// True if the machine runs; an image, or a directory that stands for one, has neither processes nor a kernel.
-    pub(super) fn is_running(&self) -> Result<bool, HostError> {
-        crate::running::is_running(&*self.host.disk)
-    }
-
     /// A file's text.
     pub(super) fn text(&self, path: impl AsRef<Path>) -> Result<String, HostError> {
         self.host.disk.read(path.as_ref()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

@@ -53,7 +53,7 @@ async fn find(check: &Check, skip: &[String], context: &Context<'_>) -> Finding 
         return Finding::Skipped { why: "passed before the node was set up".to_owned() };
     }
     let finding = async {
-        if !context.is_running()? {
+        if !context.host.is_live {
             return Err(CouldNotLook("the machine is not running".to_owned()));
         }
         (check.look)(context).await

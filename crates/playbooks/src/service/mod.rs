@@ -1,13 +1,13 @@
 //! A systemd service runs with the configuration it should have, and is healthy.
 //!
-//! Most of what a node does is such a step: files, a unit, a process, and a question whose answer proves that the process
-//! does its work. Which configuration a process was started with is written in its environment (the unit carries a sum
+//! Most of what a node does is such a step: files, a process, and a question whose answer proves that the process does its
+//! work. The unit itself is there already: all of them are written at once, see `cluster/units.rs`. Which configuration a process was started with is written in its environment (the unit carries a sum
 //! over everything it reads), so a crash between writing a file and restarting the service is noticed by looking.
 
 mod probe;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -19,8 +19,6 @@ pub(crate) use probe::{Health, Probe};
 use render::{CONFIG_VARIABLE, RenderedFile};
 
 use crate::systemd::{self, UnitState};
-
-const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
 
 /// systemd is asked at most this often while a process is known to run: a question costs more than the answer is worth
 /// on a machine that is busy starting a control plane.
@@ -34,7 +32,6 @@ pub(crate) struct Service {
     about: About,
     rendered: render::Service,
     probe: Probe,
-    starts: bool,
     last: Mutex<Option<(Instant, UnitState)>>,
 }
 
@@ -51,31 +48,11 @@ pub(crate) struct Seen {
 impl Service {
     /// A service that is proved by `probe` to work.
     pub(crate) fn new(about: About, rendered: render::Service, probe: Probe) -> Self {
-        Self { about, rendered, probe, starts: true, last: Mutex::new(None) }
-    }
-
-    /// A service that is only installed; systemd starts it at the next boot, or somebody by hand.
-    #[must_use]
-    pub(crate) fn only_installed(mut self) -> Self {
-        self.starts = false;
-        self
+        Self { about, rendered, probe, last: Mutex::new(None) }
     }
 
     fn wanted(&self) -> Vec<Change> {
-        let name = self.rendered.name;
-        let mut all: Vec<Change> = self.rendered.files.iter().map(file).collect();
-        all.push(file(&self.rendered.unit_file()));
-        all.push(Change::Link { path: Path::new(WANTED_BY).join(name), target: format!("../{name}").into() });
-        all
-    }
-
-    /// A process that starts now may have read what is about to be replaced.
-    fn changes_files(&self, changes: &[Change]) -> bool {
-        changes.iter().any(|change| matches!(change, Change::File { .. }))
-    }
-
-    fn unit_path(&self) -> PathBuf {
-        self.rendered.unit_file().path
+        self.rendered.files.iter().map(file).collect()
     }
 
     /// The unit, as systemd said a moment ago or says now.
@@ -133,7 +110,8 @@ enum Configuration {
 /// A rendered file as a change. Whatever is not for everybody is a secret.
 pub(crate) fn file(rendered: &RenderedFile) -> Change {
     let bytes = rendered.text.clone().into_bytes();
-    let content = if rendered.mode & 0o077 == 0 { Content::Secret(bytes) } else { Content::Plain(bytes) };
+    let is_private = rendered.mode.trailing_zeros() >= 6;
+    let content = if is_private { Content::Secret(bytes) } else { Content::Plain(bytes) };
     Change::File { path: rendered.path.clone(), mode: rendered.mode, content }
 }
 
@@ -146,10 +124,11 @@ impl Step for Service {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let missing = Change::missing(self.wanted(), &*host.disk)?;
-        let is_live = host.is_live && self.starts;
+        let is_live = host.is_live;
         let unit = if is_live { self.unit(host).await? } else { UnitState::default() };
         let configuration = if is_live { self.configuration(host, &unit)? } else { Configuration::Unknown };
-        let health = if configuration == Configuration::Current { self.probe.look(host).await? } else { Health::Unknown };
+        let health =
+            if configuration == Configuration::Current { self.probe.look(host).await? } else { Health::Unknown };
         let fails = unit.is_failing() || (unit.restarts > 0 && health != Health::Good);
         let last_words = if fails { systemd::last_words(host, self.rendered.name).await } else { String::new() };
         Ok(Seen { missing, is_live, unit, configuration, health, last_words })
@@ -162,11 +141,8 @@ impl Step for Service {
         }
         let name = self.rendered.name;
         let act = |key: &str, what: String| Change::Act { key: key.into(), what };
-        let unit_changes = changes.iter().any(|change| change.path() == Some(&self.unit_path()));
-        if unit_changes || seen.unit.is_stale {
-            changes.push(act("reload", "let systemd read its units again".into()));
-        }
-        if seen.unit.is_up() && (seen.configuration == Configuration::Other || self.changes_files(&changes)) {
+        // A process that starts now may have read what is about to be replaced.
+        if seen.unit.is_up() && (seen.configuration == Configuration::Other || !changes.is_empty()) {
             changes.push(act("restart", format!("restart {name}: its configuration has changed")));
         } else if !seen.unit.is_up() {
             changes.push(act("start", format!("start {name}")));
@@ -198,7 +174,6 @@ impl Step for Service {
         let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
         let name = self.rendered.name;
         match key.as_str() {
-            "reload" => systemd::systemctl(host, &["daemon-reload"]).await?,
             // A unit that failed too often is not started by `start` alone.
             "start" => {
                 if self.unit(host).await?.active == "failed" {
@@ -212,13 +187,10 @@ impl Step for Service {
         Ok(())
     }
 
-    async fn undo(&self, key: &str, host: &Host) -> Result<(), StepError> {
+    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
         if host.is_live {
             let name = self.rendered.name;
-            match key {
-                "reload" => systemd::systemctl(host, &["daemon-reload"]).await?,
-                _ => systemd::systemctl(host, &["stop", name]).await?,
-            };
+            systemd::systemctl(host, &["stop", name]).await?;
         }
         Ok(())
     }

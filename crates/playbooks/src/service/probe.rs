@@ -32,8 +32,6 @@ pub(crate) enum Health {
 
 /// How to ask. Clients are kept: to make one costs as much as a few requests.
 pub(crate) enum Probe {
-    /// The process is there; whether it does its work is seen by a step of its own.
-    Running,
     /// Something accepts connections on this socket.
     UnixSocket(PathBuf),
     /// Something accepts connections on this port of loopback.
@@ -73,7 +71,6 @@ impl Probe {
     pub(crate) async fn look(&self, host: &Host) -> Result<Health, StepError> {
         let not_yet = |what: String| Ok(Health::NotYet { what, progress: String::new() });
         match self {
-            Self::Running => Ok(Health::Good),
             Self::UnixSocket(path) => match timeout(LIMIT, UnixStream::connect(path)).await {
                 Ok(Ok(_)) => Ok(Health::Good),
                 _ => not_yet(format!("{} to accept connections", path.display())),

@@ -3,11 +3,11 @@
 use std::{io::Read, path::Path, sync::Arc};
 
 use ::host::Surroundings;
+use engine::Playbook;
 use playbooks::{
     cluster::{self, Options},
     progress::ProgressFile,
 };
-use engine::Playbook;
 use render::{Cgroup, Machine};
 use spec::{Node, ValidatedCluster};
 
@@ -74,8 +74,12 @@ pub(in crate::commands) fn options(context: &Context) -> Result<Options, Ended> 
             cgroup: if surroundings.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
             may_raise_limits: surroundings.may_raise_limits,
             may_size_conntrack: surroundings.may_set_conntrack,
-            resolv_conf: if surroundings.has_resolved { "/run/systemd/resolve/resolv.conf" } else { "/etc/resolv.conf" }
-                .into(),
+            resolv_conf: if surroundings.has_resolved {
+                "/run/systemd/resolve/resolv.conf"
+            } else {
+                "/etc/resolv.conf"
+            }
+            .into(),
         },
         pause_image: image("pause"),
         dns_image: image("coredns"),

@@ -1,0 +1,110 @@
+//! The machines of a run: made anew, and gone with it.
+
+use std::{
+    fs::File,
+    io::{Seek, Write},
+    net::IpAddr,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use lab::Lab;
+
+use crate::running::Running;
+
+pub(crate) const MASTER: &str = "master-01";
+pub(crate) const WORKER: &str = "worker-01";
+pub(crate) const BOTH: [&str; 2] = [MASTER, WORKER];
+
+/// The program under test; it is in the machines too, because the lab puts itself there.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_blackstart");
+
+const NAME: &str = "cbench";
+
+/// One master and one worker that have booted.
+pub(crate) struct Machines {
+    lab: Lab,
+}
+
+impl Machines {
+    /// Boots them; what a killed run left behind is removed before.
+    pub(crate) fn boot() -> Self {
+        run(["destroy", "--yes"].as_slice(), Stdio::null());
+        run(["up", "--machines-only", "--masters", "1", "--workers", "1"].as_slice(), Stdio::null());
+        Self { lab: Lab::open(&NAME.parse().unwrap()).unwrap() }
+    }
+
+    /// The directory with their cluster.yaml.
+    pub(crate) fn config_dir(&self) -> String {
+        Lab::dir(&self.lab.name).join("config").display().to_string()
+    }
+
+    pub(crate) fn address(&self, machine: &str) -> IpAddr {
+        self.lab.machine(machine).unwrap().ip
+    }
+
+    /// A file that a machine has written, read without asking the machine: it shall not be disturbed.
+    pub(crate) fn read(&self, machine: &str, path: &str) -> String {
+        let path = self.lab.machine_dir(machine).join("upper").join(path.trim_start_matches('/'));
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// What a line of shell prints in a machine.
+    pub(crate) fn sh(&self, machine: &str, line: &str) -> String {
+        run(&["exec", machine, "--", "sh", "-ec", line], Stdio::null())
+    }
+
+    /// The same with a file as its input.
+    pub(crate) fn sh_with(&self, machine: &str, line: &str, input: File) -> String {
+        run(&["exec", machine, "--", "sh", "-ec", line], input.into())
+    }
+
+    /// Writes a file in a machine.
+    pub(crate) fn write(&self, machine: &str, path: &str, text: &str) {
+        let mut input = tempfile::tempfile().unwrap();
+        input.write_all(text.as_bytes()).unwrap();
+        input.rewind().unwrap();
+        let dir = Path::new(path).parent().unwrap().display();
+        self.sh_with(machine, &format!("mkdir -p {dir}; cat > {path}"), input);
+    }
+
+    /// Copies a directory of this computer into a directory of a machine.
+    pub(crate) fn copy(&self, dir: &Path, machine: &str, to: &str) {
+        run(&["cp", &dir.display().to_string(), &format!("{machine}:{to}")], Stdio::null());
+    }
+
+    /// Cuts a machine's power.
+    pub(crate) fn kill(&self, machine: &str) {
+        run(&["kill", machine], Stdio::null());
+    }
+
+    /// Reboots a machine and waits until it is up again.
+    pub(crate) fn reboot(&self, machine: &str) {
+        run(&["reboot", machine], Stdio::null());
+    }
+
+    /// Starts a command in a machine: from here on time counts.
+    pub(crate) fn start(&self, machine: &str, command: &[&str]) -> Running {
+        Running::start(in_lab(&["exec", machine, "--"]).args(command))
+    }
+}
+
+impl Drop for Machines {
+    fn drop(&mut self) {
+        run(&["destroy", "--yes"], Stdio::null());
+    }
+}
+
+/// A sub-command for our lab. Its name comes first: what follows may be a command with options of its own.
+fn in_lab(arguments: &[&str]) -> Command {
+    let (sub_command, rest) = arguments.split_first().unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args(["lab", sub_command, "--name", NAME]).args(rest);
+    command
+}
+
+fn run(arguments: &[&str], input: Stdio) -> String {
+    let output = in_lab(arguments).stdin(input).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}

@@ -1,0 +1,44 @@
+//! Where both tools start from: containerd runs, and has the images of the bundle.
+
+use bundle::Manifest;
+use host::{Host, Surroundings};
+use render::{Cgroup, Machine};
+
+use crate::machines::{BOTH, Machines};
+
+/// Machines in that state.
+pub(crate) fn machines() -> (Machines, Manifest) {
+    let machines = Machines::boot();
+    let manifest = machines.sh(BOTH[0], "cat /opt/blackstart/current/manifest.json");
+    let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
+    // As our own step would write and start it, so that neither tool has to do it again.
+    let containerd = render::containerd(&facts(), manifest.image("pause").unwrap());
+    for machine in BOTH {
+        for file in containerd.files.iter().chain([&containerd.unit_file()]) {
+            machines.write(machine, &file.path.display().to_string(), &file.text);
+        }
+        machines.sh(machine, "systemctl daemon-reload; systemctl start containerd");
+        let import = "ctr --namespace k8s.io images import --local";
+        machines.sh(machine, &format!("for image in /opt/blackstart/current/images/*; do {import} $image; done"));
+    }
+    (machines, manifest)
+}
+
+/// Lets this computer finish what was begun before the measurement: its disk, and whatever the last command started.
+pub(crate) fn settle(machines: &Machines) {
+    for machine in BOTH {
+        machines.sh(machine, "sync");
+    }
+    std::thread::sleep(std::time::Duration::from_secs(5));
+}
+
+/// What machines of this computer may do; they share its kernel.
+fn facts() -> Machine {
+    let found = Surroundings::read(&*Host::real().disk).unwrap();
+    Machine {
+        cgroup: if found.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
+        may_raise_limits: found.may_raise_limits,
+        may_size_conntrack: found.may_set_conntrack,
+        resolv_conf: "/etc/resolv.conf".into(),
+    }
+}
