@@ -16,6 +16,7 @@ mod images;
 mod join;
 mod join_info;
 mod kernel;
+mod machine_ids;
 mod membership;
 mod network;
 mod network_add_on;
@@ -49,7 +50,7 @@ pub use self::pki::{Pki, input as pki_input};
 use self::{
     additional_master::AdditionalMaster, admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster,
     cluster_dns::ClusterDns, configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember,
-    images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings, membership::Membership,
+    images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings, machine_ids::AskMasters, membership::Membership,
     node_ready::NodeReady, objects::Objects, program::Program, record::Record, sealed_keys::SealedKeys, services::Of,
     unit_files::UnitFiles,
 };
@@ -97,12 +98,20 @@ pub fn playbook(
 ) -> Result<Playbook, PlaybookError> {
     let of = Of { cluster, node, layout, machine: &options.machine };
     let role = cluster.bootstrap_role(node);
+    let membership = Arc::new(Membership::new(cluster, node, layout, options.token.as_ref()));
+    let preflight = Preflight::new(cluster, node, layout).skipping(options.skip.iter().cloned());
+    let preflight = match role {
+        BootstrapRole::MasterFirst => preflight,
+        BootstrapRole::MasterAdditional | BootstrapRole::Worker => {
+            preflight.asking(Arc::new(AskMasters::new(&membership)))
+        }
+    };
     let prepared = Playbook::new(NAME)
         .step(NodeIdentity::new(node, layout), &[])?
         .step(NodeRole::new(role, layout), &["node-identity"])?
         .step(Network::new(cluster, node), &["node-identity"])?
         .step(HostName::new(cluster, node), &["network"])?
-        .step(Preflight::new(cluster, node, layout).skipping(options.skip.iter().cloned()), &["host-name"])?
+        .step(preflight, &["host-name"])?
         .step(KernelSettings::new(cluster), &["preflight"])?
         .step(of.units(&options.pause_image), &["preflight"])?
         .step(of.containerd(&options.pause_image), &["units"])?
@@ -110,7 +119,7 @@ pub fn playbook(
     match role {
         BootstrapRole::MasterFirst => first_master(prepared, &of, options),
         BootstrapRole::MasterAdditional => prepared.step(AdditionalMaster, &["node-role"]),
-        BootstrapRole::Worker => worker(prepared, &of, options),
+        BootstrapRole::Worker => worker(prepared, &of, &membership),
     }
 }
 
@@ -141,13 +150,12 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
 }
 
 /// A node that joins.
-fn worker(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Playbook, PlaybookError> {
-    let Of { cluster, node, layout, .. } = of;
-    let membership = Arc::new(Membership::new(cluster, node, layout, options.token.as_ref()));
+fn worker(prepared: Playbook, of: &Of<'_>, membership: &Arc<Membership>) -> Result<Playbook, PlaybookError> {
+    let Of { node, layout, .. } = of;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("agent.conf")));
     prepared
-        .step(AwaitMaster::new(&membership, &layout.kubernetes_dir), &["preflight"])?
-        .step(Join::new(&membership, &layout.kubernetes_dir), &["await-master"])?
+        .step(AwaitMaster::new(membership, &layout.kubernetes_dir), &["preflight"])?
+        .step(Join::new(membership, &layout.kubernetes_dir), &["await-master"])?
         .step(of.kubelet(), &["join", "containerd", "agent"])?
         .step(of.kube_proxy(), &["join", "agent"])?
         .step(Images, &["containerd"])?

@@ -47,7 +47,7 @@ impl Stage {
 pub trait MachineIds: Send + Sync {
     /// The name of another node with this machine-id; `None` if no reachable node has it. `Err` says why nobody could
     /// be asked.
-    fn holder<'a>(&'a self, machine_id: &'a str) -> Answer<'a>;
+    fn holder<'a>(&'a self, host: &'a Host, machine_id: &'a str) -> Answer<'a>;
 }
 
 /// A future of an answer about another machine.
@@ -57,7 +57,7 @@ pub type Answer<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Option<String
 pub struct NobodyToAsk;
 
 impl MachineIds for NobodyToAsk {
-    fn holder<'a>(&'a self, _machine_id: &'a str) -> Answer<'a> {
+    fn holder<'a>(&'a self, _host: &'a Host, _machine_id: &'a str) -> Answer<'a> {
         Box::pin(async { Err("no other node can be asked yet".to_owned()) })
     }
 }

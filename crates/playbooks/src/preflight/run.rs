@@ -66,7 +66,7 @@ async fn find(check: &Check, skip: &[String], context: &Context<'_>) -> Finding 
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, fs};
+    use std::collections::BTreeSet;
 
     use host::Host;
     use spec::ValidatedCluster;
@@ -80,11 +80,11 @@ mod tests {
     const CLUSTER: &str = "cluster: { name: home }\n\
         nodes: [{ name: m, ip: 192.168.1.10, roles: [master] }, { name: w, ip: 192.168.1.11, roles: [worker] }]";
 
-    async fn shown(checks: &[Check], skip: &[&str], node: &str, stage: Stage, root: &std::path::Path) -> String {
+    async fn shown(checks: &[Check], skip: &[&str], node: &str, stage: Stage, host: &Host) -> String {
         let cluster: ValidatedCluster = spec::check_text(CLUSTER).cluster.unwrap();
-        let (host, layout) = (Host::rooted(root), Layout::default());
+        let layout = Layout::default();
         let context = Context {
-            host: &host,
+            host,
             cluster: &cluster,
             node: cluster.node(node).unwrap(),
             layout: &layout,
@@ -112,7 +112,6 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_check_ends_in_its_own_way() {
         let machine = tempfile::tempdir().unwrap();
-        fs::create_dir_all(machine.path().join("run/systemd/system")).unwrap();
         let checks = [
             check("root", Roles::All, When::Always, |_| Box::pin(async { Ok(Finding::Fine) })),
             check("clock", Roles::All, When::Always, |_| Box::pin(std::future::pending())),
@@ -122,6 +121,7 @@ mod tests {
             }),
             check("ports", Roles::All, When::Always, |_| Box::pin(async { Ok(Finding::warning("seen", "do")) })),
         ];
+        let running = Host { is_live: true, ..Host::rooted(machine.path()) };
         let mut text = String::new();
         for (case, skip, node, stage) in [
             ("a new master", &[][..], "m", Stage::Untouched),
@@ -129,7 +129,7 @@ mod tests {
             ("a worker, without two of them", &["clock", "swap"], "w", Stage::Untouched),
             ("a name that does not exist", &["clok"], "w", Stage::Untouched),
         ] {
-            text += &format!("{case}:\n{}", shown(&checks, skip, node, stage, machine.path()).await);
+            text += &format!("{case}:\n{}", shown(&checks, skip, node, stage, &running).await);
         }
         insta::assert_snapshot!(text);
     }
@@ -137,7 +137,7 @@ mod tests {
     #[tokio::test]
     async fn of_an_image_nothing_is_known() {
         let image = tempfile::tempdir().unwrap();
-        let text = shown(registry(), &[], "m", Stage::Untouched, image.path()).await;
+        let text = shown(registry(), &[], "m", Stage::Untouched, &Host::rooted(image.path())).await;
         assert_eq!(text.lines().filter(|line| line.starts_with("unknown")).count(), registry().len(), "{text}");
     }
 }

@@ -24,7 +24,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             Ok(id) => id,
             Err(what) => return Ok(Finding::problem(codes::BAD_MACHINE_ID, format!("{PATH} {what}"))),
         };
-        match context.machine_ids.holder(id).await {
+        match context.machine_ids.holder(context.host, id).await {
             Ok(None) => Ok(Finding::Fine),
             Ok(Some(other)) if other == context.node.name => Ok(Finding::Fine),
             Ok(Some(other)) => {
