@@ -56,10 +56,10 @@ async fn a_second_run_changes_nothing_and_undo_leaves_nothing() {
     let needs_api =
         |report: &Report| -> Vec<String> { report.failed.iter().map(|failure| failure.step.clone()).collect() };
     let first = runner.run(&playbook).await.unwrap();
-    assert_eq!(needs_api(&first), ["cluster-objects", "dns"], "{first:?}");
+    assert_eq!(needs_api(&first), ["roles", "dns"], "{first:?}");
     assert!(first.changed.iter().any(|step| step == "kube-apiserver"), "{first:?}");
     let second = runner.run(&playbook).await.unwrap();
-    assert_eq!(needs_api(&second), ["cluster-objects", "dns"], "{second:?}");
+    assert_eq!(needs_api(&second), ["roles", "dns"], "{second:?}");
     assert!(second.changed.is_empty(), "{second:?}");
 
     let read = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();

@@ -50,9 +50,9 @@ pub use self::pki::{Pki, input as pki_input};
 use self::{
     additional_master::AdditionalMaster, admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster,
     cluster_dns::ClusterDns, configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember,
-    images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings, machine_ids::AskMasters, membership::Membership,
-    node_ready::NodeReady, objects::Objects, program::Program, record::Record, sealed_keys::SealedKeys, services::Of,
-    unit_files::UnitFiles,
+    images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings, machine_ids::AskMasters,
+    membership::Membership, node_ready::NodeReady, objects::Objects, program::Program, record::Record,
+    sealed_keys::SealedKeys, services::Of, unit_files::UnitFiles,
 };
 use crate::{Layout, access::Access};
 
@@ -139,14 +139,18 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         .step(of.kube_controller_manager(), &["kube-apiserver"])?
         .step(of.kube_scheduler(), &["kube-apiserver"])?
         .step(of.kube_proxy(), &["kube-apiserver", "agent"])?
-        .step(cluster_objects(of, &access), &["kube-apiserver"])?
-        .step(JoinInfo::new(cluster, layout, &access), &["cluster-objects"])?
+        .step(roles(cluster, &access), &["kube-apiserver"])?
+        .step(cluster_info(of, &access), &["roles"])?
+        .step(JoinInfo::new(cluster, layout, &access), &["roles"])?
         .step(network_add_on::step(cluster, layout, &access), &["kube-apiserver"])?
         .step(NodeReady::new(&node.name, &access), &["kubelet", "kube-controller-manager", "network-add-on"])?
         .step(Images, &["node-ready"])?
         .step(dns_objects(cluster, &options.dns_image, &access), &["images", "kube-scheduler", "kube-proxy"])?
         .step(ClusterDns::new(cluster), &["dns"])?
-        .step(Record::new(&node.name, BootstrapRole::MasterFirst, layout), &["join-info", "etcd-member", "cluster-dns"])
+        .step(
+            Record::new(&node.name, BootstrapRole::MasterFirst, layout),
+            &["join-info", "cluster-info", "etcd-member", "cluster-dns"],
+        )
 }
 
 /// A node that joins.
@@ -163,19 +167,20 @@ fn worker(prepared: Playbook, of: &Of<'_>, membership: &Arc<Membership>) -> Resu
         .step(Record::new(&node.name, BootstrapRole::Worker, layout), &["node-ready", "images", "kube-proxy"])
 }
 
-fn cluster_objects(of: &Of<'_>, access: &Arc<Access>) -> Objects {
-    let about = About::new(
-        "cluster-objects",
-        "Create roles and join information",
-        "nodes and people get the rights they need, and no more",
-    );
+/// Apart from the others and first: workers wait for the rights of their agents.
+fn roles(cluster: &ValidatedCluster, access: &Arc<Access>) -> Objects {
+    let about = About::new("roles", "Create the roles", "nodes and people get the rights they need, and no more");
+    let objects = rendered::rbac(cluster);
+    Objects::new(about, access, move |_| Ok(objects.clone()))
+}
+
+fn cluster_info(of: &Of<'_>, access: &Arc<Access>) -> Objects {
+    let about = About::new("cluster-info", "Publish the cluster's settings", "kubeadm and its kin find them there");
     let (cluster, url) = (of.cluster.clone(), services::api_url(of.cluster, of.node));
     let ca = of.layout.kubernetes_dir.join("pki/ca.crt");
     Objects::new(about, access, move |host| {
         let ca = host.disk.read_optional(&ca)?.unwrap_or_default();
-        let mut all = rendered::rbac(&cluster);
-        all.extend(rendered::kubeadm(&cluster, &String::from_utf8_lossy(&ca), &url));
-        Ok(all)
+        Ok(rendered::kubeadm(&cluster, &String::from_utf8_lossy(&ca), &url))
     })
 }
 

@@ -113,9 +113,7 @@ impl Step for Objects {
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
         let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
         let client = self.access.required(host).await?;
-        let differing =
-            kubeapi::differing(&client, &(self.wanted)(host)?).await.map_err(|error| access::failed(&error))?;
-        kubeapi::apply_all(&client, &differing).await.map_err(|error| access::failed(&error))
+        kubeapi::apply_all(&client, &(self.wanted)(host)?).await.map_err(|error| access::failed(&error))
     }
 
     /// They go away with the cluster; on a node that leaves it they are not the node's to remove.

@@ -89,9 +89,10 @@ fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
     }
     show::status(context, lab)?;
     let first = lab.machines.first().map_or("master-01", |machine| machine.name.as_str());
+    let option = show::option(name);
+    let look = if lab.with_cluster { "kubectl get nodes -o wide" } else { "systemctl status" };
     Ok(context.out.text(&format!(
-        "\nNext:\n  blackstart lab shell {first}{0}\n  blackstart lab exec {first}{0} systemctl status\n  blackstart lab destroy{0}\n",
-        show::option(name)
+        "\nNext:\n  blackstart lab exec {first}{option} {look}\n  blackstart lab shell {first}{option}\n  blackstart lab destroy{option}\n"
     ))?)
 }
 
