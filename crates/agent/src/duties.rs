@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 use spec::NetworkAddOn;
 
-use crate::{Agent, AgentError, approver, balancer, join_server, labels, nodes, renewal, report, tokens};
+use crate::{Agent, AgentError, approver, balancer, configuration, join_server, labels, nodes, renewal, report, tokens};
 
 /// One thing the agent does all the time.
 #[derive(Clone, Copy)]
@@ -21,6 +21,7 @@ const ALL: &[Duty] = &[
     Duty { name: "balancer",    applies: everywhere,   run: |agent| Box::pin(balancer::run(agent)) },
     Duty { name: "nodes",       applies: basic_add_on, run: |agent| Box::pin(nodes::run(agent)) },
     Duty { name: "renewal",     applies: everywhere,   run: |agent| Box::pin(renewal::run(agent)) },
+    Duty { name: "configuration", applies: everywhere, run: |agent| Box::pin(configuration::run(agent)) },
     Duty { name: "report",      applies: everywhere,   run: |agent| Box::pin(report::run(agent)) },
     Duty { name: "labels",      applies: on_masters,   run: |agent| Box::pin(labels::run(agent)) },
     Duty { name: "approver",    applies: on_masters,   run: |agent| Box::pin(approver::run(agent)) },
@@ -56,10 +57,10 @@ mod tests {
     fn every_node_has_the_duties_of_what_it_is() {
         let names = |agent: &Agent| of(agent).map(|duty| duty.name).collect::<Vec<_>>().join(" ");
         let commands = Arc::new(Scripted::default());
-        assert_eq!(names(&agent("worker-01", &commands)), "balancer nodes renewal report");
+        assert_eq!(names(&agent("worker-01", &commands)), "balancer nodes renewal configuration report");
         let mut master = agent("master-01", &commands);
-        assert_eq!(names(&master), "balancer nodes renewal report labels approver join-server tokens");
+        assert_eq!(names(&master), "balancer nodes renewal configuration report labels approver join-server tokens");
         master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
-        assert_eq!(names(&master), "balancer renewal report labels approver join-server tokens");
+        assert_eq!(names(&master), "balancer renewal configuration report labels approver join-server tokens");
     }
 }

@@ -20,6 +20,7 @@
 mod approver;
 mod balancer;
 pub mod codes;
+mod configuration;
 mod duties;
 mod error;
 mod join_server;
