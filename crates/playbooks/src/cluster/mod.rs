@@ -5,6 +5,7 @@
 
 mod additional_master;
 mod admin_kubeconfig;
+mod api_ready;
 mod await_master;
 mod cluster_dns;
 mod components;
@@ -137,13 +138,14 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         .step(of.kube_apiserver(), &["encryption-key", "units"])?
         .step(of.kubelet(), &["pki", "containerd", "agent"])?
         .step(of.kube_controller_manager(), &["kube-apiserver"])?
-        .step(of.kube_scheduler(), &["kube-apiserver"])?
-        .step(of.kube_proxy(), &["kube-apiserver", "agent"])?
-        .step(roles(cluster, &access), &["kube-apiserver"])?
-        .step(cluster_info(of, &access), &["roles"])?
-        .step(JoinInfo::new(cluster, layout, &access), &["roles"])?
-        .step(network_add_on::step(cluster, layout, &access), &["kube-apiserver"])?
+        .step(of.api_ready(), &["kube-apiserver", "etcd"])?
+        .step(roles(cluster, &access), &["api-ready"])?
+        .step(network_add_on::step(cluster, layout, &access), &["api-ready"])?
+        .step(of.kube_scheduler(), &["api-ready"])?
         .step(NodeReady::new(&node.name, &access), &["kubelet", "kube-controller-manager", "network-add-on"])?
+        .step(of.kube_proxy(), &["node-ready"])?
+        .step(cluster_info(of, &access), &["node-ready", "roles"])?
+        .step(JoinInfo::new(cluster, layout, &access), &["node-ready", "roles"])?
         .step(Images, &["node-ready"])?
         .step(dns_objects(cluster, &options.dns_image, &access), &["images", "kube-scheduler", "kube-proxy"])?
         .step(ClusterDns::new(cluster), &["dns"])?

@@ -6,7 +6,7 @@ use engine::About;
 use render::{ClusterState, Initial, Machine, units};
 use spec::{Node, Role, ValidatedCluster, ports};
 
-use super::unit_files::UnitFiles;
+use super::{api_ready::ApiReady, unit_files::UnitFiles};
 use crate::{
     Layout,
     service::{Probe, Service},
@@ -69,8 +69,12 @@ impl Of<'_> {
 
     pub(super) fn kube_apiserver(&self) -> Service {
         let about = About::new("kube-apiserver", "Start the API server", "everything in the cluster talks to it");
-        let probe = Probe::api_server(api_url(self.cluster, self.node), self.pki("ca.crt"));
-        Service::new(about, render::kube_apiserver(self.cluster, self.node), probe)
+        Service::new(about, render::kube_apiserver(self.cluster, self.node), Probe::Port(self.cluster.api().port))
+    }
+
+    /// Apart from its start: the controller manager begins as soon as somebody listens, and is there when it is ready.
+    pub(super) fn api_ready(&self) -> ApiReady {
+        ApiReady::new(Probe::api_server(api_url(self.cluster, self.node), self.pki("ca.crt")))
     }
 
     pub(super) fn kube_controller_manager(&self) -> Service {

@@ -152,11 +152,13 @@ async fn api_health(client: &reqwest::Client, url: &str) -> Result<Health, StepE
             return Ok(Health::NotYet { what: format!("{url} to answer"), progress: String::new() });
         }
     };
+    let status = answer.status();
     let body = answer.text().await.unwrap_or_default();
     let failing: Vec<&str> =
         body.lines().filter_map(|line| line.strip_prefix("[-]")?.split_whitespace().next()).collect();
+    let why = if failing.is_empty() { format!("it says {status}") } else { format!("not yet: {}", failing.join(", ")) };
     Ok(Health::NotYet {
-        what: format!("the API server to be ready; not yet: {}", failing.join(", ")),
-        progress: failing.len().to_string(),
+        what: format!("the API server to be ready; {why}"),
+        progress: why,
     })
 }

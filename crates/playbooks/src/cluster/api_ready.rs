@@ -1,0 +1,41 @@
+//! The API server on this node says that it is ready.
+
+use engine::{About, Step, StepError, Verdict};
+use host::{Change, Host};
+
+use crate::service::{Health, Probe};
+
+/// Waits for `/readyz`, asked over TLS with the cluster's own authority.
+pub(super) struct ApiReady {
+    probe: Probe,
+}
+
+impl ApiReady {
+    pub(super) fn new(probe: Probe) -> Self {
+        Self { probe }
+    }
+}
+
+impl Step for ApiReady {
+    type Seen = Health;
+
+    fn about(&self) -> About {
+        About::new("api-ready", "Wait for the API server to be ready", "everything after this asks it for something")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Health, StepError> {
+        if host.is_live { self.probe.look(host).await } else { Ok(Health::Unknown) }
+    }
+
+    fn plan(&self, _seen: &Health) -> Result<Vec<Change>, StepError> {
+        Ok(Vec::new())
+    }
+
+    fn judge(&self, seen: &Health) -> Verdict {
+        match seen {
+            // There is nothing to ask in an image.
+            Health::Good | Health::Unknown => Verdict::Met,
+            Health::NotYet { what, progress } => Verdict::Waiting { what: what.clone(), progress: progress.clone() },
+        }
+    }
+}
