@@ -24,7 +24,7 @@ pub(crate) struct Round {
 pub(crate) fn round() -> Round {
     let (machines, _) = starting_point::machines();
     install(&machines);
-    settle(&machines);
+    settle();
     let address = machines.address(MASTER);
 
     let mut up = machines.start(MASTER, &["blackstart", "node", "up", "-o", "json"]);
@@ -33,12 +33,12 @@ pub(crate) fn round() -> Round {
     let master = node_ready(&kubeconfig, MASTER, &mut up);
     let master_steps = steps::read(up.began_at, &up.finish());
 
-    settle(&machines);
+    settle();
     let mut up = machines.start(WORKER, &["blackstart", "node", "up", "-o", "json"]);
     let worker = node_ready(&kubeconfig, WORKER, &mut up);
     let worker_steps = steps::read(up.began_at, &up.finish());
 
-    settle(&machines);
+    settle();
     let agent_memory = agent_memory(&machines);
     let floor = floor::measure(&machines);
     Round { times: Times { api, master, worker }, master_steps, worker_steps, agent_memory, floor }

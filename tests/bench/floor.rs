@@ -14,11 +14,11 @@ const UNITS: &str = "cluster-detect cluster-bootstrap blackstart-agent container
 
 /// On machines that are a cluster of ours; only their certificates, keys and units are used.
 pub(crate) fn measure(machines: &Machines) -> Duration {
+    machines.kill(WORKER);
     machines.sh(MASTER, &format!("systemctl --quiet disable {UNITS}; sync"));
     machines.reboot(MASTER);
     machines.sh(MASTER, "rm -rf /var/lib/etcd");
-    settle(machines);
-    machines.kill(WORKER);
+    settle();
     let [etcd, api] = ["etcd", "kube-apiserver"].map(|name| command_line(machines, name));
     let mut both = machines.start(MASTER, &["sh", "-c", &format!("{etcd} & {api} & wait")]);
     api_ready(machines.address(MASTER), &mut both)

@@ -1,14 +1,14 @@
 //! The machines of a run: made anew, and gone with it.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{Seek, Write},
     net::IpAddr,
     path::Path,
     process::{Command, Stdio},
 };
 
-use lab::Lab;
+use lab::{Lab, LabName};
 
 use crate::running::Running;
 
@@ -29,9 +29,10 @@ pub(crate) struct Machines {
 impl Machines {
     /// Boots them; what a killed run left behind is removed before.
     pub(crate) fn boot() -> Self {
-        run(["destroy", "--yes"].as_slice(), Stdio::null());
-        run(["up", "--machines-only", "--masters", "1", "--workers", "1"].as_slice(), Stdio::null());
-        Self { lab: Lab::open(&NAME.parse().unwrap()).unwrap() }
+        let name: LabName = NAME.parse().unwrap();
+        run(&name, "destroy", &["--yes"], Stdio::null());
+        run(&name, "up", &["--machines-only", "--masters", "1", "--workers", "1"], Stdio::null());
+        Self { lab: Lab::open(&name).unwrap() }
     }
 
     /// The directory with their cluster.yaml.
@@ -46,17 +47,17 @@ impl Machines {
     /// A file that a machine has written, read without asking the machine: it shall not be disturbed.
     pub(crate) fn read(&self, machine: &str, path: &str) -> String {
         let path = self.lab.machine_dir(machine).join("upper").join(path.trim_start_matches('/'));
-        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// What a line of shell prints in a machine.
     pub(crate) fn sh(&self, machine: &str, line: &str) -> String {
-        run(&["exec", machine, "--", "sh", "-ec", line], Stdio::null())
+        self.run("exec", &[machine, "--", "sh", "-ec", line])
     }
 
     /// The same with a file as its input.
     pub(crate) fn sh_with(&self, machine: &str, line: &str, input: File) -> String {
-        run(&["exec", machine, "--", "sh", "-ec", line], input.into())
+        run(&self.lab.name, "exec", &[machine, "--", "sh", "-ec", line], input.into())
     }
 
     /// Writes a file in a machine.
@@ -70,41 +71,44 @@ impl Machines {
 
     /// Copies a directory of this computer into a directory of a machine.
     pub(crate) fn copy(&self, dir: &Path, machine: &str, to: &str) {
-        run(&["cp", &dir.display().to_string(), &format!("{machine}:{to}")], Stdio::null());
+        self.run("cp", &[&dir.display().to_string(), &format!("{machine}:{to}")]);
     }
 
     /// Cuts a machine's power.
     pub(crate) fn kill(&self, machine: &str) {
-        run(&["kill", machine], Stdio::null());
+        self.run("kill", &[machine]);
     }
 
     /// Reboots a machine and waits until it is up again.
     pub(crate) fn reboot(&self, machine: &str) {
-        run(&["reboot", machine], Stdio::null());
+        self.run("reboot", &[machine]);
     }
 
     /// Starts a command in a machine: from here on time counts.
     pub(crate) fn start(&self, machine: &str, command: &[&str]) -> Running {
-        Running::start(in_lab(&["exec", machine, "--"]).args(command))
+        Running::start(in_lab(&self.lab.name, "exec").args([machine, "--"]).args(command))
+    }
+
+    fn run(&self, command: &str, arguments: &[&str]) -> String {
+        run(&self.lab.name, command, arguments, Stdio::null())
     }
 }
 
 impl Drop for Machines {
     fn drop(&mut self) {
-        run(&["destroy", "--yes"], Stdio::null());
+        self.run("destroy", &["--yes"]);
     }
 }
 
-/// A sub-command for our lab. Its name comes first: what follows may be a command with options of its own.
-fn in_lab(arguments: &[&str]) -> Command {
-    let (sub_command, rest) = arguments.split_first().unwrap();
+/// A sub-command for a lab.
+fn in_lab(lab: &LabName, sub_command: &str) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.args(["lab", sub_command, "--name", NAME]).args(rest);
+    command.args(["lab", sub_command, "--name", lab.as_str()]);
     command
 }
 
-fn run(arguments: &[&str], input: Stdio) -> String {
-    let output = in_lab(arguments).stdin(input).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+fn run(lab: &LabName, command: &str, arguments: &[&str], input: Stdio) -> String {
+    let output = in_lab(lab, command).args(arguments).stdin(input).output().unwrap();
+    assert!(output.status.success(), "{command} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }

@@ -2,10 +2,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use kubeapi::{
-    k8s_openapi::api::core::v1::Node,
-    kube::Api,
-};
+use kubeapi::{k8s_openapi::api::core::v1::Node, kube::Api};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::running::Running;

@@ -10,8 +10,6 @@ pub(crate) struct Span {
     pub(crate) step: String,
     pub(crate) began: f64,
     pub(crate) ended: f64,
-    /// What it did last before it was verified, if it had to wait for something.
-    pub(crate) changed: bool,
 }
 
 /// The steps of a run, in the order in which they began.
@@ -26,9 +24,9 @@ pub(crate) fn read(command_began: Timestamp, events: &str) -> Vec<Span> {
             "started" => {
                 open.entry(step.to_owned()).or_insert(seconds);
             }
-            state @ ("verified" | "unchanged") => {
+            "verified" | "unchanged" => {
                 let began = open.remove(step).unwrap_or(seconds);
-                spans.push(Span { step: step.to_owned(), began, ended: seconds, changed: state == "verified" });
+                spans.push(Span { step: step.to_owned(), began, ended: seconds });
             }
             _ => {}
         }

@@ -51,7 +51,7 @@ fn main() {
 }
 
 fn up(workers: u8) {
-    lab(&["up", "--masters", "1", "--workers", &workers.to_string()]);
+    lab(&["up", "--machines-only", "--masters", "1", "--workers", &workers.to_string()]);
 }
 
 fn destroy() {

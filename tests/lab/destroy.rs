@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{PROGRAM, Picture, TestLab, eventually, kill, run, shape, turn};
+use crate::support::{PROGRAM, Picture, TestLab, eventually, kill, run, turn};
 
 #[test]
 fn nothing_is_left_of_a_lab_that_was_used() {
@@ -32,7 +32,7 @@ fn settings_of_the_computer_are_put_back() {
     let before = Picture::take();
     let lab = TestLab::unmade();
     let line = format!(
-        "mount -t tmpfs tmpfs /var/lib && \"$0\" lab up --name {0} --masters 1 --workers 0 && \
+        "mount -t tmpfs tmpfs /var/lib && \"$0\" lab up --machines-only --name {0} --masters 1 --workers 0 && \
          \"$0\" lab exec --name {0} master-01 -- sysctl -w vm.overcommit_memory=1 kernel.panic=77 && \
          sysctl kernel.panic && \"$0\" lab destroy --name {0} --yes && find /var/lib",
         lab.name
@@ -129,5 +129,5 @@ fn a_lab_that_is_being_made_is_not_destroyed_meanwhile() {
 }
 
 fn begin(lab: &TestLab) -> Child {
-    lab.command("up").args(shape(1, 1)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    lab.command("up").args(TestLab::shape(1, 1)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

@@ -70,7 +70,7 @@ fn assert_nobody_writes_on(lab: &TestLab, dir: &Path) {
 fn up(lab: &TestLab, dir: &Path) -> Command {
     let line = format!(
         "mount --bind {CACHE} {0}/real && mount --bind {0}/cache {CACHE} && export PATH={0}:$PATH && \
-         exec \"$0\" lab up --name {1} --masters 1 --workers 0",
+         exec \"$0\" lab up --machines-only --name {1} --masters 1 --workers 0",
         dir.display(),
         lab.name
     );

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, process::Stdio};
 
-use crate::support::{Picture, TestLab, run, shape, turn};
+use crate::support::{Picture, TestLab, run, turn};
 
 #[test]
 fn a_bridge_and_a_table_are_left_over() {
@@ -52,7 +52,7 @@ fn two_at_once_do_not_disturb_each_other() {
     let (one, other) = (TestLab::unmade(), TestLab::unmade());
     let begin = |lab: &TestLab| {
         let mut up = lab.command("up");
-        up.args(shape(1, 0)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        up.args(TestLab::shape(1, 0)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let all = [begin(&one), begin(&other), begin(&one)];
     let codes: Vec<_> =

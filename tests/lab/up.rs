@@ -19,8 +19,7 @@ const MACHINES: [&str; 3] = ["master-01", "worker-01", "worker-02"];
 fn three_machines_that_have_what_a_node_needs() {
     let _turn = turn();
     let lab = TestLab::unmade();
-    let said = lab.command("up").output().unwrap();
-    assert!(said.status.success(), "{said:?}");
+    lab.run("up", &["--machines-only"]).ok();
     let status = lab.status();
     let subnet = status["subnet"].as_str().unwrap().trim_end_matches("0/24").to_owned();
     let names: Vec<&str> = machines(&status).map(|machine| machine["name"].as_str().unwrap()).collect();
@@ -76,7 +75,7 @@ fn two_labs_with_machines_of_the_same_name() {
 fn the_machines_of_a_configuration() {
     let _turn = turn();
     let (lab, second) = (TestLab::unmade(), TestLab::unmade());
-    lab.run("up", &["--config", &example("home")]).ok();
+    lab.run("up", &["--machines-only", "--config", &example("home")]).ok();
     assert_eq!(lab.status()["subnet"], "192.168.1.0/24");
     for (name, ip, mac) in [
         ("master-01", "192.168.1.10", "52:54:00:00:00:10"),
@@ -88,7 +87,7 @@ fn the_machines_of_a_configuration() {
         assert_eq!(lab.sh(name, "blackstart node detect >&2; cat /etc/cluster-config/node-identity"), name);
         assert_eq!(lab.sh(name, &format!("stat -c %a /etc/cluster-config/nodes/{name}.yaml")), "600");
     }
-    let clash = second.run("up", &["--config", &example("home")]);
+    let clash = second.run("up", &["--machines-only", "--config", &example("home")]);
     clash.refused(1, "BS-LAB-015");
     assert!(!second.dir().exists(), "nothing is half-made");
 }

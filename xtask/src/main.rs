@@ -3,6 +3,7 @@
 //! Everything a fresh Debian machine lacks is installed here, when it is needed and not before. It has no
 //! dependencies, so that it builds in a second.
 
+mod bench;
 mod dist;
 mod machine;
 mod run;
@@ -11,8 +12,9 @@ mod test;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask test    install what is missing, then check format, lints, all tests and docs
-cargo xtask dist    build the release: one static file, with its man pages and completions
+cargo xtask test             install what is missing, then check format, lints, all tests and docs
+cargo xtask dist             build the release: one static file, with its man pages and completions
+cargo xtask bench cluster    measure beside kubeadm how fast machines become a cluster; --rounds N, 5 by default
 ";
 
 fn main() -> ExitCode {
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["test"] => test::run(),
         ["dist"] => dist::run(),
+        ["bench", "cluster", ref options @ ..] => bench::cluster(options),
         _ => Err(format!("usage:\n{USAGE}")),
     };
     match result {

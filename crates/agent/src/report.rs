@@ -28,19 +28,6 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const OWN_DAYS: i64 = 2;
 const OWN_USED: SignedDuration = SignedDuration::from_hours(24);
 
-/// Everything of ours that systemd runs.
-const UNITS: &[&str] = &[
-    "cluster-detect.service",
-    "cluster-bootstrap.service",
-    "containerd.service",
-    "etcd.service",
-    "kube-apiserver.service",
-    "kube-controller-manager.service",
-    "kube-scheduler.service",
-    "kubelet.service",
-    "kube-proxy.service",
-];
-
 /// How a node is doing.
 #[derive(Debug, Serialize)]
 struct Status<'a> {
@@ -91,7 +78,7 @@ async fn report(agent: &Agent, identity: &Identity, is_over: impl Fn(Timestamp) 
 
 async fn look(agent: &Agent) -> Result<Status<'_>, AgentError> {
     let state = agent.host.disk.read_optional(&agent.paths.state_dir.join("bootstrap-state"))?;
-    let printed = agent.host.commands.run(&systemd::show(UNITS)).await?.stdout;
+    let printed = agent.host.commands.run(&systemd::show(render::units::NAMES)).await?.stdout;
     Ok(status(agent, state.as_deref(), systemd::parse(&printed)))
 }
 

@@ -11,6 +11,20 @@ use crate::{
     unit::{Command, Unit},
 };
 
+/// Everything of ours that systemd runs on a node of any kind.
+pub const NAMES: &[&str] = &[
+    "cluster-detect.service",
+    "cluster-bootstrap.service",
+    "blackstart-agent.service",
+    "containerd.service",
+    "etcd.service",
+    "kube-apiserver.service",
+    "kube-controller-manager.service",
+    "kube-scheduler.service",
+    "kubelet.service",
+    "kube-proxy.service",
+];
+
 /// `cluster-detect.service`.
 ///
 /// It is not started again when it fails: everything that needs the network would wait for it, on a machine that

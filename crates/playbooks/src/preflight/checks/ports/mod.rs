@@ -23,18 +23,6 @@ pub(in super::super) const CHECK: Check = Check {
     look,
 };
 
-/// Our services: a port they hold is a port in use, not in the way.
-const OWN_UNITS: [&str; 8] = [
-    "blackstart-agent.service",
-    "cluster-bootstrap.service",
-    "etcd.service",
-    "kube-apiserver.service",
-    "kube-controller-manager.service",
-    "kube-scheduler.service",
-    "kubelet.service",
-    "kube-proxy.service",
-];
-
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
         let mut listening = Vec::new();
@@ -81,7 +69,7 @@ fn judge(
     wanted: &BTreeMap<u16, &'static str>,
     taken: &BTreeMap<u16, Option<&Holder>>,
 ) -> Result<Finding, CouldNotLook> {
-    let foreign = |holder: &Holder| !holder.unit.as_deref().is_some_and(|unit| OWN_UNITS.contains(&unit));
+    let foreign = |holder: &Holder| !holder.unit.as_deref().is_some_and(|unit| render::units::NAMES.contains(&unit));
     let mut held = Vec::new();
     let mut unseen = Vec::new();
     for (port, holder) in taken {
