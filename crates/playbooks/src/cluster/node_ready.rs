@@ -84,3 +84,33 @@ impl Step for NodeReady {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_this_boot_counts_as_ready() {
+        let step = NodeReady::new("worker-01", &Arc::new(Access::new("/nowhere")));
+        let node = |boot: &str, ready: &str, message: &str| -> Result<Option<ApiNode>, String> {
+            let status = json!({
+                "conditions": [{"type": "Ready", "status": ready, "message": message}],
+                "nodeInfo": {"architecture": "", "bootID": boot, "containerRuntimeVersion": "", "kernelVersion": "",
+                             "kubeProxyVersion": "", "kubeletVersion": "", "machineID": "", "operatingSystem": "",
+                             "osImage": "", "systemUUID": ""},
+            });
+            Ok(Some(serde_json::from_value(json!({"metadata": {"name": "worker-01"}, "status": status})).unwrap()))
+        };
+        let judged = |node| match step.judge(&Seen { is_live: true, boot_id: "b2".into(), node }) {
+            Verdict::Met => "met".to_owned(),
+            Verdict::Waiting { what, .. } => what,
+        };
+        assert_eq!(judged(node("b2", "True", "")), "met");
+        assert_eq!(judged(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
+        assert_eq!(judged(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
+        assert_eq!(judged(Ok(None)), "the kubelet to register node worker-01");
+        assert_eq!(judged(Err("403 forbidden".into())), "node worker-01 to be Ready: 403 forbidden");
+    }
+}

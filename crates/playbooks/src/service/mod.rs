@@ -5,6 +5,8 @@
 //! over everything it reads), so a crash between writing a file and restarting the service is noticed by looking.
 
 mod probe;
+#[cfg(test)]
+mod tests;
 
 use std::{
     path::Path,
@@ -97,7 +99,7 @@ impl Service {
 }
 
 /// What a process was started with.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Configuration {
     /// What the files say now.
     Current,

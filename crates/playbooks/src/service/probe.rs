@@ -157,8 +157,5 @@ async fn api_health(client: &reqwest::Client, url: &str) -> Result<Health, StepE
     let failing: Vec<&str> =
         body.lines().filter_map(|line| line.strip_prefix("[-]")?.split_whitespace().next()).collect();
     let why = if failing.is_empty() { format!("it says {status}") } else { format!("not yet: {}", failing.join(", ")) };
-    Ok(Health::NotYet {
-        what: format!("the API server to be ready; {why}"),
-        progress: why,
-    })
+    Ok(Health::NotYet { what: format!("the API server to be ready; {why}"), progress: why })
 }
