@@ -7,14 +7,12 @@ use crate::{Disk, HostError};
 const CONTROLLERS: &str = "/sys/fs/cgroup/cgroup.controllers";
 const OWN_STATUS: &str = "/proc/self/status";
 const CONNTRACK_MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
+const CONTAINER: &str = "/run/systemd/container";
 const RESOLVED: &str = "/run/systemd/resolve/resolv.conf";
 
 /// What the kernel lets this machine do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "four answers to four questions that have nothing to do with each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "answers to questions that have nothing to do with each other")]
 pub struct Surroundings {
     /// Control groups of the second version, with all controllers in one hierarchy.
     pub cgroup_v2: bool,
@@ -22,6 +20,8 @@ pub struct Surroundings {
     pub may_raise_limits: bool,
     /// Whether the limits of connection tracking are this machine's own to set: not in a container.
     pub may_set_conntrack: bool,
+    /// Whether the machine's disks are its own: not in a container, which shares those of the computer it runs on.
+    pub has_own_disk: bool,
     /// systemd-resolved answers names here; `/etc/resolv.conf` then points to loopback, where pods find nothing.
     pub has_resolved: bool,
 }
@@ -35,6 +35,7 @@ impl Surroundings {
             cgroup_v2: disk.exists(Path::new(CONTROLLERS))?,
             may_raise_limits: has_sys_resource(&String::from_utf8_lossy(&status)),
             may_set_conntrack: conntrack.is_none_or(|meta| meta.mode & 0o200 != 0),
+            has_own_disk: !disk.exists(Path::new(CONTAINER))?,
             has_resolved: disk.exists(Path::new(RESOLVED))?,
         })
     }

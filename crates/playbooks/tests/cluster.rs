@@ -21,6 +21,7 @@ fn options() -> cluster::Options {
             cgroup: Cgroup::V2,
             may_raise_limits: true,
             may_size_conntrack: true,
+            has_own_disk: true,
             resolv_conf: "/etc/resolv.conf".into(),
         },
         pause_image: "example.org/pause:1".into(),

@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         cgroup: if Path::new("/sys/fs/cgroup/cgroup.controllers").exists() { Cgroup::V2 } else { Cgroup::V1 },
         may_raise_limits: false,
         may_size_conntrack: false,
+        has_own_disk: false,
         resolv_conf: "/etc/resolv.conf".into(),
     };
     let members: Vec<(String, IpAddr)> = cluster.masters().map(|master| (master.name.clone(), master.ip)).collect();

@@ -12,6 +12,8 @@ pub struct Machine {
     /// Whether the size of the connection tracking table may be set. Only in the kernel's first network namespace, so
     /// not in a container: `/proc/sys/net/netfilter/nf_conntrack_max` has no write permission there.
     pub may_size_conntrack: bool,
+    /// Whether its disks are its own. A share of a disk that others fill says nothing about this machine.
+    pub has_own_disk: bool,
     /// The file that names the real name servers: `/etc/resolv.conf`, or `/run/systemd/resolve/resolv.conf` where the
     /// former leads to systemd-resolved, which no pod can reach.
     pub resolv_conf: PathBuf,

@@ -50,6 +50,7 @@ pub(crate) fn metal() -> Machine {
         cgroup: Cgroup::V2,
         may_raise_limits: true,
         may_size_conntrack: true,
+        has_own_disk: true,
         resolv_conf: "/run/systemd/resolve/resolv.conf".into(),
     }
 }
@@ -60,6 +61,7 @@ pub(crate) fn lab() -> Machine {
         cgroup: Cgroup::V1,
         may_raise_limits: false,
         may_size_conntrack: false,
+        has_own_disk: false,
         resolv_conf: "/etc/resolv.conf".into(),
     }
 }

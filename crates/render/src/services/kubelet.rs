@@ -56,6 +56,13 @@ fn config(cluster: &ValidatedCluster, node: &Node, machine: &Machine) -> Value {
     if !machine.may_raise_limits {
         config["oomScoreAdj"] = 0.into();
     }
+    if !machine.has_own_disk {
+        // By default the kubelet ends pods and removes images when a share of the disk is left.
+        config["evictionHard"] = json!({
+            "memory.available": "100Mi", "nodefs.available": "500Mi", "nodefs.inodesFree": "1%", "imagefs.available": "500Mi",
+        });
+        config["imageGCHighThresholdPercent"] = 100.into();
+    }
     if node.roles.contains(&Role::Master) && !node.roles.contains(&Role::Worker) {
         config["registerWithTaints"] =
             json!([{ "key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule" }]);

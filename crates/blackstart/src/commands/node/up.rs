@@ -74,6 +74,7 @@ pub(in crate::commands) fn options(context: &Context) -> Result<Options, Ended> 
             cgroup: if surroundings.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
             may_raise_limits: surroundings.may_raise_limits,
             may_size_conntrack: surroundings.may_set_conntrack,
+            has_own_disk: surroundings.has_own_disk,
             resolv_conf: if surroundings.has_resolved {
                 "/run/systemd/resolve/resolv.conf"
             } else {
