@@ -47,11 +47,13 @@ pub(crate) async fn look(host: &Host, unit: &str) -> Result<UnitState, StepError
     Ok(UnitState::parse(&systemctl(host, &["show", PROPERTIES, unit]).await?.stdout))
 }
 
-/// Whether one of these unit files has changed since systemd read it.
+/// Whether systemd knows something else of these units than their files say. One that it has never heard of it reads when
+/// it is asked; one that it looked for in vain before, not every version looks for again.
 pub(crate) async fn is_stale(host: &Host, units: &[&str]) -> Result<bool, StepError> {
-    let arguments: Vec<&str> =
-        ["show", "--property=NeedDaemonReload"].into_iter().chain(units.iter().copied()).collect();
-    Ok(systemctl(host, &arguments).await?.stdout.lines().any(|line| line == "NeedDaemonReload=yes"))
+    const PROPERTIES: &str = "--property=LoadState,NeedDaemonReload";
+    let arguments: Vec<&str> = ["show", PROPERTIES].into_iter().chain(units.iter().copied()).collect();
+    let shown = systemctl(host, &arguments).await?.stdout;
+    Ok(shown.lines().any(|line| matches!(line, "NeedDaemonReload=yes" | "LoadState=not-found")))
 }
 
 /// Calls systemctl.

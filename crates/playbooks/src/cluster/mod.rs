@@ -100,13 +100,7 @@ pub fn playbook(
     let of = Of { cluster, node, layout, machine: &options.machine };
     let role = cluster.bootstrap_role(node);
     let membership = Arc::new(Membership::new(cluster, node, layout, options.token.as_ref()));
-    let preflight = Preflight::new(cluster, node, layout).skipping(options.skip.iter().cloned());
-    let preflight = match role {
-        BootstrapRole::MasterFirst => preflight,
-        BootstrapRole::MasterAdditional | BootstrapRole::Worker => {
-            preflight.asking(Arc::new(AskMasters::new(&membership)))
-        }
-    };
+    let preflight = checks(&of, &membership, &options.skip);
     let prepared = Playbook::new(NAME)
         .step(NodeIdentity::new(node, layout), &[])?
         .step(NodeRole::new(role, layout), &["node-identity"])?
@@ -121,6 +115,22 @@ pub fn playbook(
         BootstrapRole::MasterFirst => first_master(prepared, &of, options),
         BootstrapRole::MasterAdditional => prepared.step(AdditionalMaster, &["node-role"]),
         BootstrapRole::Worker => worker(prepared, &of, &membership),
+    }
+}
+
+/// Only the checks of the machine.
+pub fn preflight(cluster: &ValidatedCluster, node: &Node, layout: &Layout, options: &Options) -> Preflight {
+    let of = Of { cluster, node, layout, machine: &options.machine };
+    checks(&of, &Arc::new(Membership::new(cluster, node, layout, options.token.as_ref())), &options.skip)
+}
+
+fn checks(of: &Of<'_>, membership: &Arc<Membership>, skip: &[String]) -> Preflight {
+    let preflight = Preflight::new(of.cluster, of.node, of.layout).skipping(skip.iter().cloned());
+    match of.cluster.bootstrap_role(of.node) {
+        BootstrapRole::MasterFirst => preflight,
+        BootstrapRole::MasterAdditional | BootstrapRole::Worker => {
+            preflight.asking(Arc::new(AskMasters::new(membership)))
+        }
     }
 }
 

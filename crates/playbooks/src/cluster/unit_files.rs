@@ -1,4 +1,4 @@
-//! The unit files of a node's services are there, and systemd has read them: once for all, because that takes long.
+//! The unit files of a node's services are there, and systemd knows them: looked at once for all, because that takes long.
 
 use std::path::Path;
 
@@ -19,13 +19,17 @@ pub(super) struct UnitFiles {
 /// What was found.
 pub(super) struct Seen {
     missing: Vec<Change>,
-    /// systemd has read other files than there are.
+    /// systemd may have read other files than there are.
     is_stale: bool,
 }
 
 impl UnitFiles {
     pub(super) fn new(about: About, services: impl IntoIterator<Item = render::Service>) -> Self {
         Self { about, services: services.into_iter().collect() }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.services.iter().map(|service| service.name).collect()
     }
 
     fn wanted(&self) -> Vec<Change> {
@@ -47,23 +51,25 @@ impl Step for UnitFiles {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let missing = Change::missing(self.wanted(), &*host.disk)?;
-        let names: Vec<&str> = self.services.iter().map(|service| service.name).collect();
-        let is_stale = host.is_live && missing.is_empty() && systemd::is_stale(host, &names).await?;
-        let is_stale = is_stale || (host.is_live && has_units(&missing));
+        let is_stale = host.is_live && (has_units(&missing) || systemd::is_stale(host, &self.names()).await?);
         Ok(Seen { missing, is_stale })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
         let mut changes = seen.missing.clone();
         if seen.is_stale {
-            changes.push(Change::Act { key: RELOAD.into(), what: "let systemd read its units".into() });
+            changes.push(Change::Act { key: RELOAD.into(), what: "let systemd read what has changed".into() });
         }
         Ok(changes)
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
         let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
-        systemd::systemctl(host, &["daemon-reload"]).await.map(drop)
+        // It takes long, and on a new machine systemd has nothing to forget.
+        if systemd::is_stale(host, &self.names()).await? {
+            systemd::systemctl(host, &["daemon-reload"]).await?;
+        }
+        Ok(())
     }
 
     async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {

@@ -88,8 +88,10 @@ impl Service {
         };
         let program = host.disk.read_link(&process.join("exe")).unwrap_or_default();
         let (Some(environment), Some(program)) = (environment, program) else { return Ok(Configuration::Unknown) };
-        // Between its birth and its first instruction a service is a copy of systemd, with systemd's environment.
-        if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("systemd")) {
+        // Between its birth and its first instruction a service is a copy of systemd or of a command before it.
+        let has_begun =
+            program.file_name().is_some_and(|name| self.rendered.name.starts_with(&*name.to_string_lossy()));
+        if !has_begun {
             return Ok(Configuration::Unknown);
         }
         let wanted = format!("{CONFIG_VARIABLE}={}", self.rendered.config_hash);

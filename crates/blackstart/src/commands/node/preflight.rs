@@ -1,7 +1,7 @@
 //! `blackstart node preflight`: the checks without the bootstrap.
 
 use playbooks::{
-    cluster::Preflight,
+    cluster::{self, Options},
     preflight::{self, Finding},
 };
 use serde_json::json;
@@ -30,7 +30,8 @@ pub(in crate::commands) fn preflight(
     }
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
-    let step = Preflight::new(&cluster, node, &context.layout).skipping(skip.iter().cloned());
+    let options = Options { skip: skip.to_vec(), ..super::options(context)? };
+    let step = cluster::preflight(&cluster, node, &context.layout, &options);
     let outcomes = block_on(step.outcomes(&context.host))?.map_err(|error| Failure::in_step("preflight", &error))?;
     if context.out.is_json() {
         context.out.json(&json!({ "node": node.name, "checks": outcomes }))?;
