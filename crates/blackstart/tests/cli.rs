@@ -238,3 +238,50 @@ fn help_has_examples_everywhere() {
     }
     insta::assert_snapshot!("help", blackstart(["--help"]));
 }
+
+#[test]
+fn sealing_tells_what_to_do_next_and_keeps_what_is_there() {
+    let trial = Trial::empty();
+    let out = trial.path("sealed").display().to_string();
+    insta::assert_snapshot!("seal", trial.run(["config", "seal", &example("home"), "--out", &out]));
+    let sealed = trial.tree();
+    insta::assert_snapshot!("seal-again", trial.run(["config", "seal", &example("home"), "--out", &out]));
+    assert_eq!(trial.tree(), sealed);
+    insta::assert_snapshot!(
+        "seal-bad-time",
+        trial.run(["config", "seal", &example("home"), "--out", &out, "--expires-in", "soon"])
+    );
+}
+
+#[test]
+fn a_sealed_directory_is_installed_into_an_image() {
+    let trial = Trial::empty();
+    let out = trial.path("sealed").display().to_string();
+    trial.run(["config", "seal", &example("home"), "--out", &out]);
+    let image = Trial::empty();
+    let config = format!("{out}/worker-01");
+    insta::assert_snapshot!("install", image.run(["node", "install", "--config", &config]));
+    insta::assert_snapshot!("install-again", image.run(["node", "install", "--config", &config]));
+    let secret = fs::read_to_string(trial.path("sealed/worker-01/join-secret")).unwrap();
+    assert_eq!(image.read("etc/cluster-config/join-secret"), secret);
+    insta::assert_snapshot!("install-now", image.run(["node", "install", "--now"]));
+}
+
+#[test]
+fn commands_for_a_machine_that_runs_say_so_elsewhere() {
+    let trial = Trial::with_example("home");
+    insta::assert_snapshot!("up-image", trial.run(["node", "up", "--node", "master-01"]));
+    insta::assert_snapshot!("token-no-master", trial.run(["token", "list"]));
+    insta::assert_snapshot!("token-bad-time", trial.run(["token", "create", "--ttl", "0h"]));
+    insta::assert_snapshot!("token-unknown-node", trial.run(["token", "create", "--node", "worker-1"]));
+}
+
+#[test]
+fn preflight_lists_its_checks() {
+    insta::assert_snapshot!("preflight-list", Trial::empty().run(["node", "preflight", "--list"]));
+    let trial = Trial::with_example("home");
+    insta::assert_snapshot!(
+        "preflight-unknown-check",
+        trial.run(["node", "preflight", "--node", "worker-01", "--skip", "swop"])
+    );
+}

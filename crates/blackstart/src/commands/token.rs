@@ -42,7 +42,8 @@ async fn client(context: &Context) -> Result<Client, Ended> {
     let path = context.layout.kubernetes_dir.join("super-admin.conf");
     let Some(text) = context.host.disk.read_optional(&path)? else {
         let message = format!("{} is not there: tokens are made on a master", path.display());
-        return Err(Failure::new(codes::NOT_A_MASTER, message).into());
+        let hint = "run the command on a master, as root".to_owned();
+        return Err(Failure { hint, ..Failure::new(codes::NOT_A_MASTER, message) }.into());
     };
     tls::install_provider();
     Ok(kubeapi::connect(&String::from_utf8_lossy(&text)).await?)
