@@ -3,7 +3,10 @@
 use futures::future::BoxFuture;
 use spec::NetworkAddOn;
 
-use crate::{Agent, AgentError, approver, balancer, configuration, join_server, labels, nodes, renewal, report, tokens};
+use crate::{
+    Agent, AgentError, approver, balancer, configuration, join_server, labels, nodes, pod_parts, renewal, report,
+    tokens,
+};
 
 /// One thing the agent does all the time.
 #[derive(Clone, Copy)]
@@ -23,6 +26,7 @@ const ALL: &[Duty] = &[
     Duty { name: "renewal",     applies: everywhere,   run: |agent| Box::pin(renewal::run(agent)) },
     Duty { name: "configuration", applies: everywhere, run: |agent| Box::pin(configuration::run(agent)) },
     Duty { name: "report",      applies: everywhere,   run: |agent| Box::pin(report::run(agent)) },
+    Duty { name: "pod-parts",   applies: by_address,   run: |agent| Box::pin(pod_parts::run(agent)) },
     Duty { name: "labels",      applies: on_masters,   run: |agent| Box::pin(labels::run(agent)) },
     Duty { name: "approver",    applies: on_masters,   run: |agent| Box::pin(approver::run(agent)) },
     Duty { name: "join-server", applies: on_masters,   run: |agent| Box::pin(join_server::run(agent)) },
@@ -46,6 +50,10 @@ fn basic_add_on(agent: &Agent) -> bool {
     agent.cluster.networking().add_on == NetworkAddOn::Basic
 }
 
+fn by_address(agent: &Agent) -> bool {
+    on_masters(agent) && basic_add_on(agent) && agent.cluster.networking().pod_part(agent.node.ip).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -59,7 +67,10 @@ mod tests {
         let commands = Arc::new(Scripted::default());
         assert_eq!(names(&agent("worker-01", &commands)), "balancer nodes renewal configuration report");
         let mut master = agent("master-01", &commands);
-        assert_eq!(names(&master), "balancer nodes renewal configuration report labels approver join-server tokens");
+        assert_eq!(
+            names(&master),
+            "balancer nodes renewal configuration report pod-parts labels approver join-server tokens"
+        );
         master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
         assert_eq!(names(&master), "balancer renewal configuration report labels approver join-server tokens");
     }

@@ -30,6 +30,7 @@ mod node_object;
 mod nodes;
 mod notify;
 mod outage;
+mod pod_parts;
 mod renewal;
 mod report;
 mod session;

@@ -113,6 +113,33 @@ impl Networking {
     }
 }
 
+impl Networking {
+    /// The part of the pod network that belongs to the node at this address; `None` where addresses cannot decide it.
+    ///
+    /// They can where the pod network has a part for every address of the node network, as by default: the node at
+    /// 192.168.1.21 has 10.244.21.0/24. Nobody has to hand parts out then, a node knows its own before there is any API,
+    /// and it stays the same whatever nodes come and go.
+    pub fn pod_part(&self, node: IpAddr) -> Option<IpNet> {
+        let bits = self.node_cidr.max_prefix_len();
+        let (hosts, parts) =
+            (bits - self.node_cidr.prefix_len(), self.pod_prefix_per_node.checked_sub(self.pod_cidr.prefix_len())?);
+        if parts < hosts || !self.node_cidr.contains(&node) {
+            return None;
+        }
+        let shift = self.pod_cidr.max_prefix_len() - self.pod_prefix_per_node;
+        let first = match (node, self.node_cidr.network(), self.pod_cidr.network()) {
+            (IpAddr::V4(node), IpAddr::V4(nodes), IpAddr::V4(pods)) => {
+                IpAddr::V4((u32::from(pods) + ((u32::from(node) - u32::from(nodes)) << shift)).into())
+            }
+            (IpAddr::V6(node), IpAddr::V6(nodes), IpAddr::V6(pods)) => {
+                IpAddr::V6((u128::from(pods) + ((u128::from(node) - u128::from(nodes)) << shift)).into())
+            }
+            _ => return None,
+        };
+        IpNet::new(first, self.pod_prefix_per_node).ok()
+    }
+}
+
 /// The n-th address behind the network's own; the caller knows that the network is large enough.
 pub(crate) fn nth_address(network: IpNet, n: u8) -> IpAddr {
     match network.network() {
@@ -310,5 +337,48 @@ pub struct Version {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check_text;
+
+    #[test]
+    fn addresses_decide_where_there_are_enough_parts() {
+        for (networking, ip, expected) in [
+            ("", "192.168.1.21", Some("10.244.21.0/24")),
+            ("node_cidr: 10.20.0.0/22, pod_cidr: 10.128.0.0/14", "10.20.1.21", Some("10.129.21.0/24")),
+            ("node_cidr: 10.20.0.0/22, pod_cidr: 10.128.0.0/16", "10.20.1.21", None),
+            (
+                "node_cidr: 10.20.0.0/24, pod_cidr: 10.128.0.0/16, pod_prefix_per_node: 26",
+                "10.20.0.5",
+                Some("10.128.1.64/26"),
+            ),
+            (
+                "node_cidr: 'fd01::/112', pod_cidr: 'fd02::/48', pod_prefix_per_node: 64",
+                "fd01::15",
+                Some("fd02:0:0:15::/64"),
+            ),
+            ("", "fd01::15", None),
+        ] {
+            let text = format!(
+                "cluster: {{name: a, networking: {{{networking}}}}}\nnodes:\n- {{name: m, ip: '{ip}', roles: [master], \
+                 hardware: {{mac_addresses: ['52:54:00:00:00:01']}}}}\n"
+            );
+            let checked = check_text(&text);
+            let cluster = checked.cluster.unwrap_or_else(|| panic!("{:?}", checked.problems));
+            let part = cluster.networking().pod_part(ip.parse().unwrap()).map(|part| part.to_string());
+            assert_eq!(part.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_another_network_has_no_part() {
+        let text = "cluster: {name: a}\nnodes:\n- {name: m, ip: 192.168.1.1, roles: [master], \
+                    hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
+        let text = text.replace("{name: a}", "{name: a, networking: {gateway: none}}");
+        let cluster = check_text(&text).cluster.unwrap();
+        assert_eq!(cluster.networking().pod_part("192.168.2.1".parse().unwrap()), None);
     }
 }

@@ -22,6 +22,7 @@ use kube::{
 };
 use tokio::time::interval;
 
+pub(crate) use self::peers::part;
 use self::peers::{Peer, Wanted, peer, wanted};
 use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session};
 
@@ -33,6 +34,10 @@ const COMPARE: Duration = Duration::from_secs(15);
 
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
+    // Before there is any API to ask: the kubelet calls the node ready as soon as there is a network.
+    if let Some(own) = agent.cluster.networking().pod_part(agent.node.ip) {
+        write_cni(agent, own)?;
+    }
     session::with_client(agent, |client| follow(agent, client)).await
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Node objects are partly written by the nodes themselves, and a route decides who gets the traffic. So a part counts
 //! only if it is inside the pod network and of the right size, a node of cluster.yaml is reached at its address there,
-//! and one that is not listed only at an address of the node network that belongs to nobody else.
+//! and one that is not listed only at an address of the node network that belongs to nobody else. Where addresses decide
+//! who has which part, what a Node says of it does not count at all.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -35,14 +36,20 @@ pub(super) fn peer(cluster: &ValidatedCluster, node: &NodeObject) -> Option<Peer
             && part.prefix_len() == networking.pod_prefix_per_node
             && *part == part.trunc()
     };
-    let pods = node.spec.pod_cidrs.iter().filter_map(|part| part.parse().ok()).find(ours)?;
     let address = match cluster.node(node.name()) {
         Some(listed) => listed.ip,
         None => node.internal_ips().find(|address| {
             networking.node_cidr.contains(address) && cluster.nodes().iter().all(|listed| listed.ip != *address)
         })?,
     };
+    let said = || node.spec.pod_cidrs.iter().filter_map(|part| part.parse().ok()).find(ours);
+    let pods = networking.pod_part(address).or_else(said)?;
     Some(Peer { pods, address })
+}
+
+/// The part of the pod network that a Node has, where it counts.
+pub(crate) fn part(cluster: &ValidatedCluster, node: &NodeObject) -> Option<IpNet> {
+    peer(cluster, node).map(|peer| peer.pods)
 }
 
 /// What this node needs; `None` while its own part is not known, and then nothing is touched.
@@ -62,7 +69,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::cluster;
+    use crate::testing::{cluster, cluster_with};
 
     fn node(name: &str, pods: &[&str], address: &str) -> NodeObject {
         serde_json::from_value(json!({
@@ -74,7 +81,8 @@ mod tests {
 
     #[test]
     fn a_node_cannot_draw_traffic_it_should_not_get() {
-        let cluster = cluster();
+        // Too few parts for every address: what a Node says must be looked at.
+        let cluster = cluster_with("  networking: { pod_cidr: 10.244.0.0/20 }");
         for (what, node, expected) in [
             ("listed", node("worker-01", &["10.244.1.0/24"], "10.0.0.21"), Some("10.244.1.0/24 10.0.0.21")),
             (
@@ -100,6 +108,19 @@ mod tests {
         ] {
             let seen = peer(&cluster, &node).map(|peer| format!("{} {}", peer.pods, peer.address));
             assert_eq!(seen.as_deref(), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn where_addresses_decide_a_node_has_no_say() {
+        for (node, expected) in [
+            (node("worker-01", &["10.244.7.0/24"], "10.0.0.99"), Some("10.244.21.0/24 10.0.0.21")),
+            (node("worker-01", &[], "10.0.0.21"), Some("10.244.21.0/24 10.0.0.21")),
+            (node("guest", &["10.244.21.0/24"], "10.0.0.99"), Some("10.244.99.0/24 10.0.0.99")),
+            (node("guest", &[], "10.0.0.11"), None),
+        ] {
+            let seen = peer(&cluster(), &node).map(|peer| format!("{} {}", peer.pods, peer.address));
+            assert_eq!(seen.as_deref(), expected, "{node:?}");
         }
     }
 

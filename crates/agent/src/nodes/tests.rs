@@ -17,7 +17,7 @@ fn an_incomplete_list_never_replaces_the_picture() {
         let changed = picture.take(event, |node| peer(&cluster, node));
         (changed, picture.known.keys().cloned().collect::<Vec<_>>().join(" "))
     };
-    let (one, two) = (|| node("worker-01", "10.244.1.0/24"), || node("worker-02", "10.244.2.0/24"));
+    let (one, two) = (|| node("worker-01", "10.244.21.0/24"), || node("worker-02", "10.244.22.0/24"));
     for (event, changed, known) in [
         (Event::Init, false, ""),
         (Event::InitApply(one()), false, ""),
@@ -41,26 +41,26 @@ fn an_incomplete_list_never_replaces_the_picture() {
 async fn only_differences_touch_the_machine() {
     let commands = Arc::new(Scripted::default());
     let agent = agent("worker-01", &commands);
-    let peers = ["worker-01", "worker-02"].into_iter().zip(["10.244.1.0/24", "10.244.2.0/24"]);
+    let peers = ["worker-01", "worker-02"].into_iter().zip(["10.244.21.0/24", "10.244.22.0/24"]);
     let known = peers.map(|(name, pods)| (name.to_owned(), peer(&agent.cluster, &node(name, pods)).unwrap())).collect();
     let wanted = wanted("worker-01", &known).unwrap();
 
     commands.answer("ip -4 -j route show proto 176", "[]");
-    commands.answer("ip -4 route replace 10.244.2.0/24 via 10.0.0.22 proto 176", "");
+    commands.answer("ip -4 route replace 10.244.22.0/24 via 10.0.0.22 proto 176", "");
     commands.answer("nft -f -", "");
     connect(&agent, &wanted).await.unwrap();
     let all = [
         "ip -4 -j route show proto 176",
-        "ip -4 route replace 10.244.2.0/24 via 10.0.0.22 proto 176",
+        "ip -4 route replace 10.244.22.0/24 via 10.0.0.22 proto 176",
         "nft list table ip blackstart",
         "nft -f -",
     ];
     assert_eq!(commands.ran(), all);
     assert!(agent.host.disk.exists(Path::new(CNI_FILE)).unwrap());
 
-    commands.answer("ip -4 -j route show proto 176", r#"[{"dst":"10.244.2.0/24","gateway":"10.0.0.22"}]"#);
+    commands.answer("ip -4 -j route show proto 176", r#"[{"dst":"10.244.22.0/24","gateway":"10.0.0.22"}]"#);
     let table = "table ip blackstart { chain postrouting { type nat hook postrouting priority srcnat; policy accept; \
-                 ip saddr 10.244.1.0/24 ip daddr != 10.244.0.0/16 masquerade } }";
+                 ip saddr 10.244.21.0/24 ip daddr != 10.244.0.0/16 masquerade } }";
     commands.answer("nft list table ip blackstart", table);
     connect(&agent, &wanted).await.unwrap();
     assert_eq!(commands.ran(), ["ip -4 -j route show proto 176", "nft list table ip blackstart"]);
@@ -70,7 +70,7 @@ async fn only_differences_touch_the_machine() {
 async fn one_part_that_fails_does_not_stop_the_others() {
     let commands = Arc::new(Scripted::default());
     let agent = agent("worker-01", &commands);
-    let known = [("worker-01".to_owned(), peer(&agent.cluster, &node("worker-01", "10.244.1.0/24")).unwrap())].into();
+    let known = [("worker-01".to_owned(), peer(&agent.cluster, &node("worker-01", "10.244.21.0/24")).unwrap())].into();
     let error = connect(&agent, &wanted("worker-01", &known).unwrap()).await.unwrap_err();
     assert!(matches!(&error, AgentError::Several(errors) if errors.len() == 2), "{error}");
     assert!(agent.host.disk.exists(Path::new(CNI_FILE)).unwrap());

@@ -16,7 +16,7 @@ pub(super) fn seal(context: &Context, dir: &Path, out: &Path, expires_in: Option
     let disk = Host::real().disk;
     let out = std::path::absolute(out).unwrap_or_else(|_| out.to_path_buf());
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
-    let sources = Sources::read(&*disk, &dir)?;
+    let sources = Sources::read(&*disk, &dir, &cluster)?;
     let existing = Existing::read(&*disk, &out, &cluster)?;
     let changes = seal::plan(&cluster, &sources, &existing, context.host.clock.now(), expires)?;
     let changes = Change::missing(changes, &*disk)?;

@@ -14,7 +14,7 @@ use host::{Change, Content};
 use jiff::Timestamp;
 use pki::table;
 use secrecy::ExposeSecret;
-use spec::ValidatedCluster;
+use spec::{Role, ValidatedCluster};
 
 use super::{
     Existing, SealError, Sources,
@@ -67,6 +67,9 @@ pub fn plan(
         let stale = existing.node_files.iter().filter(|path| path.starts_with(&nodes) && !wanted.contains_key(*path));
         changes.extend(stale.map(|path| Change::Remove { path: path.clone() }));
         changes.extend(wanted.into_iter().map(|(path, text)| plain(&path, text.clone())));
+        if node.roles.contains(&Role::Master) {
+            changes.extend(add_on(sources, &to));
+        }
         changes.push(secret(&to.join(layout::SECRET), own.text().expose_secret()));
     }
     Ok(changes)
@@ -114,6 +117,18 @@ fn node_secret(
 ) -> NodeSecret {
     let usable = |secret: &&NodeSecret| secret.node == node && key.made(secret) && !secret.is_expired(now);
     existing.filter(usable).cloned().unwrap_or_else(|| key.node_secret(node, expires))
+}
+
+/// The manifests that masters apply, each after the directories it lies in.
+fn add_on(sources: &Sources, to: &Path) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (name, text) in &sources.add_on {
+        let mut above: Vec<&Path> = name.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()).collect();
+        above.reverse();
+        changes.extend(above.into_iter().map(|dir| directory(&to.join(dir))));
+        changes.push(plain(&to.join(name), text.clone()));
+    }
+    changes
 }
 
 fn directory(path: &Path) -> Change {

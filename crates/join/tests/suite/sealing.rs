@@ -204,7 +204,40 @@ fn sources_are_the_configuration_and_nothing_else() {
     for name in ["a.yaml", "b.yml", ".hidden.yaml", "notes.txt", "a.yaml~"] {
         fs::write(dir.path().join("nodes").join(name), name).unwrap();
     }
-    let sources = seal::Sources::read(&disk(), dir.path()).unwrap();
+    let sources = seal::Sources::read(&disk(), dir.path(), &cluster(CLUSTER)).unwrap();
     assert_eq!(sources.cluster, b"cluster");
     assert_eq!(sources.nodes.keys().collect::<Vec<_>>(), ["a.yaml", "b.yml"]);
+    assert!(sources.add_on.is_empty());
+}
+
+#[test]
+fn masters_get_the_manifest_of_the_network_add_on() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("add-on/pods")).unwrap();
+    for name in ["cluster.yaml", "calico.yaml", "add-on/pods/1.yaml", "add-on/pods/2.yaml"] {
+        fs::write(dir.path().join(name), name).unwrap();
+    }
+    for (manifest, expected) in [
+        ("calico.yaml", vec!["calico.yaml"]),
+        ("add-on/pods", vec!["add-on/pods/1.yaml", "add-on/pods/2.yaml"]),
+        ("/srv/calico.yaml", vec![]),
+        ("../calico.yaml", vec![]),
+    ] {
+        let networking = format!("name: home\n  networking: {{ add_on: manifest, manifest: {manifest} }}");
+        let cluster = cluster(&CLUSTER.replace("name: home", &networking));
+        let sources = seal::Sources::read(&disk(), dir.path(), &cluster).unwrap();
+        let out = tempfile::tempdir().unwrap();
+        let existing = seal::Existing::read(&disk(), out.path(), &cluster).unwrap();
+        for change in seal::plan(&cluster, &sources, &existing, Timestamp::now(), None).unwrap() {
+            change.apply(&disk()).unwrap();
+        }
+        for name in &expected {
+            assert_eq!(read(&out.path().join("master-01"), name), *name);
+            assert!(!out.path().join("worker-01").join(name).exists(), "{name}");
+        }
+        assert_eq!(sources.add_on.len(), expected.len(), "{manifest}");
+        files(out.path()); // looks at the modes too
+    }
+    let missing = cluster(&CLUSTER.replace("name: home", "name: home\n  networking: { add_on: manifest, manifest: x.yaml }"));
+    assert!(seal::Sources::read(&disk(), dir.path(), &missing).is_err());
 }

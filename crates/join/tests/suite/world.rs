@@ -288,6 +288,7 @@ pub(crate) fn seal_plan(cluster: &ValidatedCluster, out: &Path) -> Result<Vec<Ch
     let sources = seal::Sources {
         cluster: CLUSTER.as_bytes().to_vec(),
         nodes: [("worker-01.yaml".to_owned(), b"node: { name: worker-01 }\n".to_vec())].into(),
+        add_on: BTreeMap::new(),
     };
     seal::plan(cluster, &sources, &existing, Timestamp::now(), None)
 }

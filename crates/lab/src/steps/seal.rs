@@ -34,7 +34,7 @@ impl Step for Seal {
         let out = self.lab.sealed_dir();
         let cluster = spec::check_dir(&config).cluster.ok_or_else(|| LabError::Config(config.clone()))?;
         let explained = |error: seal::SealError| StepError::from_explained(&error);
-        let sources = Sources::read(&*host.disk, &config)?;
+        let sources = Sources::read(&*host.disk, &config, &cluster)?;
         let existing = Existing::read(&*host.disk, &out, &cluster).map_err(explained)?;
         let changes = seal::plan(&cluster, &sources, &existing, host.clock.now(), None).map_err(explained)?;
         Ok(Change::missing(changes, &*host.disk)?)

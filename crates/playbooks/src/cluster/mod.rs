@@ -146,18 +146,21 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         .step(of.etcd(), &["pki", "units"])?
         .step(EtcdMember::new(layout), &["etcd"])?
         .step(of.kube_apiserver(), &["encryption-key", "units"])?
-        .step(of.kubelet(), &["pki", "containerd", "agent"])?
-        .step(of.kube_controller_manager(), &["kube-apiserver"])?
+        .step(of.kubelet(), &["kube-apiserver", "containerd", "agent"])?
         .step(of.api_ready(), &["kube-apiserver", "etcd"])?
+        .step(of.kube_controller_manager(), &["api-ready"])?
         .step(roles(cluster, &access), &["api-ready"])?
         .step(network_add_on::step(cluster, layout, &access), &["api-ready"])?
         .step(of.kube_scheduler(), &["api-ready"])?
-        .step(NodeReady::new(&node.name, &access), &["kubelet", "kube-controller-manager", "network-add-on"])?
+        .step(NodeReady::new(&node.name, &access), &["kubelet", "network-add-on"])?
         .step(of.kube_proxy(), &["node-ready"])?
         .step(cluster_info(of, &access), &["node-ready", "roles"])?
         .step(JoinInfo::new(cluster, layout, &access), &["node-ready", "roles"])?
         .step(Images, &["node-ready"])?
-        .step(dns_objects(cluster, &options.dns_image, &access), &["images", "kube-scheduler", "kube-proxy"])?
+        .step(
+            dns_objects(cluster, &options.dns_image, &access),
+            &["images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
+        )?
         .step(ClusterDns::new(cluster), &["dns"])?
         .step(
             Record::new(&node.name, BootstrapRole::MasterFirst, layout),

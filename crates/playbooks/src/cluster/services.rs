@@ -69,10 +69,11 @@ impl Of<'_> {
 
     pub(super) fn kube_apiserver(&self) -> Service {
         let about = About::new("kube-apiserver", "Start the API server", "everything in the cluster talks to it");
-        Service::new(about, render::kube_apiserver(self.cluster, self.node), Probe::Port(self.cluster.api().port))
+        let probe = Probe::api_answers(api_url(self.cluster, self.node), self.pki("ca.crt"));
+        Service::new(about, render::kube_apiserver(self.cluster, self.node), probe)
     }
 
-    /// Apart from its start: the controller manager begins as soon as somebody listens, and is there when it is ready.
+    /// Apart from its start: the controller manager begins as soon as it answers, and is there when it is ready.
     pub(super) fn api_ready(&self) -> ApiReady {
         ApiReady::new(Probe::api_server(api_url(self.cluster, self.node), self.pki("ca.crt")))
     }

@@ -1,6 +1,9 @@
 //! The question whose answer proves that a service does its work.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use engine::StepError;
 use etcd::Etcd;
@@ -45,6 +48,15 @@ pub(crate) enum Probe {
         /// Made when the certificates are there.
         client: OnceCell<Etcd>,
     },
+    /// The API server answers at all, if only that it is not ready.
+    ApiAnswers {
+        /// `https://192.168.1.10:6443`.
+        url: String,
+        /// The authority's certificate.
+        ca: PathBuf,
+        /// Made when the certificate is there.
+        client: OnceCell<reqwest::Client>,
+    },
     /// The API server says that it is ready, to a client that trusts only the cluster's authority.
     ApiServer {
         /// `https://192.168.1.10:6443`.
@@ -65,6 +77,11 @@ impl Probe {
     /// The API server at this URL.
     pub(crate) fn api_server(url: String, ca: PathBuf) -> Self {
         Self::ApiServer { url, ca, client: OnceCell::new() }
+    }
+
+    /// The API server at this URL, as soon as it answers at all.
+    pub(crate) fn api_answers(url: String, ca: PathBuf) -> Self {
+        Self::ApiAnswers { url, ca, client: OnceCell::new() }
     }
 
     /// Asks.
@@ -95,14 +112,15 @@ impl Probe {
             Self::Etcd { pki, client } => {
                 etcd_health(client.get_or_try_init(async || etcd_client(host, pki)).await?).await
             }
+            Self::ApiAnswers { url, ca, client } => {
+                let client = client.get_or_try_init(async || api_client(host, ca)).await?;
+                match client.get(format!("{url}/livez")).timeout(LIMIT).send().await {
+                    Ok(_) => Ok(Health::Good),
+                    Err(error) => Ok(no_answer(url, &error)),
+                }
+            }
             Self::ApiServer { url, ca, client } => {
-                let client = client
-                    .get_or_try_init(async || {
-                        let ca = host.disk.read(ca)?;
-                        tls::client(&String::from_utf8_lossy(&ca), None)
-                            .map_err(|error| StepError::from_explained(&error))
-                    })
-                    .await?;
+                let client = client.get_or_try_init(async || api_client(host, ca)).await?;
                 api_health(client, url).await
             }
         }
@@ -110,11 +128,25 @@ impl Probe {
 }
 
 /// A client for the etcd member on this machine.
-pub(crate) fn etcd_client(host: &Host, pki: &std::path::Path) -> Result<Etcd, StepError> {
+pub(crate) fn etcd_client(host: &Host, pki: &Path) -> Result<Etcd, StepError> {
     let read = |name: &str| Ok::<_, StepError>(String::from_utf8_lossy(&host.disk.read(&pki.join(name))?).into_owned());
     let (ca, cert, key) = (read("ca.crt")?, read("healthcheck-client.crt")?, read("healthcheck-client.key")?);
     let http = tls::client(&ca, Some((&cert, &key))).map_err(|error| StepError::from_explained(&error))?;
     Ok(Etcd::new(http, format!("https://127.0.0.1:{}", ports::ETCD_CLIENT)))
+}
+
+fn api_client(host: &Host, ca: &Path) -> Result<reqwest::Client, StepError> {
+    let ca = host.disk.read(ca)?;
+    tls::client(&String::from_utf8_lossy(&ca), None).map_err(|error| StepError::from_explained(&error))
+}
+
+/// A server that is not there yet, or one that is not ours.
+fn no_answer(url: &str, error: &reqwest::Error) -> Health {
+    let what = match tls::distrust(error) {
+        Some(distrust) => format!("{url} to be trusted; its certificate is refused: {distrust:?}"),
+        None => format!("{url} to answer"),
+    };
+    Health::NotYet { what, progress: String::new() }
 }
 
 /// Quorum is what matters: a member without it answers some questions and does no work.
@@ -142,15 +174,7 @@ async fn api_health(client: &reqwest::Client, url: &str) -> Result<Health, StepE
     let answer = match answer {
         Ok(answer) if answer.status().is_success() => return Ok(Health::Good),
         Ok(answer) => answer,
-        Err(error) => {
-            if let Some(distrust) = tls::distrust(&error) {
-                return Ok(Health::NotYet {
-                    what: format!("{url} to be trusted; its certificate is refused: {distrust:?}"),
-                    progress: String::new(),
-                });
-            }
-            return Ok(Health::NotYet { what: format!("{url} to answer"), progress: String::new() });
-        }
+        Err(error) => return Ok(no_answer(url, &error)),
     };
     let status = answer.status();
     let body = answer.text().await.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The controller manager: one on every master, of which one leads. Each talks to the API server of its own node.
 
-use spec::{Node, ValidatedCluster, ports};
+use spec::{NetworkAddOn, Node, ValidatedCluster, ports};
 
 use crate::{
     paths::{CLUSTER_CA, VOLUME_PLUGINS, kubernetes, pki},
@@ -23,6 +23,9 @@ const CONTROLLERS: &[&str] = &[
 /// The controller manager of this master.
 pub fn kube_controller_manager(cluster: &ValidatedCluster, node: &Node) -> Service {
     let networking = cluster.networking();
+    // With our own add-on a node's address decides which pods are its own, wherever it can.
+    let by_address = networking.add_on == NetworkAddOn::Basic && networking.pod_part(node.ip).is_some();
+    let allocates = !by_address;
     let kubeconfig = kubernetes("controller-manager.conf");
     let node_prefix = if node.ip.is_ipv4() { "node-cidr-mask-size-ipv4" } else { "node-cidr-mask-size-ipv6" };
     let command = Command::new("kube-controller-manager")
@@ -48,7 +51,7 @@ pub fn kube_controller_manager(cluster: &ValidatedCluster, node: &Node) -> Servi
         .flag("cluster-signing-cert-file", CLUSTER_CA)
         .flag("cluster-signing-key-file", pki("ca.key"))
         .flag("cluster-name", cluster.name())
-        .flag("allocate-node-cidrs", true)
+        .flag("allocate-node-cidrs", allocates)
         .flag("cluster-cidr", networking.pod_cidr)
         .flag(node_prefix, networking.pod_prefix_per_node)
         .flag("service-cluster-ip-range", networking.service_cidr)
