@@ -12,8 +12,12 @@ pub(crate) fn run() -> Result<(), String> {
     })?;
     part("format", || run::run("cargo", &["fmt", "--all", "--check"]))?;
     part("lints", || {
-        // The lab suite is left out of plain `cargo test`, and so of `--all-targets` too.
-        run::run("cargo", &["clippy", "--package", "blackstart", "--test", "lab", "--locked", "--", "-D", "warnings"])?;
+        // The suites with machines are left out of plain `cargo test`, and so of `--all-targets` too.
+        let suites = ["--test", "lab", "--test", "cluster"];
+        run::run(
+            "cargo",
+            &[&["clippy", "--package", "blackstart"], &suites[..], &["--locked", "--", "-D", "warnings"]].concat(),
+        )?;
         run::run("cargo", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
     })?;
     part("tests", || run::run("cargo", &["test", "--workspace", "--locked"]))?;
@@ -21,14 +25,20 @@ pub(crate) fn run() -> Result<(), String> {
         run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings")])
     })?;
     if !machine::is_root() {
-        say("the lab suite boots machines and needs root: run `sudo cargo xtask test` for it");
+        say("the suites `lab` and `cluster` boot machines and need root: run `sudo cargo xtask test` for them");
         return Ok(());
     }
     part("base image and components for the lab: long the first time, then kept", || {
-        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0"])?;
+        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only"])?;
         lab(&["destroy", "--name", "warm", "--yes"])
     })?;
-    part("lab", || run::run("cargo", &["test", "--package", "blackstart", "--test", "lab", "--locked"]))
+    part("lab", || suite("lab"))?;
+    part("cluster", || suite("cluster"))
+}
+
+/// A suite that boots machines.
+fn suite(name: &str) -> Result<(), String> {
+    run::run("cargo", &["test", "--package", "blackstart", "--test", name, "--locked"])
 }
 
 fn lab(arguments: &[&str]) -> Result<(), String> {
