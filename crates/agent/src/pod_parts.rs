@@ -15,6 +15,9 @@ use spec::ValidatedCluster;
 
 use crate::{Agent, AgentError, node_object::NodeObject, nodes, outage::Outage, session};
 
+/// Not the name under which labels are applied: what one name applies takes the place of all that it applied before.
+const MANAGER: &str = "blackstart-pods";
+
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     session::with_client(agent, |client| follow(agent, client)).await
@@ -35,7 +38,7 @@ async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
             continue;
         }
         tracing::info!(node = seen.name(), part = %patch["spec"]["podCIDR"], "noting the node's pods");
-        let as_us = PatchParams::apply(kubeapi::FIELD_MANAGER);
+        let as_us = PatchParams::apply(MANAGER);
         match nodes.patch(seen.name(), &as_us, &Patch::Apply(patch)).await {
             // The Node was deleted in this moment, or another master was faster.
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409 | 422) => {}
