@@ -39,6 +39,7 @@ fn facts() -> Machine {
         cgroup: if found.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
         may_raise_limits: found.may_raise_limits,
         may_size_conntrack: found.may_set_conntrack,
+        has_own_disk: false,
         resolv_conf: "/etc/resolv.conf".into(),
     }
 }

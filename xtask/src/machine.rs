@@ -13,6 +13,7 @@ pub(crate) const TESTS: &[Need] = &[
     Need { program: "cc", package: "gcc libc6-dev" },
     Need { program: "go", package: "golang-go" }, // components come from Go modules where releases cannot be reached
     Need { program: "openssl", package: "openssl" }, // judges our certificates
+    Need { program: "curl", package: "curl" },    // asks clusters from outside
     Need { program: "mount", package: "mount" },  // full and read-only disks
 ];
 

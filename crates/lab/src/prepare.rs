@@ -6,7 +6,9 @@ use std::{
     sync::Arc,
 };
 
+use host::RealDisk;
 use ipnet::{IpNet, Ipv4Net};
+use join::seal::Sources;
 use spec::ValidatedCluster;
 
 use crate::{
@@ -82,6 +84,9 @@ fn begin(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
         Machines::Shape(_) => LabError::Config(config.clone()),
         Machines::Config(from) => LabError::Config(from.to_path_buf()),
     })?;
+    if let Machines::Config(from) = &plan.machines {
+        copy_add_on(from, &config, &cluster)?;
+    }
     let lab = Lab { with_cluster: plan.with_cluster, ..record(name, &cluster)? };
     if let Some(by) = subnet::in_the_way(&taken()?, lab.subnet) {
         return Err(LabError::SubnetTaken { wanted: lab.subnet, by });
@@ -130,6 +135,16 @@ fn copy_tree(from: &Path, to: &Path) -> Result<(), LabError> {
         let text = fs::read_to_string(from.join(&name))
             .map_err(LabError::while_doing(format!("read {}", from.join(&name).display())))?;
         base::write_secret(&to.join(&name), &text)?;
+    }
+    Ok(())
+}
+
+/// What the configuration refers to, and sealing will look for.
+fn copy_add_on(from: &Path, to: &Path, cluster: &ValidatedCluster) -> Result<(), LabError> {
+    let failed = |error: host::HostError| LabError::while_doing("copy the network add-on".to_owned())(error.source);
+    let sources = Sources::read(&RealDisk::new("/"), &std::path::absolute(from).unwrap_or_else(|_| from.to_path_buf()), cluster);
+    for (name, text) in sources.map_err(failed)?.add_on {
+        base::write_secret(&to.join(name), &String::from_utf8_lossy(&text))?;
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ pub use node_identity::NodeIdentity;
 pub use node_role::NodeRole;
 pub use preflight::Preflight;
 use render::{Machine, objects as rendered, units};
-use spec::{BootstrapRole, Node, Token, ValidatedCluster};
+use spec::{BootstrapRole, NetworkAddOn, Node, Token, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};
 use self::{
@@ -138,6 +138,11 @@ fn checks(of: &Of<'_>, membership: &Arc<Membership>, skip: &[String]) -> Preflig
 fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Playbook, PlaybookError> {
     let Of { cluster, node, layout, .. } = of;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
+    // Pods of an add-on run before the node is Ready, and need what all pods need. Otherwise this can wait.
+    let (images_after, proxy_after) = match cluster.networking().add_on {
+        NetworkAddOn::Manifest(_) => ("containerd", "api-ready"),
+        NetworkAddOn::Basic | NetworkAddOn::None => ("node-ready", "node-ready"),
+    };
     prepared
         .step(SealedKeys::new(layout), &["preflight"])?
         .step(Pki::new(cluster, node, layout), &["sealed-keys"])?
@@ -153,10 +158,10 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         .step(network_add_on::step(cluster, layout, &access), &["api-ready"])?
         .step(of.kube_scheduler(), &["api-ready"])?
         .step(NodeReady::new(&node.name, &access), &["kubelet", "network-add-on"])?
-        .step(of.kube_proxy(), &["node-ready"])?
+        .step(of.kube_proxy(), &[proxy_after])?
         .step(cluster_info(of, &access), &["node-ready", "roles"])?
         .step(JoinInfo::new(cluster, layout, &access), &["node-ready", "roles"])?
-        .step(Images, &["node-ready"])?
+        .step(Images, &[images_after])?
         .step(
             dns_objects(cluster, &options.dns_image, &access),
             &["images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],

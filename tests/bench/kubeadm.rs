@@ -1,0 +1,125 @@
+//! The same cluster by `kubeadm init` and `kubeadm join`.
+//!
+//! As it comes, apart from what this computer asks for (see [`config`]). Add-ons are left out: they are not needed for a
+//! node to be Ready, and we do ours after that.
+
+use crate::{
+    Times,
+    kit::{Kit, REGISTRY, tag},
+    machines::{BOTH, MASTER, Machines, WORKER},
+    outside::{api_ready, from_outside, node_ready},
+    starting_point::{self, settle},
+};
+
+const CONFIG: &str = "/root/kubeadm.yaml";
+
+/// The unit and its drop-in as in the package of kubeadm's publisher, with the directory where the bundle is.
+const UNIT: &str = "\
+[Unit]
+Description=kubelet: The Kubernetes Node Agent
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=/usr/local/bin/kubelet
+Restart=always
+StartLimitInterval=0
+RestartSec=10
+
+[Install]
+WantedBy=multi-user.target
+";
+const DROP_IN: &str = r#"
+[Service]
+Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
+Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet
+ExecStart=
+ExecStart=/usr/local/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+"#;
+
+/// In place before kubeadm starts: to it a network is somebody else's work.
+const NETWORK: &str = r#"{
+  "cniVersion": "1.0.0",
+  "name": "pods",
+  "plugins": [
+    { "type": "ptp", "ipMasq": true, "ipam": { "type": "host-local", "subnet": "10.90.255.0/24" } }
+  ]
+}
+"#;
+
+pub(crate) fn round(kit: &Kit) -> Times {
+    let (machines, _) = starting_point::machines();
+    kit.install(&machines);
+    install(&machines);
+    settle();
+    let address = machines.address(MASTER);
+
+    let init = ["kubeadm", "init", "--config", CONFIG, "--skip-phases=addon", "--ignore-preflight-errors=all"];
+    let mut init = machines.start(MASTER, &init);
+    let api = api_ready(address, &mut init);
+    let kubeconfig = from_outside(&machines.read(MASTER, "/etc/kubernetes/super-admin.conf"), address);
+    let master = node_ready(&kubeconfig, MASTER, &mut init);
+    init.finish();
+
+    let line = machines.sh(MASTER, "kubeadm token create --print-join-command");
+    let join: Vec<&str> = line.split_whitespace().chain(["--ignore-preflight-errors=all"]).collect();
+    settle();
+    let mut join = machines.start(WORKER, &join);
+    let worker = node_ready(&kubeconfig, WORKER, &mut join);
+    join.finish();
+    Times { api, master, worker }
+}
+
+fn install(machines: &Machines) {
+    for machine in BOTH {
+        machines.write(machine, "/etc/systemd/system/kubelet.service", UNIT);
+        machines.write(machine, "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf", DROP_IN);
+        machines.write(machine, "/etc/cni/net.d/10-pods.conflist", NETWORK);
+        machines.sh(machine, "systemctl daemon-reload; systemctl --quiet enable kubelet");
+    }
+    machines.write(MASTER, CONFIG, &config(machines));
+    assert_nothing_to_pull(machines);
+}
+
+/// An image that is missing would be looked for in a registry that does not exist, and kubeadm be measured by that.
+fn assert_nothing_to_pull(machines: &Machines) {
+    let there = machines.sh(MASTER, "ctr --namespace k8s.io images list --quiet");
+    let wanted = machines.sh(MASTER, &format!("kubeadm config images list --config {CONFIG}"));
+    for image in wanted.lines() {
+        assert!(there.lines().any(|name| name == image), "{image} is not among the imported images:\n{there}");
+    }
+}
+
+/// The kubelet's settings are those of a computer with old control groups, where nobody may lower an out-of-memory score
+/// and the disk is not the machine's own; ours gets the same.
+fn config(machines: &Machines) -> String {
+    let (address, kubernetes, etcd, dns) =
+        (machines.address(MASTER), tag("kube-apiserver"), tag("etcd"), tag("coredns"));
+    format!(
+        "\
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: InitConfiguration
+localAPIEndpoint: {{ advertiseAddress: {address} }}
+nodeRegistration: {{ name: {MASTER}, criSocket: \"unix:///run/containerd/containerd.sock\", imagePullPolicy: IfNotPresent }}
+---
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+kubernetesVersion: {kubernetes}
+imageRepository: {REGISTRY}
+networking: {{ podSubnet: 10.90.0.0/16, serviceSubnet: 10.87.0.0/16 }}
+etcd: {{ local: {{ dataDir: /var/lib/etcd, imageTag: \"{etcd}\" }} }}
+dns: {{ imageTag: \"{dns}\" }}
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cgroupDriver: cgroupfs
+failCgroupV1: false
+failSwapOn: false
+oomScoreAdj: 0
+evictionHard: {{ memory.available: 100Mi, nodefs.available: 500Mi, nodefs.inodesFree: 1%, imagefs.available: 500Mi }}
+imageGCHighThresholdPercent: 100
+"
+    )
+}

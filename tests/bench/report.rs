@@ -1,0 +1,106 @@
+//! What all rounds together say.
+
+use std::{collections::BTreeMap, fmt};
+
+use crate::{Times, blackstart::Round, figures::Figures, steps::Span};
+
+const MASTER_GOAL: f64 = 0.5;
+const WORKER_GOAL: f64 = 1.0;
+const MEMORY_GOAL: f64 = 20.0;
+
+#[derive(Default)]
+pub(crate) struct Report {
+    ours: Tool,
+    theirs: Tool,
+    floor: Figures,
+    agent_memory: Figures,
+    master_steps: Steps,
+    worker_steps: Steps,
+}
+
+#[derive(Default)]
+struct Tool {
+    api: Figures,
+    master: Figures,
+    worker: Figures,
+}
+
+/// When each step began and ended.
+#[derive(Default)]
+struct Steps(BTreeMap<String, (Figures, Figures)>);
+
+impl Report {
+    pub(crate) fn add(&mut self, ours: Round, theirs: &Times) {
+        self.ours.add(&ours.times);
+        self.theirs.add(theirs);
+        self.floor.add(ours.floor.as_secs_f64());
+        self.agent_memory.add(ours.agent_memory);
+        self.master_steps.add(ours.master_steps);
+        self.worker_steps.add(ours.worker_steps);
+    }
+}
+
+impl Tool {
+    fn add(&mut self, times: &Times) {
+        self.api.add(times.api.as_secs_f64());
+        self.master.add(times.master.as_secs_f64());
+        self.worker.add(times.worker.as_secs_f64());
+    }
+}
+
+impl Steps {
+    fn add(&mut self, spans: Vec<Span>) {
+        for Span { step, began, ended } in spans {
+            let (begins, ends) = self.0.entry(step).or_default();
+            begins.add(began);
+            ends.add(ended);
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ours, theirs, floor, agent_memory, .. } = self;
+        writeln!(f, "{:<44} {:>8} {:>8} {:>8}", "seconds from the start of the command", "min", "median", "max")?;
+        for (what, figures) in [
+            ("first master, API ready: blackstart", &ours.api),
+            ("first master, API ready: kubeadm", &theirs.api),
+            ("first master, API ready: the floor", floor),
+            ("first master, Node Ready: blackstart", &ours.master),
+            ("first master, Node Ready: kubeadm", &theirs.master),
+            ("worker, Node Ready: blackstart", &ours.worker),
+            ("worker, Node Ready: kubeadm", &theirs.worker),
+        ] {
+            writeln!(f, "{what:<44} {figures}")?;
+        }
+        writeln!(f, "{:<44} {agent_memory}", "agent on a worker, MB resident")?;
+        writeln!(f, "\nsteps of the first master (medians)\n{}", self.master_steps)?;
+        writeln!(f, "steps of a worker (medians)\n{}", self.worker_steps)?;
+        let distance = ours.api.median() - floor.median();
+        writeln!(f, "API ready is {distance:.2} s from the floor of {:.2} s", floor.median())?;
+        let ratio = |ours: &Figures, theirs: &Figures| ours.median() / theirs.median();
+        goal(f, "first master, API ready, of kubeadm", ratio(&ours.api, &theirs.api), MASTER_GOAL)?;
+        goal(f, "first master, Node Ready, of kubeadm", ratio(&ours.master, &theirs.master), MASTER_GOAL)?;
+        goal(f, "worker, Node Ready, of kubeadm", ratio(&ours.worker, &theirs.worker), WORKER_GOAL)?;
+        goal(f, "agent on a worker, MB resident", agent_memory.median(), MEMORY_GOAL)
+    }
+}
+
+fn goal(f: &mut fmt::Formatter<'_>, what: &str, measured: f64, goal: f64) -> fmt::Result {
+    let met = if measured <= goal { "met" } else { "not met" };
+    writeln!(f, "{what}: {measured:.2}, goal at most {goal}: {met}")
+}
+
+impl fmt::Display for Steps {
+    /// In the order in which they begin.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let median = |(begins, ends): &(Figures, Figures)| (begins.median(), ends.median());
+        let mut rows: Vec<(&str, (f64, f64))> = self.0.iter().map(|(step, all)| (step.as_str(), median(all))).collect();
+        rows.sort_by(|(_, one), (_, other)| one.0.total_cmp(&other.0));
+        writeln!(f, "  {:<26} {:>8} {:>8} {:>8}", "step", "begins", "ends", "takes")?;
+        for (step, (begins, ends)) in rows {
+            writeln!(f, "  {step:<26} {begins:>8.2} {ends:>8.2} {:>8.2}", ends - begins)?;
+        }
+        Ok(())
+    }
+}

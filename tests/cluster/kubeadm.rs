@@ -1,0 +1,114 @@
+//! A machine that is not in cluster.yaml, and stock `kubeadm join` with the line from worker-join-command.
+
+use std::path::Path;
+
+use crate::{
+    support::{Check, Cluster, PROGRAM, eventually, run},
+    unsealed,
+};
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("a machine with kubeadm, the runtime and a kubelet", prepare),
+    ("it is refused as long as cluster.yaml does not say otherwise", refused),
+    ("it joins when cluster.yaml allows it", joins),
+];
+
+const MACHINE: &str = "worker-02";
+const NODE: &str = "stranger";
+
+/// As in the package of kubeadm's publisher, and what this computer asks for: see `10-here.conf`.
+const KUBELET: &str = "\
+[Service]
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+ExecStart=/usr/local/bin/kubelet --bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf \
+--kubeconfig=/etc/kubernetes/kubelet.conf --config=/var/lib/kubelet/config.yaml --config-dir=/etc/kubelet.d $KUBELET_KUBEADM_ARGS
+Restart=always
+RestartSec=1
+";
+/// Old control groups, no right to lower scores, a disk that is not the machine's own.
+const HERE: &str = "\
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cgroupDriver: cgroupfs
+failCgroupV1: false
+failSwapOn: false
+oomScoreAdj: 0
+evictionHard: { memory.available: 100Mi }
+";
+const NETWORK: &str = r#"{ "cniVersion": "1.0.0", "name": "pods", "plugins": [
+  { "type": "ptp", "ipam": { "type": "host-local", "subnet": "10.250.0.0/24" } } ] }"#;
+
+fn prepare(cluster: &Cluster) {
+    let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    run(PROGRAM, &["bundle", "build", &path("bundle"), "--with", "kubeadm"]).ok();
+    cluster.lab.run("cp", &[&path("bundle/bin/kubeadm"), &format!("{MACHINE}:/usr/local/bin")]).ok();
+    for (from, to) in [("/etc/containerd", "/etc"), ("/etc/systemd/system/containerd.service", "/etc/systemd/system")] {
+        cluster.lab.run("cp", &[&format!("worker-01:{from}"), &path("")]).ok();
+        let name = Path::new(from).file_name().unwrap().to_string_lossy();
+        cluster.lab.run("cp", &[&path(&name), &format!("{MACHINE}:{to}")]).ok();
+    }
+    for (file, text) in [
+        ("/etc/systemd/system/kubelet.service", KUBELET),
+        ("/etc/kubelet.d/10-here.conf", HERE),
+        ("/etc/cni/net.d/10-pods.conflist", NETWORK),
+    ] {
+        let line = format!("mkdir -p $(dirname {file}) && cat > {file}");
+        cluster.lab.feed("exec", &[MACHINE, "--", "sh", "-c", &line], text.as_bytes()).ok();
+    }
+    cluster.sh(MACHINE, "systemctl daemon-reload && systemctl start containerd && sysctl -qw net.ipv4.ip_forward=1");
+    cluster.sh(MACHINE, "kubeadm version -o short");
+}
+
+fn refused(cluster: &Cluster) {
+    start_joining(cluster);
+    let denied = || {
+        let csrs = cluster.get(&["csr"]);
+        csrs.iter().any(|csr| {
+            let conditions = csr["status"]["conditions"].to_string();
+            conditions.contains("Denied") && conditions.contains("BS-CSR-006") && csr["status"]["certificate"].is_null()
+        })
+    };
+    eventually("its certificate request is denied", denied);
+    assert!(cluster.journal("master-01", "blackstart-agent").contains("BS-CSR-006"));
+    cluster.sh(
+        MACHINE,
+        "systemctl stop joining kubelet; kubeadm reset -f --cri-socket unix:///run/containerd/containerd.sock",
+    );
+    assert_eq!(cluster.kubectl(&["get", "nodes", NODE, "--ignore-not-found"]), "");
+}
+
+fn joins(cluster: &Cluster) {
+    let dir = unsealed::configuration(cluster, "    unlisted_nodes: allow\n");
+    cluster.install(&dir.path().join("plain"), "master-01");
+    cluster.sh("master-01", "systemctl restart blackstart-agent");
+    cluster.sh(MACHINE, "mkdir -p /etc/cni/net.d");
+    cluster
+        .lab
+        .feed("exec", &[MACHINE, "--", "sh", "-c", "cat > /etc/cni/net.d/10-pods.conflist"], NETWORK.as_bytes())
+        .ok();
+    start_joining(cluster);
+    let ready = [
+        "get",
+        "nodes",
+        NODE,
+        "--ignore-not-found",
+        "-o",
+        "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}",
+    ];
+    eventually("the node is Ready", || cluster.try_kubectl(&ready).out == "True");
+    eventually("kubeadm has said so", || {
+        cluster.journal(MACHINE, "joining").contains("This node has joined the cluster")
+    });
+    let roles = cluster.kubectl(&["get", "nodes", NODE, "-o", "jsonpath={.metadata.labels}"]);
+    assert!(!roles.contains("control-plane"), "{roles}");
+}
+
+/// The last line of the file, as a person would copy it.
+fn start_joining(cluster: &Cluster) {
+    let line = cluster.sh("master-01", "tail -n 1 /var/lib/cluster-state/worker-join-command");
+    assert!(line.starts_with("kubeadm join "), "{line}");
+    // The checks look for what a lab machine shares with its computer; the name is one nobody has.
+    let unit = "systemd-run --quiet --collect --unit=joining --setenv=PATH=$PATH";
+    cluster.sh(MACHINE, &format!("{unit} {line} --node-name {NODE} --ignore-preflight-errors=all"));
+}

@@ -1,0 +1,13 @@
+//! Clusters for tests.
+
+mod cluster;
+#[path = "../../support/mod.rs"]
+mod common;
+mod probe;
+mod request;
+mod seal;
+
+pub(crate) use cluster::{Check, Cluster, text};
+pub(crate) use common::{PROGRAM, Said, TestLab, eventually, run, turn};
+pub(crate) use probe::{NODE_PORT, Probe};
+pub(crate) use request::csr;

@@ -1,0 +1,72 @@
+//! What every suite with machines needs: labs of its own, commands and what they said, patience.
+
+mod lab;
+
+use std::{
+    process::{Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+pub(crate) use lab::TestLab;
+
+/// Generous: the computer may be building something at the same time.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_blackstart");
+
+/// Waits for this test's turn. Fails at once where machines cannot be made at all.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let user = Command::new("id").arg("-u").output().expect("id runs").stdout;
+    assert_eq!(String::from_utf8_lossy(&user).trim(), "0", "these tests make machines: run them as root");
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a command said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+impl Said {
+    /// Its standard output, if all went well.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.out
+    }
+
+    /// That it was refused with this code.
+    #[track_caller]
+    pub(crate) fn refused(&self, exit: i32, code: &str) {
+        assert_eq!(self.code, Some(exit), "{self:?}");
+        assert!(self.err.contains(code) && self.err.contains("hint: "), "{self:?}");
+    }
+}
+
+/// Runs any command to its end.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Said {
+    Command::new(program).args(arguments).stdin(Stdio::null()).output().expect(program).into()
+}
+
+/// Waits until something is true.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_true() {
+        assert!(Instant::now() < deadline, "not in time: {what}");
+        sleep(Duration::from_millis(50));
+    }
+}
