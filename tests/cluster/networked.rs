@@ -54,7 +54,7 @@ fn profile(cluster: &Cluster) -> String {
 
 /// Profiles that are tried out; they are gone after a reboot.
 fn on_trial(cluster: &Cluster) -> String {
-    cluster.sh(MACHINE, "ls /run/NetworkManager/system-connections")
+    cluster.sh(MACHINE, "find /run/NetworkManager/system-connections -name 'blackstart*'")
 }
 
 fn is_reachable(cluster: &Cluster) -> bool {

@@ -142,7 +142,8 @@ fn copy_tree(from: &Path, to: &Path) -> Result<(), LabError> {
 /// What the configuration refers to, and sealing will look for.
 fn copy_add_on(from: &Path, to: &Path, cluster: &ValidatedCluster) -> Result<(), LabError> {
     let failed = |error: host::HostError| LabError::while_doing("copy the network add-on".to_owned())(error.source);
-    let sources = Sources::read(&RealDisk::new("/"), &std::path::absolute(from).unwrap_or_else(|_| from.to_path_buf()), cluster);
+    let sources =
+        Sources::read(&RealDisk::new("/"), &std::path::absolute(from).unwrap_or_else(|_| from.to_path_buf()), cluster);
     for (name, text) in sources.map_err(failed)?.add_on {
         base::write_secret(&to.join(name), &String::from_utf8_lossy(&text))?;
     }

@@ -238,6 +238,7 @@ fn masters_get_the_manifest_of_the_network_add_on() {
         assert_eq!(sources.add_on.len(), expected.len(), "{manifest}");
         files(out.path()); // looks at the modes too
     }
-    let missing = cluster(&CLUSTER.replace("name: home", "name: home\n  networking: { add_on: manifest, manifest: x.yaml }"));
+    let missing =
+        cluster(&CLUSTER.replace("name: home", "name: home\n  networking: { add_on: manifest, manifest: x.yaml }"));
     assert!(seal::Sources::read(&disk(), dir.path(), &missing).is_err());
 }

@@ -164,7 +164,7 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         .step(Images, &[images_after])?
         .step(
             dns_objects(cluster, &options.dns_image, &access),
-            &["images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
+            &["node-ready", "images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
         )?
         .step(ClusterDns::new(cluster), &["dns"])?
         .step(
