@@ -34,8 +34,9 @@ pub(in crate::commands) fn install(
         run(context, &["daemon-reload"])?;
     }
     if now {
-        // The bootstrap waits for other machines; whoever installs does not have to.
-        let start: Vec<&str> = ["start", "--no-block"].into_iter().chain(UNITS).collect();
+        // The bootstrap waits for other machines; whoever installs does not have to. A machine that is a node already is
+        // looked at again, with what was installed now.
+        let start: Vec<&str> = ["restart", "--no-block"].into_iter().chain(UNITS).collect();
         run(context, &start)?;
     }
     if context.out.is_json() {
