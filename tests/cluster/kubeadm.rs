@@ -74,12 +74,11 @@ fn refused(cluster: &Cluster) {
 fn joins(cluster: &Cluster) {
     let dir = unsealed::configuration(cluster, "    unlisted_nodes: allow\n");
     cluster.install(&dir.path().join("plain"), "master-01");
-    cluster.sh("master-01", "systemctl restart blackstart-agent");
-    cluster.sh(MACHINE, "mkdir -p /etc/cni/net.d");
-    cluster
-        .lab
-        .feed("exec", &[MACHINE, "--", "sh", "-c", "cat > /etc/cni/net.d/10-pods.conflist"], NETWORK.as_bytes())
-        .ok();
+    let question = format!(
+        "curl -sSk -m 5 -o /dev/null -w '%{{http_code}}' https://{}:6443/api/v1/namespaces/kube-public/configmaps/cluster-info",
+        cluster.ip("master-01")
+    );
+    eventually("the master has taken it up", || cluster.try_sh(MACHINE, &question).out == "200");
     start_joining(cluster);
     let ready = [
         "get",
