@@ -12,8 +12,8 @@ pub(crate) fn run() -> Result<(), String> {
     })?;
     part("format", || run::run("cargo", &["fmt", "--all", "--check"]))?;
     part("lints", || {
-        // The suites with machines are left out of plain `cargo test`, and so of `--all-targets` too.
-        let suites = ["--test", "lab", "--test", "cluster"];
+        // What needs machines is left out of plain `cargo test` and `cargo bench`, and so of `--all-targets` too.
+        let suites = ["--test", "lab", "--test", "cluster", "--bench", "lab-boot", "--bench", "cluster"];
         run::run(
             "cargo",
             &[&["clippy", "--package", "blackstart"], &suites[..], &["--locked", "--", "-D", "warnings"]].concat(),
