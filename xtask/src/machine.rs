@@ -14,6 +14,7 @@ pub(crate) const TESTS: &[Need] = &[
     Need { program: "go", package: "golang-go" }, // components come from Go modules where releases cannot be reached
     Need { program: "openssl", package: "openssl" }, // judges our certificates
     Need { program: "curl", package: "curl" },    // asks clusters from outside
+    Need { program: "busybox", package: "busybox-static" }, // what test pods run
     Need { program: "mount", package: "mount" },  // full and read-only disks
 ];
 
