@@ -27,11 +27,15 @@ fn killed(cluster: &Cluster) {
     let before = profile(cluster);
     with_wrong_gateway(cluster, || {
         cluster.sh(MACHINE, "systemd-run --quiet --unit=trial blackstart node detect");
-        eventually("the new configuration is tried out", || !on_trial(cluster).is_empty());
+        eventually("the new configuration is tried out", || gateway(cluster).ends_with(".250"));
         cluster.sh(MACHINE, "systemctl kill --signal=KILL trial");
         cluster.try_sh(MACHINE, "systemctl reset-failed trial");
-        eventually("NetworkManager takes it back by itself", || on_trial(cluster).is_empty() && is_reachable(cluster));
+        eventually("NetworkManager takes it back by itself", || gateway(cluster).ends_with(".1"));
     });
+    assert!(is_reachable(cluster), "the old configuration works");
+    // What the dead one left in /run is gone at the next boot, and with the next run.
+    cluster.sh(MACHINE, "blackstart node detect");
+    assert_eq!(on_trial(cluster), "");
     assert_eq!(profile(cluster), before);
 }
 
@@ -50,6 +54,10 @@ fn with_wrong_gateway(cluster: &Cluster, during: impl FnOnce()) {
 fn profile(cluster: &Cluster) -> String {
     let kept = "cat /etc/NetworkManager/system-connections/blackstart.nmconnection";
     cluster.sh(MACHINE, &format!("{kept}; nmcli -g NAME,DEVICE connection show --active; ip -4 route show default"))
+}
+
+fn gateway(cluster: &Cluster) -> String {
+    cluster.sh(MACHINE, "ip -4 route show default | awk '{print $3}'")
 }
 
 /// Profiles that are tried out; they are gone after a reboot.
