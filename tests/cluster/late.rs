@@ -25,16 +25,11 @@ fn waits(cluster: &Cluster) {
 }
 
 fn joins(cluster: &Cluster) {
-    let process = || cluster.sh(WORKER, "systemctl show -p MainPID,NRestarts cluster-bootstrap");
-    let before = process();
+    let run = || cluster.sh(WORKER, "systemctl show -p InvocationID,NRestarts cluster-bootstrap");
+    let before = run();
     cluster.install(&cluster.sealed_dir("master-01"), "master-01");
-    eventually("the worker has joined", || {
-        if cluster.progress(WORKER)["phase"] == "done" {
-            return true;
-        }
-        assert_eq!(process(), before, "it is the same run as before");
-        false
-    });
+    eventually("the worker has joined", || cluster.progress(WORKER)["phase"] == "done");
+    assert_eq!(run(), before, "it is the same run as before");
     eventually("the master is done", || cluster.progress("master-01")["phase"] == "done");
     cluster.await_ready(&["master-01", WORKER]);
     assert_eq!(cluster.sh(WORKER, "cat /var/lib/cluster-state/bootstrap-state"), "joined");

@@ -25,7 +25,7 @@ pub struct Progress {
     pub done: usize,
     /// Steps in all.
     pub total: usize,
-    /// The last thing that was done, is waited for, or went wrong.
+    /// Everything that is waited for, or what went wrong.
     pub message: String,
     /// When that was.
     pub time: Timestamp,
@@ -58,7 +58,25 @@ pub struct ProgressFile {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     boot_id: String,
-    failed: Mutex<Option<String>>,
+    seen: Mutex<Seen>,
+}
+
+/// What the events have told so far.
+#[derive(Default)]
+struct Seen {
+    /// What each step waits for, the longest wait first.
+    waiting: Vec<(Option<String>, String)>,
+    /// The first failure.
+    failed: Option<String>,
+}
+
+impl Seen {
+    fn wait(&mut self, step: Option<&str>, what: &str) {
+        match self.waiting.iter_mut().find(|(one, _)| one.as_deref() == step) {
+            Some((_, known)) => what.clone_into(known),
+            None => self.waiting.push((step.map(str::to_owned), what.to_owned())),
+        }
+    }
 }
 
 impl ProgressFile {
@@ -69,7 +87,7 @@ impl ProgressFile {
             disk: disk.clone(),
             path: state_dir.join(Progress::FILE),
             boot_id: String::from_utf8_lossy(&boot_id).trim().to_owned(),
-            failed: Mutex::new(None),
+            seen: Mutex::default(),
         }
     }
 }
@@ -97,21 +115,35 @@ impl ProgressFile {
 
 impl Sink for ProgressFile {
     fn event(&self, event: &Event) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let phase = match event.state {
-            State::Waiting | State::Retrying | State::RunStarted => Phase::Working,
-            State::Failed => {
-                let code = event.code.map(|code| format!("{code}: ")).unwrap_or_default();
-                let step = event.step.as_deref().unwrap_or("run");
-                failed.get_or_insert_with(|| format!("{code}step `{step}`: {}", event.message));
+            State::RunStarted => Phase::Working,
+            State::Waiting | State::Retrying => {
+                seen.wait(event.step.as_deref(), &event.message);
+                Phase::Working
+            }
+            State::Verified | State::Unchanged | State::Failed | State::Cancelled => {
+                let before = seen.waiting.len();
+                seen.waiting.retain(|(step, _)| *step != event.step);
+                if before == seen.waiting.len() && event.state != State::Failed {
+                    return; // nobody was told that it is being waited for
+                }
+                if event.state == State::Failed {
+                    let code = event.code.map(|code| format!("{code}: ")).unwrap_or_default();
+                    let step = event.step.as_deref().unwrap_or("run");
+                    seen.failed.get_or_insert_with(|| format!("{code}step `{step}`: {}", event.message));
+                }
                 Phase::Working
             }
             State::RunFinished if event.done == event.total => Phase::Done,
             State::RunFinished => Phase::Failed,
             _ => return,
         };
-        let message = match (phase, &*failed) {
+        let message = match (phase, &seen.failed) {
             (Phase::Failed, Some(first)) => first.clone(),
+            (Phase::Working, _) if !seen.waiting.is_empty() => {
+                seen.waiting.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>().join("; ")
+            }
             _ => event.message.clone(),
         };
         self.write(&Progress {
