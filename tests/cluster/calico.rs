@@ -24,7 +24,7 @@ fn a_manifest_is_applied_and_its_images_are_missed() {
     run(PROGRAM, &["config", "seal", &dir.path().display().to_string(), "--out", &out]).ok();
 
     cluster.install(&cluster.sealed_dir("master-01"), "master-01");
-    let message = || cluster.progress("master-01")["message"].as_str().unwrap_or_default().to_owned();
+    let message = || cluster.last_up("master-01").map(|run| run.message()).unwrap_or_default();
     eventually("the bootstrap says what is missing", || message().contains("BS-NODE-002"));
     let said = message();
     assert!(said.contains("docker.io/calico/") && said.contains("v3.28"), "it names the image: {said}");

@@ -1,9 +1,15 @@
 //! Machines are switched on in any order: a worker whose master is not there waits, says for whom, and joins later.
 
-use crate::support::{Check, Cluster, eventually};
+use playbooks::run_record::Outcome;
+
+use crate::{
+    support::{Check, Cluster, eventually},
+    watch,
+};
 
 pub(crate) const CHECKS: &[Check] = &[
     ("a worker without a master says for whom it waits and since when", waits),
+    watch::WITHOUT_A_MASTER,
     ("it joins when the master appears, and nobody had to restart anything", joins),
 ];
 
@@ -12,14 +18,14 @@ const WORKER: &str = "worker-02";
 fn waits(cluster: &Cluster) {
     let said = cluster.install(&cluster.sealed_dir(WORKER), WORKER);
     assert!(said.contains("installed and started"), "{said}");
-    let message = || cluster.progress(WORKER)["message"].as_str().unwrap_or_default().to_owned();
+    let message = || cluster.last_up(WORKER).map(|run| run.message()).unwrap_or_default();
     let whom = format!("the master at {}:7444 to answer (since ", cluster.ip("master-01"));
     eventually("the worker says for whom it waits", || message().contains(&whom));
-    let progress = cluster.progress(WORKER);
-    assert_eq!(progress["phase"], "working", "{progress}");
+    let run = cluster.last_up(WORKER).unwrap();
+    assert_eq!(run.outcome, Outcome::Working, "{run:#?}");
     let since = message().split_once(&whom).unwrap().1.split_once("Z:").unwrap().0.to_owned();
     let age = cluster.sh(WORKER, &format!("expr $(date +%s) - $(date -d {since}Z +%s) || true"));
-    assert!((0..3600).contains(&age.parse::<i64>().unwrap()), "{progress}");
+    assert!((0..3600).contains(&age.parse::<i64>().unwrap()), "{run:#?}");
     let journal = cluster.journal(WORKER, "cluster-bootstrap");
     assert!(journal.contains(&whom), "{journal}");
 }
@@ -28,9 +34,9 @@ fn joins(cluster: &Cluster) {
     let run = || cluster.sh(WORKER, "systemctl show -p InvocationID,NRestarts cluster-bootstrap");
     let before = run();
     cluster.install(&cluster.sealed_dir("master-01"), "master-01");
-    eventually("the worker has joined", || cluster.progress(WORKER)["phase"] == "done");
+    eventually("the worker has joined", || cluster.is_up(WORKER));
     assert_eq!(run(), before, "it is the same run as before");
-    eventually("the master is done", || cluster.progress("master-01")["phase"] == "done");
+    eventually("the master is done", || cluster.is_up("master-01"));
     cluster.await_ready(&["master-01", WORKER]);
     assert_eq!(cluster.sh(WORKER, "cat /var/lib/cluster-state/bootstrap-state"), "joined");
     assert!(cluster.sh(WORKER, "systemctl show -p NRestarts cluster-bootstrap").ends_with("=0"));

@@ -42,7 +42,7 @@ fn becomes_a_cluster(cluster: &Cluster) {
         assert!(said.contains("installed and started"), "{said}");
     }
     for machine in ["master-01", "worker-01"] {
-        eventually(&format!("{machine} is done"), || cluster.progress(machine)["phase"] == "done");
+        eventually(&format!("{machine} is done"), || cluster.is_up(machine));
     }
     cluster.await_ready(&["master-01", "worker-01"]);
     for machine in ["master-01", "worker-01"] {

@@ -11,8 +11,11 @@ mod test;
 
 use std::process::ExitCode;
 
+use test::Extent;
+
 const USAGE: &str = "\
 cargo xtask test             install what is missing, then check format, lints, all tests and docs
+cargo xtask test --full      the same, and every case of the suites that otherwise play a few: hours
 cargo xtask dist             build the release: one static file, with its man pages and completions
 cargo xtask bench cluster    measure beside kubeadm how fast machines become a cluster; --rounds N, 5 by default
 ";
@@ -21,7 +24,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments[..] {
-        ["test"] => test::run(),
+        ["test"] => test::run(Extent::Sample),
+        ["test", "--full"] => test::run(Extent::Full),
         ["dist"] => dist::run(),
         ["bench", "cluster", ref options @ ..] => bench::cluster(options),
         _ => Err(format!("usage:\n{USAGE}")),

@@ -5,7 +5,16 @@ use crate::{
     run::{self, part, run_with, say},
 };
 
-pub(crate) fn run() -> Result<(), String> {
+/// How much of the suites that have more cases than anybody waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// A few, others every day.
+    Sample,
+    /// Every one.
+    Full,
+}
+
+pub(crate) fn run(extent: Extent) -> Result<(), String> {
     part("what the tests need", || {
         machine::ensure(machine::TESTS)?;
         machine::ensure_toolchain("component", &["rustfmt", "clippy"])
@@ -13,7 +22,8 @@ pub(crate) fn run() -> Result<(), String> {
     part("format", || run::run("cargo", &["fmt", "--all", "--check"]))?;
     part("lints", || {
         // What needs machines is left out of plain `cargo test` and `cargo bench`, and so of `--all-targets` too.
-        let suites = ["--test", "lab", "--test", "cluster", "--bench", "lab-boot", "--bench", "cluster"];
+        let suites =
+            ["--test", "lab", "--test", "cluster", "--test", "recovery", "--bench", "lab-boot", "--bench", "cluster"];
         run::run(
             "cargo",
             &[&["clippy", "--package", "blackstart"], &suites[..], &["--locked", "--", "-D", "warnings"]].concat(),
@@ -25,7 +35,9 @@ pub(crate) fn run() -> Result<(), String> {
         run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings")])
     })?;
     if !machine::is_root() {
-        say("the suites `lab` and `cluster` boot machines and need root: run `sudo cargo xtask test` for them");
+        say(
+            "the suites `lab`, `cluster` and `recovery` boot machines and need root: run `sudo cargo xtask test` for them",
+        );
         return Ok(());
     }
     part("base image and components for the lab: long the first time, then kept", || {
@@ -33,12 +45,20 @@ pub(crate) fn run() -> Result<(), String> {
         lab(&["destroy", "--name", "warm", "--yes"])
     })?;
     part("lab", || suite("lab"))?;
-    part("cluster", || suite("cluster"))
+    part("cluster", || suite("cluster"))?;
+    part("recovery", || recovery(extent))
 }
 
 /// A suite that boots machines.
 fn suite(name: &str) -> Result<(), String> {
     run::run("cargo", &["test", "--package", "blackstart", "--test", name, "--locked"])
+}
+
+/// Killed at steps of a bootstrap; its output tells at which, and how many recovered.
+fn recovery(extent: Extent) -> Result<(), String> {
+    let arguments = ["test", "--package", "blackstart", "--test", "recovery", "--locked", "--", "--nocapture"];
+    let extent: &[_] = if extent == Extent::Full { &[("BLACKSTART_RECOVERY", "full")] } else { &[] };
+    run_with("cargo", &arguments, extent)
 }
 
 fn lab(arguments: &[&str]) -> Result<(), String> {

@@ -11,11 +11,13 @@ use x509_parser::pem::Pem;
 use crate::AgentError;
 
 /// Who a kubeconfig of ours says one is. PEM.
-pub(crate) struct Identity {
-    pub(crate) certificate: String,
-    pub(crate) key: String,
+pub struct Identity {
+    /// The certificate.
+    pub certificate: String,
+    /// Its key.
+    pub key: String,
     /// What the kubeconfig trusts.
-    pub(crate) ca: String,
+    pub ca: String,
 }
 
 /// Why a kubeconfig is of no use here.
@@ -25,7 +27,7 @@ pub struct Unusable(&'static str);
 
 impl Identity {
     /// The one user of a kubeconfig with everything inside it, as ours are.
-    pub(crate) fn read(text: &str) -> Result<Self, Unusable> {
+    pub fn read(text: &str) -> Result<Self, Unusable> {
         const NO_DATA: Unusable = Unusable("it has no certificate, key or CA inside");
         let file = Kubeconfig::from_yaml(text).map_err(|_| Unusable("it is no kubeconfig"))?;
         let user = file.auth_infos.first().and_then(|user| user.auth_info.as_ref()).ok_or(NO_DATA)?;

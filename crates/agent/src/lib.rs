@@ -45,7 +45,9 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 pub use balancer::Balancer;
 pub use error::AgentError;
 use host::Host;
-pub use kubeconfig::Unusable;
+pub use kubeconfig::{Identity, Unusable};
+pub use report::Status;
+use serde_json::Value;
 use spec::{Node, Role, ValidatedCluster};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -78,6 +80,11 @@ impl Default for Paths {
     }
 }
 
+/// Tells what the last run on this machine did, for reports; `None` if there was none. It is asked several times a second,
+/// so it must be quick, and what it says must be small and the same as long as nothing has happened. The agent passes it
+/// on without understanding it.
+pub type LastRun = Arc<dyn Fn() -> Option<Value> + Send + Sync>;
+
 /// The agent of one node.
 #[derive(Clone)]
 pub struct Agent {
@@ -89,6 +96,8 @@ pub struct Agent {
     pub node: Node,
     /// Where things are.
     pub paths: Paths,
+    /// What the last run on this machine did.
+    pub last_run: LastRun,
     /// Stops the agent; SIGTERM and SIGINT do it too.
     pub cancel: CancellationToken,
 }

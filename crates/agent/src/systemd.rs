@@ -7,7 +7,7 @@ use host::Cmd;
 /// One unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unit {
-    /// `active`, `inactive`, `failed`, `activating`, …
+    /// `active`, `inactive`, `failed`, `activating`, …; `auto-restart` between two starts of a process that ends badly.
     pub(crate) state: String,
     /// When its process started, in unix seconds; none if it has none.
     pub(crate) started: Option<i64>,
@@ -16,7 +16,7 @@ pub(crate) struct Unit {
 /// Asks for these units.
 pub(crate) fn show(units: &[&str]) -> Cmd {
     Cmd::new("systemctl")
-        .args(["show", "--timestamp=unix", "--property=Id,LoadState,ActiveState,ExecMainStartTimestamp"])
+        .args(["show", "--timestamp=unix", "--property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp"])
         .args(units.iter().copied())
 }
 
@@ -31,7 +31,8 @@ fn parse_one(block: &str) -> Option<(String, Unit)> {
         return None;
     }
     let started = properties.get("ExecMainStartTimestamp").and_then(|time| time.strip_prefix('@')?.parse().ok());
-    let state = (*properties.get("ActiveState")?).to_owned();
+    let sub_state = properties.get("SubState").filter(|state| **state == "auto-restart");
+    let state = (*sub_state.or(properties.get("ActiveState"))?).to_owned();
     Some(((*properties.get("Id")?).to_owned(), Unit { state, started }))
 }
 
@@ -44,10 +45,13 @@ mod tests {
         // Printed by systemd 252.
         let printed = "ExecMainStartTimestamp=@1794700800\nId=etcd.service\nLoadState=loaded\nActiveState=active\n\n\
                        ExecMainStartTimestamp=\nId=kubelet.service\nLoadState=loaded\nActiveState=inactive\n\n\
+                       ExecMainStartTimestamp=@1794700900\nId=kube-proxy.service\nLoadState=loaded\nActiveState=activating\n\
+                       SubState=auto-restart\n\n\
                        ExecMainStartTimestamp=\nId=no.service\nLoadState=not-found\nActiveState=inactive\n";
         let unit = |state: &str, started| Unit { state: state.to_owned(), started };
         let expected = BTreeMap::from([
             ("etcd.service".to_owned(), unit("active", Some(1_794_700_800))),
+            ("kube-proxy.service".to_owned(), unit("auto-restart", Some(1_794_700_900))),
             ("kubelet.service".to_owned(), unit("inactive", None)),
         ]);
         assert_eq!(parse(printed), expected);

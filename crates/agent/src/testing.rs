@@ -42,7 +42,14 @@ pub(crate) fn agent(node: &str, commands: &Arc<Scripted>) -> Agent {
         ..Host::rooted("/")
     };
     let node = cluster.node(node).unwrap().clone();
-    Agent { host, node, cluster, paths: Paths::default(), cancel: CancellationToken::new() }
+    Agent {
+        host,
+        node,
+        cluster,
+        paths: Paths::default(),
+        last_run: Arc::new(|| None),
+        cancel: CancellationToken::new(),
+    }
 }
 
 /// Commands that print what a test says, and remember that they were called. What has no answer fails.

@@ -21,6 +21,16 @@ explain::codes! {
         "a token has the form id.secret; `blackstart token create` on a master makes one";
     BAD_TIME = "BS-CLI-009", "that is no length of time",
         "write it as 30m, 24h or 7d";
+    BAD_CONFIGURATION = "BS-CLI-010", "the configuration has errors",
+        "`blackstart check` shows all of them, with line, column and a hint";
+    NO_SUCH_RUN = "BS-CLI-011", "no such run is kept on this node",
+        "`blackstart node timeline --list` shows the runs that are";
+    NO_PICTURE = "BS-CLI-012", "this result cannot be drawn as a picture",
+        "use `-o text` or `-o json`; only `blackstart node timeline` knows `-o svg`";
+    CLOCK_BEHIND = "BS-CLI-013", "this machine's clock is behind that of the API server",
+        "set the clock, or let `systemd-timesyncd` or `chronyd` synchronise it, then run the same command again";
+    NO_NODE = "BS-CLI-014", "this machine is no node of a cluster",
+        "run the command on a node, or name a lab of this computer with `--lab`";
 }
 
 /// Every code of the program.
@@ -33,11 +43,13 @@ pub(crate) fn all() -> Vec<Code> {
         tls::codes::ALL,
         join::codes::ALL,
         agent::codes::ALL,
+        ::diagnose::codes::ALL,
         pki::codes::ALL,
         engine::codes::ALL,
         host::codes::ALL,
         ::bundle::codes::ALL,
         ::lab::codes::ALL,
+        ::gather::codes::ALL,
         ALL,
     ]
     .concat()

@@ -29,9 +29,12 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(global: &Global) -> Self {
+        let host = Host::rooted(&global.root);
+        #[cfg(debug_assertions)]
+        let host = Host { clock: crate::fault::clock::installed(host.clock.clone()), ..host };
         Self {
             out: Output::new(global),
-            host: Host::rooted(&global.root),
+            host,
             layout: Layout { config_dir: config_dir_on_machine(global), ..Layout::default() },
             root: global.root.clone(),
             config_dir: global.config_dir.clone(),
@@ -92,17 +95,37 @@ impl Context {
         playbook: &Playbook,
         others: Vec<Arc<dyn Sink>>,
     ) -> Result<Report, Ended> {
+        let report = self.run_to_its_end(state_dir, name, playbook, others)?;
+        self.tell_failures(&report)?;
+        Ok(report)
+    }
+
+    /// Runs a playbook and says nothing of how it ended.
+    pub(crate) fn run_to_its_end(
+        &self,
+        state_dir: &Path,
+        name: &str,
+        playbook: &Playbook,
+        others: Vec<Arc<dyn Sink>>,
+    ) -> Result<Report, Failure> {
         let mut runner = Runner::new(self.host.clone(), state_dir, name);
         runner.sinks.push(progress::sink(self.out));
         runner.sinks.extend(others);
+        #[cfg(debug_assertions)]
+        crate::fault::install(&mut runner);
         let report = block_on(async {
             let signals = cancel_on_signal(runner.cancel.clone());
             let report = runner.run(playbook).await;
             signals.abort();
             report
-        })??;
+        });
+        Ok(report??)
+    }
+
+    /// Prints why a run did not do all it should, if it did not.
+    pub(crate) fn tell_failures(&self, report: &Report) -> Result<(), Ended> {
         if report.is_complete() {
-            return Ok(report);
+            return Ok(());
         }
         for StepFailure { step, error } in &report.failed {
             self.out.failure(&Failure::in_step(step, error));
@@ -137,7 +160,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
 }
 
 /// The first signal stops the run between two changes; a second one ends the program where it is.
-fn cancel_on_signal(cancel: CancellationToken) -> JoinHandle<()> {
+pub(crate) fn cancel_on_signal(cancel: CancellationToken) -> JoinHandle<()> {
     // Not in the task: its first turn may come after the first change.
     let handlers = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     tokio::spawn(async move {

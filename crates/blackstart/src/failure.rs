@@ -55,6 +55,13 @@ impl Failure {
         Self { exit: Exit::Usage, ..Self::new(code, message) }
     }
 
+    /// What to do in this very case.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
     /// A step that failed in a run that went on without it.
     pub fn in_step(step: &str, error: &StepError) -> Self {
         Self { hint: error.advice(), ..Self::new(error.code(), format!("step `{step}`: {}", explain::chain(error))) }

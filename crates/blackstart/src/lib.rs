@@ -6,8 +6,11 @@ mod codes;
 mod commands;
 mod context;
 mod failure;
+#[cfg(debug_assertions)]
+mod fault;
 mod output;
 pub mod progress;
+mod recording;
 
 pub use commands::run;
 pub use failure::{Exit, Failure};

@@ -59,6 +59,11 @@ impl Output {
         self.form == Form::Json
     }
 
+    /// True where the result is wanted as a picture.
+    pub fn is_svg(self) -> bool {
+        self.form == Form::Svg
+    }
+
     /// Whether results are coloured.
     pub fn color(self) -> bool {
         self.color
@@ -111,6 +116,12 @@ pub(crate) fn painted(color: bool, style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// How many characters fit into a line of the result.
+pub(crate) fn width() -> usize {
+    const WHERE_THERE_IS_NO_TERMINAL: usize = 100;
+    terminal_size::terminal_size_of(io::stdout()).map_or(WHERE_THERE_IS_NO_TERMINAL, |(width, _)| width.0.into())
+}
+
 /// Asks before something is changed or lost.
 pub(crate) fn confirm(yes: bool, question: &str) -> Result<(), Failure> {
     if yes {
@@ -134,11 +145,15 @@ pub(crate) fn note(text: &str) {
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
+    print_to_reader(bytes).map(drop)
+}
+
+/// The same, for what has no end of its own: false once nobody reads any more.
+pub(crate) fn print_to_reader(bytes: &[u8]) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(codes::CANNOT_PRINT, format!("cannot write to standard output: {error}")))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(codes::CANNOT_PRINT, format!("cannot write to standard output: {error}"))),
     }
 }

@@ -131,8 +131,13 @@ impl StepError {
         self.retry
     }
 
-    fn no_such_action(verb: &str, key: &str) -> Self {
+    pub(crate) fn no_such_action(verb: &str, key: &str) -> Self {
         Self::new(codes::NO_SUCH_ACTION, format!("the step does not know how to {verb} `{key}`"))
+    }
+
+    pub(crate) fn no_such_step(step: &str, key: &str) -> Self {
+        let message = format!("the playbook has no step `{step}` any more, so `{key}` cannot be taken back");
+        Self::new(codes::NO_SUCH_ACTION, message)
     }
 }
 

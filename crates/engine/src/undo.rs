@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeSet,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -131,6 +132,20 @@ impl Undo {
                 None => Ok(()),
             },
             Self::Act { .. } => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Undo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RemoveFile(path) => write!(f, "remove {}", path.display()),
+            Self::RemoveDirectory(path) => write!(f, "remove directory {} if it is empty", path.display()),
+            Self::Restore { path, .. } => write!(f, "restore {}", path.display()),
+            Self::RemoveLink(path) => write!(f, "remove link {}", path.display()),
+            Self::RestoreLink { path, target } => write!(f, "point {} back to {}", path.display(), target.display()),
+            Self::RestoreMode { path, mode } => write!(f, "restore the mode of {} ({mode:04o})", path.display()),
+            Self::Act { key } => write!(f, "take back {key}"),
         }
     }
 }

@@ -7,4 +7,8 @@ explain::codes! {
         "the message has etcd's own words";
     GARBLED = "BS-ETCD-003", "etcd's answer cannot be understood",
         "check that nothing else listens on etcd's port, and that its version is the bundle's";
+    QUORUM = "BS-ETCD-004", "the change could leave etcd without a majority",
+        "bring the members back that do not answer, or remove those first that are gone for good";
+    CANNOT_WRITE = "BS-ETCD-005", "a snapshot of etcd cannot be written",
+        "free some space where it is to be written, or name another place";
 }

@@ -36,6 +36,9 @@ pub enum EtcdError {
         #[source]
         source: serde_json::Error,
     },
+    /// What was received cannot be kept.
+    #[error("a snapshot cannot be written")]
+    Write(#[source] std::io::Error),
 }
 
 impl EtcdError {
@@ -56,6 +59,7 @@ impl Explain for EtcdError {
             Self::Unreachable { .. } => codes::UNREACHABLE,
             Self::Refused { .. } => codes::REFUSED,
             Self::Garbled { .. } => codes::GARBLED,
+            Self::Write(_) => codes::CANNOT_WRITE,
         }
     }
 }

@@ -5,10 +5,16 @@
 
 pub mod codes;
 mod error;
+mod keys;
+mod lock;
+mod membership;
+pub mod quorum;
+mod snapshot;
 
 use std::time::Duration;
 
 pub use error::EtcdError;
+pub use lock::{Lease, Lock};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::json;
 
@@ -87,6 +93,11 @@ impl Etcd {
     /// All members, as the majority of them agrees: an answer means that etcd has quorum.
     pub async fn members(&self) -> Result<Vec<Member>, EtcdError> {
         Ok(self.call::<Members>("/v3/cluster/member/list", json!({ "linearizable": true })).await?.members)
+    }
+
+    /// All members as this one knows them, which it tells without a majority, too.
+    pub async fn known_members(&self) -> Result<Vec<Member>, EtcdError> {
+        Ok(self.call::<Members>("/v3/cluster/member/list", json!({})).await?.members)
     }
 
     async fn call<R: DeserializeOwned>(&self, path: &str, body: impl Serialize) -> Result<R, EtcdError> {

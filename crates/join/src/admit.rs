@@ -1,4 +1,4 @@
-//! Whether a node gets in. Pure: everything the decision needs is passed in, and nothing is changed.
+//! Whether a node gets in, or is heard before it is in. Pure: everything the decision needs is passed in, and nothing is changed.
 //!
 //! Who does not prove to hold a secret learns only that; every other check comes behind the proof. A machine that is not
 //! in cluster.yaml is refused here whatever `unlisted_nodes` says: that rule is for `kubeadm join`, which goes through the
@@ -9,12 +9,12 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use pki::Request;
 use secrecy::{ExposeSecret, SecretSlice};
-use spec::ValidatedCluster;
+use spec::{Node, ValidatedCluster};
 
 use crate::{
     NodeSecret, Purpose, Refusal, proof,
     server::StoredToken,
-    wire::{ClaimedRole, JoinRequest},
+    wire::{ClaimedRole, EarlyReport, JoinRequest},
 };
 
 /// What a credential is, as the master knows it.
@@ -68,29 +68,15 @@ pub struct Grant {
 
 /// Decides on a request whose challenge is good.
 pub fn admit(request: &JoinRequest, seen: &Circumstances<'_>) -> Result<Grant, Refusal> {
-    let Circumstances { cluster, peer, key, machine_owner, now } = *seen;
-    if request.cluster != cluster.name() {
-        return Err(Refusal::WrongCluster { own: cluster.name().to_owned(), wanted: request.cluster.clone() });
-    }
-    if !proof::request_is_proved(key.secret.expose_secret(), request) {
-        return Err(Refusal::WrongProof);
-    }
-    if let Some(when) = key.expires.filter(|when| *when <= now) {
-        return Err(Refusal::Expired { when, now });
-    }
-    let claimed = request.node.clone();
-    if let Some(bound) = key.node.clone().filter(|bound| *bound != claimed) {
-        return Err(Refusal::OtherNode { bound, claimed });
-    }
-    let Some(node) = cluster.node(&claimed) else { return Err(Refusal::UnknownNode { node: claimed }) };
+    let is_proved = |secret: &[u8]| proof::request_is_proved(secret, request);
+    let node = claimant(&request.cluster, &request.node, is_proved, seen)?;
+    let claimed = node.name.clone();
     let configured = ClaimedRole::of(node);
     if configured != request.role {
         return Err(Refusal::WrongRole { node: claimed, configured, claimed: request.role });
     }
-    if node.ip != peer {
-        return Err(Refusal::WrongAddress { node: claimed, configured: node.ip, seen: peer });
-    }
-    if let Some(owner) = machine_owner.filter(|owner| *owner != claimed) {
+    check_address(node, seen.peer)?;
+    if let Some(owner) = seen.machine_owner.filter(|owner| *owner != claimed) {
         return Err(Refusal::DuplicateMachine { owner: owner.to_owned(), node: claimed });
     }
     Ok(Grant {
@@ -99,6 +85,45 @@ pub fn admit(request: &JoinRequest, seen: &Circumstances<'_>) -> Result<Grant, R
         agent: wanted(Purpose::Agent, &claimed, &request.csrs.agent)?,
         node: claimed,
     })
+}
+
+/// Whose report it is, of one whose challenge is good. It may only be about the node that the credential belongs to, and
+/// nothing is granted by it.
+pub(crate) fn reporter(report: &EarlyReport, seen: &Circumstances<'_>) -> Result<String, Refusal> {
+    let is_proved = |secret: &[u8]| proof::report_is_proved(secret, report);
+    let node = claimant(&report.cluster, &report.node, is_proved, seen)?;
+    check_address(node, seen.peer)?;
+    Ok(node.name.clone())
+}
+
+/// The node that a claim is made for, if whoever makes it holds the credential and it is good for that node.
+fn claimant<'a>(
+    wanted: &str,
+    claimed: &str,
+    is_proved: impl FnOnce(&[u8]) -> bool,
+    seen: &Circumstances<'a>,
+) -> Result<&'a Node, Refusal> {
+    let Circumstances { cluster, key, now, .. } = *seen;
+    if wanted != cluster.name() {
+        return Err(Refusal::WrongCluster { own: cluster.name().to_owned(), wanted: wanted.to_owned() });
+    }
+    if !is_proved(key.secret.expose_secret()) {
+        return Err(Refusal::WrongProof);
+    }
+    if let Some(when) = key.expires.filter(|when| *when <= now) {
+        return Err(Refusal::Expired { when, now });
+    }
+    if let Some(bound) = key.node.clone().filter(|bound| bound != claimed) {
+        return Err(Refusal::OtherNode { bound, claimed: claimed.to_owned() });
+    }
+    cluster.node(claimed).ok_or_else(|| Refusal::UnknownNode { node: claimed.to_owned() })
+}
+
+fn check_address(node: &Node, peer: IpAddr) -> Result<(), Refusal> {
+    if node.ip == peer {
+        return Ok(());
+    }
+    Err(Refusal::WrongAddress { node: node.name.clone(), configured: node.ip, seen: peer })
 }
 
 /// A certificate request, if it asks for nothing but what the node may have.

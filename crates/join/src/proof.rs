@@ -4,10 +4,11 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 
 use crate::{
     mac,
-    wire::{ClaimedCredential, JoinCsrs, JoinRequest},
+    wire::{ClaimedCredential, EarlyReport, JoinCsrs, JoinRequest},
 };
 
 const JOINING: &str = "blackstart join v1";
+const REPORTING: &str = "blackstart early report v1";
 const AUTHORITY: &str = "blackstart authority v1";
 
 /// The proof of a request: everything in it but the proof itself.
@@ -19,6 +20,17 @@ pub(crate) fn of_request(secret: &[u8], request: &JoinRequest) -> String {
 pub(crate) fn request_is_proved(secret: &[u8], request: &JoinRequest) -> bool {
     let tag = BASE64.decode(&request.proof).unwrap_or_default();
     with_fields(request, |fields| mac::verify(secret, JOINING, fields, &tag))
+}
+
+/// The proof of a report by a node without a certificate.
+pub(crate) fn of_report(secret: &[u8], report: &EarlyReport) -> String {
+    BASE64.encode(with_report_fields(report, |fields| mac::sign(secret, REPORTING, fields)))
+}
+
+/// True if the report's proof was made with this secret.
+pub(crate) fn report_is_proved(secret: &[u8], report: &EarlyReport) -> bool {
+    let tag = BASE64.decode(&report.proof).unwrap_or_default();
+    with_report_fields(report, |fields| mac::verify(secret, REPORTING, fields, &tag))
 }
 
 /// The proof that a master knows the token, over the authority it hands out.
@@ -36,16 +48,29 @@ fn with_fields<T>(request: &JoinRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T 
     // Taken apart without `..`, so that a new field cannot be forgotten here.
     let JoinRequest { cluster, node, role, credential, challenge, csrs, machine_id, proof: _ } = request;
     let JoinCsrs { kubelet, kube_proxy, agent } = csrs;
-    let (kind, of, expires) = match credential {
-        ClaimedCredential::NodeSecret { node, expires } => ("node-secret", node, *expires),
-        ClaimedCredential::Token { id } => ("token", id, 0),
-    };
+    let (kind, of, expires) = parts(credential);
     let machine = machine_id.as_deref().map_or_else(|| "none".to_owned(), |id| format!("some {id}"));
     let texts = [cluster, node, &role.to_string(), kind, of, challenge, kubelet, kube_proxy, agent, &machine];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    let expires = expires.to_be_bytes();
     fields.push(&expires);
     then(&fields)
+}
+
+fn with_report_fields<T>(report: &EarlyReport, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+    let EarlyReport { cluster, node, credential, challenge, status, proof: _ } = report;
+    let (kind, of, expires) = parts(credential);
+    let texts = [cluster, node, kind, of, challenge, status];
+    let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    fields.push(&expires);
+    then(&fields)
+}
+
+/// Everything a claimed credential says.
+fn parts(credential: &ClaimedCredential) -> (&'static str, &str, [u8; 4]) {
+    match credential {
+        ClaimedCredential::NodeSecret { node, expires } => ("node-secret", node, expires.to_be_bytes()),
+        ClaimedCredential::Token { id } => ("token", id, [0; 4]),
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +117,40 @@ mod tests {
             let mut changed = request();
             change(&mut changed);
             assert!(!request_is_proved(b"secret", &changed), "change {index}");
+        }
+    }
+
+    fn report() -> EarlyReport {
+        let mut report = EarlyReport {
+            cluster: "home".into(),
+            node: "worker-01".into(),
+            credential: ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 7 },
+            challenge: "c".into(),
+            status: "{}".into(),
+            proof: String::new(),
+        };
+        report.proof = of_report(b"secret", &report);
+        report
+    }
+
+    #[test]
+    fn no_field_of_a_report_can_be_changed() {
+        assert!(report_is_proved(b"secret", &report()));
+        assert!(!report_is_proved(b"other", &report()));
+        let tampering: [fn(&mut EarlyReport); 8] = [
+            |report| report.cluster = "away".into(),
+            |report| report.node = "worker-02".into(),
+            |report| report.credential = ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 8 },
+            |report| report.credential = ClaimedCredential::NodeSecret { node: "worker-02".into(), expires: 7 },
+            |report| report.credential = ClaimedCredential::Token { id: "worker-01".into() },
+            |report| report.challenge = "d".into(),
+            |report| report.status = "{ }".into(),
+            |report| report.proof = "not base64 !".into(),
+        ];
+        for (index, change) in tampering.iter().enumerate() {
+            let mut changed = report();
+            change(&mut changed);
+            assert!(!report_is_proved(b"secret", &changed), "change {index}");
         }
     }
 

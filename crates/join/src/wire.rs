@@ -21,6 +21,10 @@ pub const CA: &str = "/v1/ca";
 pub const RENEW: &str = "/v1/renew";
 /// `POST`, with the agent's certificate: how the node is.
 pub const REPORT: &str = "/v1/report";
+/// `POST`: how a node is that has no certificate yet and proves itself as in [`JOIN`].
+pub const EARLY_REPORT: &str = "/v1/early-report";
+/// `POST`, with the agent's certificate: the node goes.
+pub const LEAVE: &str = "/v1/leave";
 /// `GET`, with an agent's or administrator's certificate: how all nodes are.
 pub const NODES: &str = "/v1/nodes";
 
@@ -40,7 +44,7 @@ pub struct Hello {
     pub master: String,
     /// Whether the cluster's API answers.
     pub ready: bool,
-    /// To be repeated in one [`JoinRequest`], within a minute.
+    /// To be repeated in one [`JoinRequest`] or [`EarlyReport`], within a minute.
     pub challenge: String,
     /// The node that has the machine id that was asked about.
     pub machine: Option<String>,
@@ -182,13 +186,63 @@ pub struct RenewAnswer {
     pub agent: String,
 }
 
-/// One node in the answer of [`NODES`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+/// Body of [`EARLY_REPORT`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EarlyReport {
+    /// The cluster the node wants into.
+    pub cluster: String,
     /// The node's name.
     pub node: String,
+    /// Which secret the proof is made with.
+    pub credential: ClaimedCredential,
+    /// From a [`Hello`] of the same master.
+    pub challenge: String,
+    /// What the node says: JSON as text, because the proof is over these very bytes.
+    pub status: String,
+    /// base64url of an HMAC over all of the above.
+    pub proof: String,
+}
+
+impl EarlyReport {
+    /// Puts the proof in; nothing may be changed afterwards.
+    pub fn prove(&mut self, secret: &[u8]) {
+        self.proof = proof::of_report(secret, self);
+    }
+}
+
+/// Answer of [`NODES`]: what one master knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nodes {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The master's node name.
+    pub master: String,
+    /// The master's time, by which its other times are to be read.
+    pub now: Timestamp,
+    /// Since when it listens; it remembers nothing from before.
+    pub listening_since: Timestamp,
+    /// Every node of its cluster.yaml, also those it never heard of.
+    pub nodes: Vec<KnownNode>,
+}
+
+/// One node in the answer of [`NODES`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownNode {
+    /// The node's name.
+    pub node: String,
+    /// What it is in cluster.yaml.
+    pub role: ClaimedRole,
+    /// The last it said; absent if it has said nothing.
+    pub report: Option<Report>,
+}
+
+/// What a node said of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
     /// When this master received it.
     pub received: Timestamp,
+    /// True if the node had no certificate yet.
+    pub early: bool,
     /// What the node said; its form is the agents' own affair.
     pub status: serde_json::Value,
 }

@@ -47,12 +47,12 @@ pub enum ApiError {
 }
 
 impl ApiError {
-    /// From the client library, whose errors print their own sources.
+    /// From the client library, whose errors say "client error" on the outside and why at the very inside.
     pub fn of(doing: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
         let doing = doing.into();
         move |error| match error {
             kube::Error::Api(status) => Self::Refused { doing, status: status.code, message: status.message },
-            other => Self::Unreachable { doing, why: other.to_string() },
+            other => Self::Unreachable { doing, why: innermost(&other) },
         }
     }
 
@@ -64,6 +64,11 @@ impl ApiError {
             Self::Kubeconfig(_) | Self::UnknownKind { .. } | Self::Manifest { .. } => false,
         }
     }
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.last().unwrap_or(error).to_string()
 }
 
 impl Explain for ApiError {

@@ -18,7 +18,7 @@ pub use error::ApiError;
 pub use k8s_openapi;
 pub use kube::{self, Client};
 pub use manifest::parse;
-pub use workload::{Waiting, waiting};
+pub use workload::{Trouble, Waiting, trouble, waiting};
 
 /// Whom the API server knows as the owner of the fields we apply.
 pub const FIELD_MANAGER: &str = "blackstart";

@@ -1,5 +1,7 @@
 //! Whether the workloads among some objects run, and if not, why: the reason is in their pods.
 
+use std::fmt;
+
 use k8s_openapi::api::{
     apps::v1::{DaemonSet, Deployment},
     core::v1::Pod,
@@ -47,9 +49,9 @@ pub async fn waiting(client: &Client, objects: &[Value]) -> Result<Vec<Waiting>,
         if ready >= wanted {
             continue;
         }
-        let reasons = reasons(client, namespace, object).await?;
-        let image_missing = reasons.iter().any(|reason| reason.contains("image "));
-        let because = if reasons.is_empty() { String::new() } else { format!("; {}", reasons.join("; ")) };
+        let troubles = troubles(client, namespace, object).await?;
+        let image_missing = troubles.iter().any(|trouble| matches!(trouble, Trouble::Image(_)));
+        let because: String = troubles.iter().map(|trouble| format!("; {trouble}")).collect();
         all.push(Waiting {
             what: format!("{}: {ready} of {wanted} ready{because}", describe(object)),
             progress: format!("{ready} {because}"),
@@ -59,45 +61,76 @@ pub async fn waiting(client: &Client, objects: &[Value]) -> Result<Vec<Waiting>,
     Ok(all)
 }
 
+/// Why a pod does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// An image cannot be had.
+    Image(String),
+    /// A container that does not stay up, or cannot be made.
+    Container {
+        /// The pod.
+        pod: String,
+        /// The kubelet's word and sentence for it.
+        why: String,
+    },
+    /// No node takes it.
+    Unscheduled {
+        /// The pod.
+        pod: String,
+        /// The scheduler's sentence.
+        why: String,
+    },
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Image(image) => write!(f, "image {image} cannot be pulled"),
+            Self::Container { pod, why } => write!(f, "{pod}: {why}"),
+            Self::Unscheduled { pod, why } => write!(f, "{pod} has no node: {why}"),
+        }
+    }
+}
+
 /// What the pods of a workload say, each reason once.
-async fn reasons(client: &Client, namespace: &str, workload: &Value) -> Result<Vec<String>, ApiError> {
+async fn troubles(client: &Client, namespace: &str, workload: &Value) -> Result<Vec<Trouble>, ApiError> {
     let labels = workload["spec"]["selector"]["matchLabels"].as_object();
     let selector = labels.into_iter().flatten().map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or("")));
     let selector = selector.collect::<Vec<_>>().join(",");
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let doing = ApiError::of(format!("list the pods of {}", describe(workload)));
     let pods = pods.list(&ListParams::default().labels(&selector)).await.map_err(doing)?;
-    let mut all: Vec<String> = Vec::new();
-    for reason in pods.items.iter().filter_map(reason) {
-        if !all.contains(&reason) {
-            all.push(reason);
+    let mut all: Vec<Trouble> = Vec::new();
+    for trouble in pods.items.iter().filter_map(trouble) {
+        if !all.contains(&trouble) {
+            all.push(trouble);
         }
     }
     Ok(all)
 }
 
 /// Why a pod does not run, if it says so.
-fn reason(pod: &Pod) -> Option<String> {
+pub fn trouble(pod: &Pod) -> Option<Trouble> {
     let status = pod.status.as_ref()?;
-    let name = pod.metadata.name.as_deref().unwrap_or_default();
+    let name = pod.metadata.name.clone().unwrap_or_default();
     let inits = status.init_container_statuses.iter().flatten();
     for container in inits.chain(status.container_statuses.iter().flatten()) {
         let Some(waiting) = container.state.as_ref().and_then(|state| state.waiting.as_ref()) else { continue };
         match waiting.reason.as_deref() {
             Some("ErrImagePull" | "ImagePullBackOff" | "ErrImageNeverPull" | "InvalidImageName") => {
-                return Some(format!("image {} cannot be pulled", container.image));
+                return Some(Trouble::Image(container.image.clone()));
             }
             Some("PodInitializing" | "ContainerCreating") | None => {}
             Some(other) => {
                 let message = waiting.message.as_deref().unwrap_or_default();
-                return Some(format!("{name}: {other} {message}").trim_end().to_owned());
+                return Some(Trouble::Container { pod: name, why: format!("{other} {message}").trim_end().to_owned() });
             }
         }
     }
-    let conditions = status.conditions.iter().flatten();
-    let unscheduled =
-        conditions.into_iter().find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
-    Some(format!("{name} has no node: {}", unscheduled.message.as_deref().unwrap_or("no reason given")))
+    let mut conditions = status.conditions.iter().flatten();
+    let unscheduled = conditions.find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
+    let why = unscheduled.message.clone().unwrap_or_else(|| "no reason given".to_owned());
+    Some(Trouble::Unscheduled { pod: name, why })
 }
 
 #[cfg(test)]
@@ -128,7 +161,8 @@ mod tests {
             ),
             (json!({"phase": "Running"}), None),
         ] {
-            assert_eq!(reason(&pod(status.clone())).as_deref(), expected, "{status}");
+            let told = trouble(&pod(status.clone())).map(|trouble| trouble.to_string());
+            assert_eq!(told.as_deref(), expected, "{status}");
         }
     }
 }

@@ -58,6 +58,15 @@ pub(crate) fn concerns(cut: &Cut, machine: &str) -> bool {
     }
 }
 
+/// What a machine is cut off from by this cut, as a person says it; `None` if it is not concerned.
+pub(crate) fn other_side(cut: &Cut, machine: &str) -> Option<String> {
+    match cut {
+        Cut::All(one) => (one == machine).then(|| "everything".to_owned()),
+        Cut::Between(one, other) if one == machine => Some(other.clone()),
+        Cut::Between(one, other) => (other == machine).then(|| one.clone()),
+    }
+}
+
 fn between(one: &str, other: &str) -> Cut {
     let (one, other) = if one < other { (one, other) } else { (other, one) };
     Cut::Between(one.to_owned(), other.to_owned())

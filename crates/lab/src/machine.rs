@@ -31,12 +31,12 @@ impl<'a> Machine<'a> {
     }
 
     /// Everything the machine has on this computer.
-    pub(crate) fn dir(&self) -> PathBuf {
+    pub fn dir(&self) -> PathBuf {
         self.lab.machine_dir(&self.record.name)
     }
 
     /// What the machine itself has written or been given, over the shared image.
-    pub(crate) fn upper(&self) -> PathBuf {
+    pub fn upper(&self) -> PathBuf {
         self.dir().join("upper")
     }
 

@@ -57,7 +57,7 @@ pub fn logs(machine: &Machine<'_>, unit: Option<&str>, follow: bool, console: bo
 }
 
 /// `nsenter` into a machine that runs; what it starts belongs to the machine and dies with it.
-pub(crate) fn inside(machine: &Machine<'_>) -> Result<Command, LabError> {
+pub fn inside(machine: &Machine<'_>) -> Result<Command, LabError> {
     let leader = leader(machine)?;
     let mut command = in_groups(&machine.groups.outside());
     command.arg("nsenter").args(namespaces(leader));
@@ -90,10 +90,11 @@ pub fn kill(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.kill()
 }
 
-/// Stops all processes where they are.
-pub fn pause(machine: &Machine<'_>) -> Result<(), LabError> {
+/// Stops all processes where they are, and waits until they are: one that is writing to a disk stops when it has written.
+pub async fn pause(machine: &Machine<'_>) -> Result<(), LabError> {
     leader(machine)?;
-    machine.groups.freeze(true)
+    machine.groups.freeze(true)?;
+    wait(machine, "stand still", || machine.groups.is_frozen()).await
 }
 
 /// Lets the processes go on.

@@ -56,6 +56,11 @@ impl Lab {
         Self::dir(&self.name).join("machines").join(machine)
     }
 
+    /// Where the lab's cluster.yaml is.
+    pub fn config_dir(&self) -> PathBuf {
+        Self::dir(&self.name).join("config")
+    }
+
     /// Where the nodes' sealed directories are, one per machine.
     pub(crate) fn sealed_dir(&self) -> PathBuf {
         Self::dir(&self.name).join("sealed")

@@ -90,6 +90,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// What the first certificate of a PEM file says, wherever that file comes from; `None` if it has none to read.
+    pub fn read(pem: &[u8], now: Timestamp) -> Option<Self> {
+        Certificate::from_pem(pem).ok().map(|certificate| Self::of(&certificate, now))
+    }
+
     fn of(certificate: &Certificate, now: Timestamp) -> Self {
         let lifetime = certificate.lifetime;
         Self {

@@ -7,7 +7,8 @@
 //! 3. the engine applies the changes, each atomic and durable, and plans again: an empty plan is the proof.
 //!
 //! A crash at any point is followed by another plan, which goes on from what is there; the order of changes that makes
-//! this safe is explained in `plan.rs`. [`inventory`] and [`show`] tell people what there is. To add a certificate: one
+//! this safe is explained in `plan.rs`. [`inventory`] and [`show`] tell people what there is,
+//! [`faults`] what is wrong with it. To add a certificate: one
 //! row in the table.
 //!
 //! What is signed for other machines goes another way: [`Request`] reads what they ask for, [`Signer`] signs it with the
@@ -18,6 +19,7 @@ mod certificate;
 pub mod codes;
 mod error;
 mod existing;
+mod faults;
 mod input;
 mod inventory;
 mod issue;
@@ -38,11 +40,12 @@ mod write;
 
 pub use error::{PkiError, PkiErrors};
 pub use existing::Existing;
+pub use faults::{Fault, Flaw, certificate_flaw, faults, kubeconfig_flaw};
 pub use input::{Input, Shared};
 pub use inventory::{Entry, EntryKind, Facts, State, inventory};
 pub use judge::Reason;
 pub use kubeconfig::{Proof, kubeconfig};
-pub use lifetime::Urgency;
+pub use lifetime::{Urgency, is_plausible};
 pub use pin::{NoPin, spki_pin};
 pub use plan::{plan, plan_shared};
 pub use renewal::{Which, renewal};

@@ -108,13 +108,14 @@ pub(crate) fn timestamp(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or(nearest)
 }
 
+/// Whether a clock that shows this can be right.
+pub fn is_plausible(now: Timestamp) -> bool {
+    (BUILT..BUILT + PLAUSIBLE).contains(&now.as_second())
+}
+
 /// Stops where certificates would be made with a clock that cannot be right.
 pub(crate) fn check_clock(now: Timestamp) -> Result<(), PkiError> {
-    if (BUILT..BUILT + PLAUSIBLE).contains(&now.as_second()) {
-        Ok(())
-    } else {
-        Err(PkiError::Clock { now, built: timestamp(BUILT) })
-    }
+    if is_plausible(now) { Ok(()) } else { Err(PkiError::Clock { now, built: timestamp(BUILT) }) }
 }
 
 #[cfg(test)]

@@ -22,7 +22,8 @@ use crate::{
 pub enum Which<'a> {
     /// Every one that can be made here.
     All,
-    /// Those that have spent two thirds of their lifetime.
+    /// Those that have spent two thirds of their lifetime, or whose lifetime has not begun: the clock was wrong when they
+    /// were made.
     Due,
     /// The one of this name, in whatever state it is.
     One(&'a str),
@@ -76,7 +77,10 @@ fn is_wanted(leaf: &Leaf, existing: &Existing, now: Timestamp, which: Which<'_>)
     match (which, leaf::find(leaf, existing)) {
         (Which::One(_), _) => true,
         (Which::All, found) => !matches!(found, Ok(Holding::Elsewhere)),
-        (Which::Due, Ok(Holding::Held(held))) => held.certificate.lifetime.urgency(now) >= Urgency::Soon,
+        (Which::Due, Ok(Holding::Held(held))) => {
+            let lifetime = held.certificate.lifetime;
+            lifetime.urgency(now) >= Urgency::Soon || !lifetime.has_begun(now)
+        }
         // Missing or broken is not due: `plan` deals with it, and it must not keep the others from renewal.
         (Which::Due, _) => false,
     }

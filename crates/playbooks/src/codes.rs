@@ -15,6 +15,12 @@ explain::codes! {
         "seal the configuration with `blackstart config seal` and install the node's own directory, or give a token with --token-file";
     ADDITIONAL_MASTER = "BS-NODE-004", "additional masters cannot join yet",
         "give the other machines the role `worker` for now";
+    BAD_RECORD = "BS-NODE-005", "the record of a run cannot be understood",
+        "records are only information: remove the file that the message names, or read it with the version that wrote it";
+    NOT_OURS = "BS-RESET-001", "something of somebody else is where we would remove everything",
+        "remove or move it yourself if nobody needs it, then run `blackstart node reset` again";
+    STILL_RUNS = "BS-RESET-002", "a process does not end",
+        "look at it with `ps`; one that waits for a disk or a network file system ends when that answers, or at a restart";
     UNKNOWN_NODE = "BS-IDENT-003", "the cluster has no node of that name",
         "use a name from the list in the message";
     UNKNOWN_CHECK = "BS-PRE-001", "there is no check of that name",

@@ -7,10 +7,12 @@ mod access;
 pub mod cluster;
 pub mod codes;
 pub mod identity;
+mod kubeconfig;
 mod layout;
 pub mod preflight;
-pub mod progress;
+mod residue;
+pub mod run_record;
 mod service;
-mod systemd;
+pub mod systemd;
 
 pub use layout::Layout;

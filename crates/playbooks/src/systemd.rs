@@ -5,25 +5,25 @@ use host::{Cmd, Host, Printed};
 
 /// A unit as systemd sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct UnitState {
+pub struct UnitState {
     /// `active`, `activating`, `inactive`, `failed`, `deactivating`.
-    pub(crate) active: String,
+    pub active: String,
     /// `running`, `auto-restart`, `dead`, `exited`.
-    pub(crate) sub: String,
+    pub sub: String,
     /// Its main process.
-    pub(crate) pid: Option<u32>,
+    pub pid: Option<u32>,
     /// How often systemd has started it again by itself.
-    pub(crate) restarts: u32,
+    pub restarts: u32,
 }
 
 impl UnitState {
     /// Whether it runs or is about to.
-    pub(crate) fn is_up(&self) -> bool {
+    pub fn is_up(&self) -> bool {
         matches!(self.active.as_str(), "active" | "activating" | "reloading")
     }
 
     /// Whether it ended against its will.
-    pub(crate) fn is_failing(&self) -> bool {
+    pub fn is_failing(&self) -> bool {
         self.active == "failed" || self.sub == "auto-restart"
     }
 
@@ -42,7 +42,7 @@ impl UnitState {
 }
 
 /// Looks at a unit; one that systemd has never heard of is inactive.
-pub(crate) async fn look(host: &Host, unit: &str) -> Result<UnitState, StepError> {
+pub async fn look(host: &Host, unit: &str) -> Result<UnitState, StepError> {
     const PROPERTIES: &str = "--property=ActiveState,SubState,MainPID,NRestarts";
     Ok(UnitState::parse(&systemctl(host, &["show", PROPERTIES, unit]).await?.stdout))
 }
@@ -63,7 +63,7 @@ pub(crate) async fn systemctl(host: &Host, arguments: &[&str]) -> Result<Printed
 }
 
 /// The last thing a unit said before it ended; empty if it said nothing.
-pub(crate) async fn last_words(host: &Host, unit: &str) -> String {
+pub async fn last_words(host: &Host, unit: &str) -> String {
     let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);
     // This only decorates another error; a journal that cannot be read must not hide it.
     let said = host.commands.run(&command).await.map(|printed| printed.stdout).unwrap_or_default();
@@ -73,8 +73,15 @@ pub(crate) async fn last_words(host: &Host, unit: &str) -> String {
 /// systemd's own lines tell that a unit failed, those of the program tell why; the last line that looks like an error
 /// is worth more than a usage text after it.
 fn telling_line(said: &str) -> &str {
-    const SYSTEMD: &[&str] =
-        &["Started ", "Starting ", "Stopped ", "Stopping ", "Scheduled restart", "Failed with result"];
+    const SYSTEMD: &[&str] = &[
+        "Started ",
+        "Starting ",
+        "Stopped ",
+        "Stopping ",
+        "Scheduled restart",
+        "Failed with result",
+        "Failed to start ",
+    ];
     let own = |line: &&str| !line.is_empty() && !SYSTEMD.iter().any(|words| line.contains(words));
     let lines: Vec<&str> = said.lines().map(str::trim).filter(own).collect();
     let is_error = |line: &&&str| {

@@ -6,7 +6,10 @@ use std::{fs, path::Path};
 
 use engine::{Report, Runner};
 use host::Host;
-use playbooks::{Layout, cluster};
+use playbooks::{
+    Layout,
+    cluster::{self, Reset},
+};
 use render::{Cgroup, Machine};
 use spec::ValidatedCluster;
 
@@ -68,9 +71,12 @@ async fn a_second_run_changes_nothing_and_undo_leaves_nothing() {
     assert_eq!(read("var/lib/cluster-state/node-role"), "master-first\n");
     insta::assert_snapshot!(read("etc/cluster-config/current-node.yaml"));
 
-    let undone = runner.undo(&playbook).await.unwrap();
-    assert!(undone.failed.is_empty(), "{undone:?}");
-    assert!(!root.path().join("etc").exists(), "everything below /etc was ours");
+    let reset = Reset { layout: &layout, cluster: None, node: None, keep_pki: false, keep_installed: false };
+    let undone = runner.take_back(&cluster::reversal(&reset)).await.unwrap();
+    assert!(undone.failed.is_empty() && undone.notes.is_empty(), "{undone:?}");
+    assert!(!cluster::tidy(&*runner.host.disk, &layout).unwrap());
+    let left: Vec<_> = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["var"], "the state directory is made before anything can be noted");
 }
 
 /// What we write is what we would accept as the node's own file.

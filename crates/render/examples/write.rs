@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sets = [
         objects::rbac(&cluster),
         objects::kubeadm(&cluster, "", &server),
-        objects::coredns(&cluster, "blackstart.local/coredns:1.15.0"),
+        objects::coredns(&cluster, "blackstart.local/coredns:1.15.0", objects::Upstream::OfNode),
         vec![token],
     ];
     let items: Vec<Value> = sets.into_iter().flatten().collect();

@@ -1,10 +1,10 @@
-//! Why a server that answered was not believed.
+//! Why a server was not believed: as its client sees it, and as the server hears it from that client.
 
 use std::{error::Error, io};
 
-use rustls::CertificateError;
+use rustls::{AlertDescription, CertificateError};
 
-/// Why a server's certificate was refused by this side.
+/// Why a server's certificate was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distrust {
     /// Another authority signed it: another cluster, another installation of this one, or somebody in between.
@@ -19,10 +19,25 @@ pub enum Distrust {
 
 /// Tells a server that was reached and not believed (`Some`) from every other failure (`None`).
 pub fn distrust(error: &(dyn Error + 'static)) -> Option<Distrust> {
+    match tls_error(error)? {
+        rustls::Error::InvalidCertificate(why) => Some(kind(why)),
+        _ => None,
+    }
+}
+
+/// The same on the server's side: what the client said of our certificate when it broke off the handshake.
+pub(crate) fn distrusted(error: &io::Error) -> Option<Distrust> {
+    match tls_error(error)? {
+        rustls::Error::AlertReceived(alert) => kind_of_alert(*alert),
+        _ => None,
+    }
+}
+
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(rustls::Error::InvalidCertificate(why)) = error.downcast_ref() {
-            return Some(kind(why));
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
         }
         // What an I/O error wraps is not its source: it has to be asked for.
         let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
@@ -44,6 +59,19 @@ fn kind(why: &CertificateError) -> Distrust {
         | CertificateError::NotValidYetContext { .. } => Distrust::Time,
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => Distrust::Name,
         _ => Distrust::Other,
+    }
+}
+
+/// What clients say in which case is in RFC 8446, section 6.2; a bad signature is a failed decryption there.
+fn kind_of_alert(alert: AlertDescription) -> Option<Distrust> {
+    match alert {
+        AlertDescription::UnknownCA | AlertDescription::DecryptError => Some(Distrust::Authority),
+        AlertDescription::CertificateExpired => Some(Distrust::Time),
+        AlertDescription::BadCertificate => Some(Distrust::Name),
+        AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateUnknown => Some(Distrust::Other),
+        _ => None,
     }
 }
 

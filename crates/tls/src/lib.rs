@@ -2,7 +2,7 @@
 //!
 //! - [`client`] makes an HTTP client that believes one authority and nobody else: no system roots, no proxy.
 //! - [`distrust`] tells, of a request that failed, whether the server was reached but not believed, and why.
-//! - [`Listener`] serves axum over TLS. Handshakes run beside each other with a deadline and a bound, so a silent client
+//! - [`Listener`] serves axum over TLS, and can tell of clients that did not believe its certificate. Handshakes run beside each other with a deadline and a bound, so a silent client
 //!   delays nobody; handlers learn the [`Peer`]: its address and, where it showed one, its verified certificate.
 //! - [`ServerCertificate`] is swapped after a renewal, without closing the port.
 //!

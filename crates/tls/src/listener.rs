@@ -18,6 +18,7 @@ use crate::{
     Connection, Peer, ServerCertificate, TlsError,
     client::certificates,
     crowd::{Crowd, Place},
+    distrust::{Distrust, distrusted},
     install_provider,
 };
 
@@ -34,6 +35,9 @@ const AFTER_ERROR: Duration = Duration::from_millis(100);
 
 type Accepted = (Connection, Peer);
 
+/// Told of clients that broke off the handshake because they did not believe our certificate.
+type Doubts = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
+
 /// A TLS listener for `axum::serve`; handlers take `ConnectInfo<Peer>`.
 #[derive(Debug)]
 pub struct Listener {
@@ -47,10 +51,20 @@ impl Listener {
     ///
     /// Must be called inside a tokio runtime.
     pub fn new(tcp: TcpListener, certificate: &ServerCertificate, client_ca_pem: &str) -> Result<Self, TlsError> {
+        Self::telling(tcp, certificate, client_ca_pem, |_, _| ())
+    }
+
+    /// The same, and tells of every client that broke off because it did not believe the certificate. It must be quick.
+    pub fn telling(
+        tcp: TcpListener,
+        certificate: &ServerCertificate,
+        client_ca_pem: &str,
+        doubts: impl Fn(Peer, Distrust) + Send + Sync + 'static,
+    ) -> Result<Self, TlsError> {
         let local = tcp.local_addr()?;
         let acceptor = TlsAcceptor::from(Arc::new(config(certificate, client_ca_pem)?));
         let (through, ready) = mpsc::channel(64);
-        tokio::spawn(accept(tcp, acceptor, through));
+        tokio::spawn(accept(tcp, acceptor, through, Arc::new(doubts)));
         Ok(Self { local, ready })
     }
 
@@ -91,7 +105,7 @@ fn config(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<Server
     Ok(config)
 }
 
-async fn accept(tcp: TcpListener, acceptor: TlsAcceptor, through: mpsc::Sender<Accepted>) {
+async fn accept(tcp: TcpListener, acceptor: TlsAcceptor, through: mpsc::Sender<Accepted>, doubts: Doubts) {
     let crowd = Crowd::new(MOST, MOST_PER_ADDRESS);
     loop {
         let accepted = tokio::select! {
@@ -107,7 +121,8 @@ async fn accept(tcp: TcpListener, acceptor: TlsAcceptor, through: mpsc::Sender<A
             }
         };
         if let Some(place) = crowd.enter(address.ip().to_canonical()) {
-            tokio::spawn(handshake(stream, address, place, acceptor.clone(), through.clone()));
+            let (acceptor, through, doubts) = (acceptor.clone(), through.clone(), Arc::clone(&doubts));
+            tokio::spawn(handshake(stream, address, place, acceptor, through, doubts));
         } else {
             tracing::debug!(%address, "too many connections: this one was closed");
         }
@@ -120,6 +135,7 @@ async fn handshake(
     place: Place,
     acceptor: TlsAcceptor,
     through: mpsc::Sender<Accepted>,
+    doubts: Doubts,
 ) {
     // Without it the first answer of every connection waits 40 ms for the other side's delayed acknowledgement.
     if let Err(error) = stream.set_nodelay(true) {
@@ -133,7 +149,12 @@ async fn handshake(
             // Nobody receives any more: the service is stopping, and the connection closes with it.
             let _ = through.send(accepted).await;
         }
-        Ok(Err(error)) => tracing::debug!(%address, %error, "a TLS handshake failed"),
+        Ok(Err(error)) => {
+            tracing::debug!(%address, %error, "a TLS handshake failed");
+            if let Some(why) = distrusted(&error) {
+                doubts(Peer::new(address, None), why);
+            }
+        }
         Err(_) => tracing::debug!(%address, "a TLS handshake took too long"),
     }
 }

@@ -99,6 +99,28 @@ async fn a_server_that_is_not_believed_is_told_from_one_that_is_not_there() {
 }
 
 #[tokio::test]
+async fn a_server_hears_why_it_was_not_believed() {
+    let (ours, other) = (Authority::new(), Authority::new());
+    for ((cert, key), expected) in [
+        (other.sign(|_| ()), Distrust::Authority),
+        (ours.sign(|params| params.not_after = date_time_ymd(2001, 1, 1)), Distrust::Time),
+        (
+            ours.sign(|params| params.subject_alt_names = vec![SanType::IpAddress([192, 0, 2, 1].into())]),
+            Distrust::Name,
+        ),
+    ] {
+        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let certificate = ServerCertificate::new(&cert, &key).unwrap();
+        let doubts = move |peer: Peer, why| tell.send((peer.ip(), why)).unwrap();
+        let listener = Listener::telling(tcp, &certificate, &ours.pem, doubts).unwrap();
+        assert!(ask(&client(&ours.pem, None).unwrap(), listener.address()).await.is_err());
+        let heard = timeout(SOON, told.recv()).await.unwrap();
+        assert_eq!(heard, Some(([127, 0, 0, 1].into(), expected)));
+    }
+}
+
+#[tokio::test]
 async fn a_replaced_certificate_is_the_one_that_is_shown() {
     let (before, after) = (Authority::new(), Authority::new());
     let (cert, key) = before.sign(|_| ());

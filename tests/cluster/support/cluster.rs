@@ -5,6 +5,7 @@ use std::{
     time::Instant,
 };
 
+use playbooks::run_record::{Outcome, Purpose, RunRecord};
 use serde_json::Value;
 
 use super::{Said, TestLab, eventually};
@@ -33,10 +34,12 @@ impl Cluster {
         Self { lab }
     }
 
-    /// Makes all checks and fails at the end if one did.
+    /// Makes all checks, or those that `CHECKS` names, and fails at the end if one did.
     pub(crate) fn check(&self, lists: &[&[Check]]) {
+        let wanted = std::env::var("CHECKS").unwrap_or_default();
+        let is_wanted = |(name, _): &&Check| wanted.split('|').any(|part| name.contains(part));
         let mut failed = Vec::new();
-        for (name, check) in lists.iter().copied().flatten() {
+        for (name, check) in lists.iter().copied().flatten().filter(is_wanted) {
             let started = Instant::now();
             let ended = catch_unwind(AssertUnwindSafe(|| check(self)));
             eprintln!(
@@ -116,10 +119,16 @@ impl Cluster {
         text(&self.lab.status()["subnet"]).replace("0/24", "1")
     }
 
-    /// What a machine last wrote about its bootstrap.
-    pub(crate) fn progress(&self, machine: &str) -> Value {
-        let file = self.try_sh(machine, "cat /var/lib/cluster-state/progress.json");
-        serde_json::from_str(&file.out).unwrap_or_default()
+    /// The last bootstrap of a machine, as its record tells.
+    pub(crate) fn last_up(&self, machine: &str) -> Option<RunRecord> {
+        let files = self.try_sh(machine, "cat /var/lib/cluster-state/runs/*.json").out;
+        let records = serde_json::Deserializer::from_str(&files).into_iter::<RunRecord>().map_while(Result::ok);
+        records.filter(|record| record.purpose == Purpose::Up).max_by_key(|record| record.started)
+    }
+
+    /// Whether a machine's last bootstrap is done.
+    pub(crate) fn is_up(&self, machine: &str) -> bool {
+        self.last_up(machine).is_some_and(|run| run.outcome == Outcome::Done)
     }
 
     /// What a unit of a machine has logged.

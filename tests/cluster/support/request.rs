@@ -4,7 +4,7 @@ use std::fs;
 
 use join::{
     NodeSecret,
-    wire::{ClaimedCredential, ClaimedRole, Hello, JoinCsrs, JoinRequest},
+    wire::{ClaimedCredential, ClaimedRole, EarlyReport, Hello, JoinCsrs, JoinRequest},
 };
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -17,7 +17,7 @@ type Code = String;
 impl Cluster {
     /// An honest request of a node, still without its proof. `role` and names can be changed before it is proved.
     pub(crate) fn join_request(&self, node: &str, credential: ClaimedCredential) -> JoinRequest {
-        let hello: Hello = serde_json::from_str(&self.ask_master("/v1/hello", &[])).unwrap();
+        let hello = self.hello();
         let csrs = JoinCsrs {
             kubelet: csr(&format!("/O=system:nodes/CN=system:node:{node}")),
             kube_proxy: csr("/CN=system:kube-proxy"),
@@ -35,6 +35,19 @@ impl Cluster {
         }
     }
 
+    /// A report of a node that has not joined, still without its proof.
+    pub(crate) fn early_report(&self, node: &str, credential: ClaimedCredential, status: &str) -> EarlyReport {
+        let Hello { cluster, challenge, .. } = self.hello();
+        let (node, status) = (node.to_owned(), status.to_owned());
+        EarlyReport { cluster, node, credential, challenge, status, proof: String::new() }
+    }
+
+    /// Sends a report from a machine, as it is.
+    pub(crate) fn send_report_from(&self, machine: &str, report: &EarlyReport) -> Result<(), Code> {
+        let answer = self.post_from(machine, "/v1/early-report", &serde_json::to_vec(report).unwrap());
+        answer["code"].as_str().map_or(Ok(()), |code| Err(code.to_owned()))
+    }
+
     /// The secret that was sealed for a node.
     pub(crate) fn secret(&self, node: &str) -> NodeSecret {
         NodeSecret::parse(&fs::read_to_string(self.sealed_dir(node).join("join-secret")).unwrap()).unwrap()
@@ -48,17 +61,25 @@ impl Cluster {
 
     /// Sends a request from this computer, as it is.
     pub(crate) fn send(&self, request: &JoinRequest) -> Result<(), Code> {
-        outcome(&self.ask_master("/v1/join", &["--data-binary", &serde_json::to_string(request).unwrap()]))
+        let answer = self.ask_master("/v1/join", &["--data-binary", &serde_json::to_string(request).unwrap()]);
+        outcome(&serde_json::from_str(&answer).unwrap())
     }
 
     /// Sends a request from a machine, as it is.
     pub(crate) fn send_from(&self, machine: &str, request: &JoinRequest) -> Result<(), Code> {
-        let line = format!(
-            "curl -sS -m 20 --cacert /etc/kubernetes/pki/ca.crt https://{}:7444/v1/join --data-binary @-",
-            self.ip("master-01")
-        );
-        let body = serde_json::to_vec(request).unwrap();
-        outcome(&self.lab.feed("exec", &[machine, "--", "sh", "-c", &line], &body).ok())
+        outcome(&self.post_from(machine, "/v1/join", &serde_json::to_vec(request).unwrap()))
+    }
+
+    /// With the authority of the machine's sealed directory: it need not have joined.
+    fn post_from(&self, machine: &str, path: &str, body: &[u8]) -> Value {
+        let url = format!("https://{}:7444{path}", self.ip("master-01"));
+        let line = format!("curl -sS -m 20 --cacert /etc/cluster-config/ca.crt {url} --data-binary @-");
+        let answer = self.lab.feed("exec", &[machine, "--", "sh", "-c", &line], body).ok();
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    fn hello(&self) -> Hello {
+        serde_json::from_str(&self.ask_master("/v1/hello", &[])).unwrap()
     }
 
     fn ask_master(&self, path: &str, arguments: &[&str]) -> String {
@@ -69,8 +90,7 @@ impl Cluster {
     }
 }
 
-fn outcome(answer: &str) -> Result<(), Code> {
-    let answer: Value = serde_json::from_str(answer).unwrap();
+fn outcome(answer: &Value) -> Result<(), Code> {
     if let Some(code) = answer["code"].as_str() {
         return Err(code.to_owned());
     }

@@ -4,6 +4,7 @@
 //! that they are early, and from whom. The way to the API is opened beside it and opened again when the kubeconfig is
 //! renewed; a new serving certificate is taken up without closing the port.
 
+mod departures;
 mod machines;
 mod tokens;
 
@@ -15,7 +16,7 @@ use std::{
 
 use join::{
     JoinKey,
-    server::{self, DiskSigner, Setup},
+    server::{self, DiskSigner, Doubters, Setup},
 };
 use kube::{Api, Client, api::ListParams, core::PartialObjectMeta};
 use spec::ports;
@@ -23,7 +24,7 @@ use tls::{Listener, ServerCertificate};
 use tokio::{net::TcpListener, sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use self::{machines::Machines, tokens::Tokens};
+use self::{departures::Leavers, machines::Machines, tokens::Tokens};
 use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 /// Between two looks whether the API answers, while it does not and while it does.
@@ -41,10 +42,11 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
 
     let address = SocketAddr::new(everywhere(agent.node.ip), ports::JOIN);
     let tcp = TcpListener::bind(address).await.map_err(|source| AgentError::Listen { address, source })?;
-    let listener = Listener::new(tcp, &certificate, &ca)?;
     let (open, client) = watch::channel(None);
     let (tell_ready, api_ready) = watch::channel(false);
     let setup = setup(agent, &client, api_ready)?;
+    let doubters = Doubters::new(setup.cluster.clone());
+    let listener = Listener::telling(tcp, &certificate, &ca, move |peer, why| doubters.note(&peer, why))?;
     let follow_certificate = async {
         let mut shown = shown;
         loop {
@@ -87,6 +89,7 @@ fn setup(
         api_ready,
         credentials: Arc::new(Tokens { embedded, client: client.clone() }),
         machines: Arc::new(Machines::new(client.clone())),
+        departures: Arc::new(Leavers { client: client.clone() }),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),
         clock: Arc::clone(&agent.host.clock),
     })

@@ -23,7 +23,10 @@ use kube::{
 use tokio::time::interval;
 
 pub(crate) use self::peers::part;
-use self::peers::{Peer, Wanted, peer, wanted};
+use self::{
+    peers::{Peer, Wanted, peer, wanted},
+    routes::Way,
+};
 use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session};
 
 /// Where the CRI looks for a network.
@@ -120,7 +123,9 @@ fn write_cni(agent: &Agent, own: IpNet) -> Result<(), AgentError> {
 async fn set_routes(agent: &Agent, wanted: &Wanted) -> Result<(), AgentError> {
     let seen = agent.host.commands.run(&routes::show(wanted.own)).await?;
     let mut errors = Vec::new();
-    for command in routes::plan(wanted.own, &wanted.routes, &routes::parse(&seen.stdout)?) {
+    let mut ways: BTreeMap<IpNet, Way> = wanted.routes.iter().map(|(pods, node)| (*pods, Way::Via(*node))).collect();
+    ways.insert(agent.cluster.networking().service_cidr, Way::Services(agent.node.ip));
+    for command in routes::plan(wanted.own, &ways, &routes::parse(&seen.stdout)?) {
         tracing::info!("{command}");
         errors.extend(agent.host.commands.run(&command).await.err().map(AgentError::from));
     }

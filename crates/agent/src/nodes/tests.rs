@@ -46,11 +46,13 @@ async fn only_differences_touch_the_machine() {
     let wanted = wanted("worker-01", &known).unwrap();
 
     commands.answer("ip -4 -j route show proto 176", "[]");
+    commands.answer("ip -4 route replace 10.96.0.0/12 dev lo src 10.0.0.21 proto 176", "");
     commands.answer("ip -4 route replace 10.244.22.0/24 via 10.0.0.22 proto 176", "");
     commands.answer("nft -f -", "");
     connect(&agent, &wanted).await.unwrap();
     let all = [
         "ip -4 -j route show proto 176",
+        "ip -4 route replace 10.96.0.0/12 dev lo src 10.0.0.21 proto 176",
         "ip -4 route replace 10.244.22.0/24 via 10.0.0.22 proto 176",
         "nft list table ip blackstart",
         "nft -f -",
@@ -58,7 +60,9 @@ async fn only_differences_touch_the_machine() {
     assert_eq!(commands.ran(), all);
     assert!(agent.host.disk.exists(Path::new(CNI_FILE)).unwrap());
 
-    commands.answer("ip -4 -j route show proto 176", r#"[{"dst":"10.244.22.0/24","gateway":"10.0.0.22"}]"#);
+    let routes =
+        r#"[{"dst":"10.96.0.0/12","dev":"lo","prefsrc":"10.0.0.21"},{"dst":"10.244.22.0/24","gateway":"10.0.0.22"}]"#;
+    commands.answer("ip -4 -j route show proto 176", routes);
     let table = "table ip blackstart { chain postrouting { type nat hook postrouting priority srcnat; policy accept; \
                  ip saddr 10.244.21.0/24 ip daddr != 10.244.0.0/16 masquerade } }";
     commands.answer("nft list table ip blackstart", table);

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::*;
 use crate::testing::{Scripted, agent};
 
-const SHOW: &str = "systemctl show --timestamp=unix --property=Id,LoadState,ActiveState,ExecMainStartTimestamp \
+const SHOW: &str = "systemctl show --timestamp=unix --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
                     kube-controller-manager.service kube-scheduler.service kube-proxy.service";
 
 /// A master whose certificates were made some days ago.

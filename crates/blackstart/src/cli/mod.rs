@@ -16,7 +16,7 @@ pub use config::ConfigCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use lab::{LabCommand, LabOption, Machines};
-pub use node::NodeCommand;
+pub use node::{NodeCommand, ResetOptions};
 pub use pki::PkiCommand;
 pub use token::TokenCommand;
 
@@ -69,6 +69,8 @@ pub enum Form {
     Text,
     /// For scripts; running steps print one event per line
     Json,
+    /// A picture that a browser opens; only of `node timeline`
+    Svg,
 }
 
 /// Whether to use colours.
@@ -129,6 +131,38 @@ pub enum Command {
     #[command(subcommand)]
     Bundle(BundleCommand),
 
+    /// Show all nodes live: what each is doing, what it waits for and for how long, its last error
+    #[command(
+        after_help = "On a node, the masters are asked with the node's own certificate. A node that has gone quiet is shown with the\ntime since when.\n\nExamples:\n  blackstart watch\n  blackstart watch --lab lab                from the computer that runs a lab\n  blackstart watch --once -o json | jq '.nodes[] | select(.state != \"ready\") | .name'"
+    )]
+    Watch(WatchOptions),
+
+    /// Find out why this node does not work: code, evidence, fix
+    #[command(
+        after_help = "Exit codes: 0 nothing is wrong, 1 something is.\n\nExamples:\n  blackstart diagnose\n  blackstart diagnose --list\n  blackstart diagnose -o json | jq -r '.findings[].code'"
+    )]
+    Diagnose {
+        /// Take this name instead of the detected one
+        #[arg(long, value_name = "NAME")]
+        node: Option<String>,
+        /// Only list the causes that are looked for
+        #[arg(long)]
+        list: bool,
+    },
+
+    /// Write everything that helps to understand a node into one archive, without secrets
+    #[command(
+        after_help = "Ledger, runs, logs, configuration, network, etcd and API health; index.json in the archive says what is there, how it was\nhad and what is missing. Private keys, tokens and Secrets are never in it: files that hold them are not taken, and\neverything else is searched for their values.\n\nExamples:\n  blackstart gather\n  blackstart gather --to /dev/shm/           where the disk is full\n  blackstart gather --to - | ssh me@desk 'cat > node.tar.gz'\n  blackstart gather --lab lab               all machines of a lab"
+    )]
+    Gather {
+        /// A file or directory to write the archive to, `-` for standard output [default: the current directory]
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+        /// All machines of this lab instead of this machine
+        #[arg(long, value_name = "LAB")]
+        lab: Option<String>,
+    },
+
     /// Keep this node a node: API load balancer, join service, routes, renewal; blackstart-agent.service runs it
     #[command(after_help = "Example:\n  systemctl status blackstart-agent")]
     Agent {
@@ -167,6 +201,17 @@ pub enum Command {
         /// Where to
         dir: PathBuf,
     },
+}
+
+/// What to watch, and how.
+#[derive(Debug, Args)]
+pub struct WatchOptions {
+    /// The machines of this lab, from the computer that runs it
+    #[arg(long, value_name = "LAB")]
+    pub lab: Option<String>,
+    /// Print once and end; the default where the output is no terminal
+    #[arg(long)]
+    pub once: bool,
 }
 
 /// Which configuration file.

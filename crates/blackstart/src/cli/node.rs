@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 /// This machine as a node of the cluster.
 #[derive(Debug, Subcommand)]
@@ -74,4 +74,52 @@ pub enum NodeCommand {
         #[arg(long, value_name = "CHECK")]
         skip: Vec<String>,
     },
+
+    /// Show how this node is: role, state, units, certificates, last error
+    #[command(
+        after_help = "Exit codes: 0 the node is Ready, 1 something is wrong, 3 it is still on its way, 4 nothing was ever started.\n\nExamples:\n  blackstart node status\n  blackstart node status -o json | jq -r .state"
+    )]
+    Status {
+        /// Take this name instead of the detected one
+        #[arg(long, value_name = "NAME")]
+        node: Option<String>,
+    },
+
+    /// Show when each step of a run began, how long it took and what it waited for
+    #[command(
+        after_help = "Bars are drawn over time: full blocks are work, light ones are waiting, a digit is the begin of another\nattempt. The last 20 runs of `node up`, `node detect` and `node reset` are kept.\n\nExamples:\n  blackstart node timeline\n  blackstart node timeline --list\n  blackstart node timeline -o svg > timeline.svg\n  blackstart node timeline -o json | jq '.steps[] | select(.attempts | length > 1) | .id'"
+    )]
+    Timeline {
+        /// Which run [default: the last one]
+        run: Option<String>,
+        /// List the runs that are kept
+        #[arg(long, conflicts_with = "run")]
+        list: bool,
+    },
+
+    /// Take back everything that was done on this machine, newest first; what others made stays
+    #[command(
+        after_help = "Everything that `node up`, `node detect`, `node install` and `bundle install` did here goes: the Node object, units,\ncontainers, network, certificates, data and files; on the only master the cluster goes with it. Pods are not\nmoved first: `kubectl drain` does that. It works without cluster.yaml and without an API that answers.\n\nExit codes: 0 nothing of ours is left here but what was to be kept, 1 something is, with the reason; run the\ncommand again to go on.\n\nExamples:\n  blackstart node reset --dry-run\n  blackstart node reset\n  blackstart node reset --yes --keep-installed && blackstart node up"
+    )]
+    Reset(ResetOptions),
+}
+
+/// What a reset leaves, and whether it asks.
+#[derive(Debug, Args)]
+pub struct ResetOptions {
+    /// Take this name instead of the detected one
+    #[arg(long, value_name = "NAME")]
+    pub node: Option<String>,
+    /// Keep certificates, keys and kubeconfigs, so that the node comes back with them
+    #[arg(long)]
+    pub keep_pki: bool,
+    /// Keep what `node install` put here: program, components, configuration and our own units
+    #[arg(long)]
+    pub keep_installed: bool,
+    /// Only show what would be taken back
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
 }

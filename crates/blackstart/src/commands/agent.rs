@@ -1,11 +1,13 @@
 //! `blackstart agent`: what keeps running.
 
-use std::io;
+use std::{io, sync::Arc};
 
-use agent::{Agent, Paths};
+use agent::{Agent, LastRun, Paths};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+use super::watch::Digest;
 use crate::context::{Context, Ended, block_on};
 
 pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
@@ -20,7 +22,10 @@ pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
         state_dir: layout.state_dir.clone(),
         kubernetes_dir: layout.kubernetes_dir.clone(),
     };
-    let agent = Agent { host: context.host.clone(), cluster, node, paths, cancel: CancellationToken::new() };
+    let (disk, state_dir) = (Arc::clone(&context.host.disk), layout.state_dir.clone());
+    let last_run: LastRun = Arc::new(move || Digest::of_machine(&*disk, &state_dir).map(|digest| json!(digest)));
+    let host = context.host.clone();
+    let agent = Agent { host, cluster, node, paths, last_run, cancel: CancellationToken::new() };
     block_on(agent::run(agent))??;
     Ok(())
 }

@@ -4,7 +4,9 @@ mod agent;
 mod bundle;
 mod check;
 mod config;
+mod diagnose;
 mod explain;
+mod gather;
 mod generate;
 mod lab;
 mod node;
@@ -12,12 +14,14 @@ mod pki;
 mod plan;
 mod schema;
 mod token;
+mod watch;
 
 use std::process::ExitCode;
 
 use crate::{
-    Exit,
+    Exit, Failure,
     cli::{Cli, Command, ConfigCommand, NodeCommand, PkiCommand},
+    codes,
     context::{Context, Ended},
 };
 
@@ -36,6 +40,10 @@ pub fn run(cli: &Cli) -> ExitCode {
 }
 
 fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
+    let is_drawn = matches!(command, Command::Node(NodeCommand::Timeline { list: false, .. }));
+    if context.out.is_svg() && !is_drawn {
+        return Err(Failure::usage(codes::NO_PICTURE, "only `blackstart node timeline` is drawn as a picture").into());
+    }
     match command {
         Command::Check { dir } => check::run(context, dir.as_deref()),
         Command::Plan { dir, node } => plan::run(context, dir.as_deref(), node.as_deref()),
@@ -50,6 +58,12 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Node(NodeCommand::Preflight { node, list, skip }) => {
             node::preflight(context, node.as_deref(), *list, skip)
         }
+        Command::Node(NodeCommand::Status { node }) => node::status(context, node.as_deref()),
+        Command::Node(NodeCommand::Timeline { run, list }) => node::timeline(context, run.as_deref(), *list),
+        Command::Node(NodeCommand::Reset(options)) => node::reset(context, options),
+        Command::Watch(options) => watch::run(context, options),
+        Command::Diagnose { node, list } => diagnose::run(context, node.as_deref(), *list),
+        Command::Gather { to, lab } => gather::run(context, to.as_deref(), lab.as_deref()),
         Command::Agent { node } => agent::run(context, node.as_deref()),
         Command::Config(ConfigCommand::Seal { dir, out, expires_in }) => {
             config::seal(context, dir, out, expires_in.as_deref())

@@ -2,28 +2,38 @@
 
 mod install;
 mod preflight;
+mod reset;
+mod status;
+mod timeline;
 mod up;
 
 use host::Facts;
 pub(super) use install::install;
-use playbooks::{cluster, identity};
+use playbooks::{cluster, identity, run_record::Purpose};
 pub(super) use preflight::preflight;
-pub(super) use up::{options, up};
+pub(super) use reset::reset;
+pub(super) use status::status;
+pub(super) use timeline::timeline;
+pub(super) use up::up;
 
 use crate::context::{Context, Ended};
 
 /// Always looks at the hardware: what an earlier run noted may belong to the machine this disk was cloned from.
 pub(super) fn detect(context: &Context, name: Option<&str>) -> Result<(), Ended> {
-    let cluster = context.cluster(None)?;
-    let node = match name {
-        Some(name) => identity::by_name(&cluster, name)?,
-        None => identity::by_hardware(&cluster, &Facts::read(&*context.host.disk)?)?,
-    };
-    context.run(node, &cluster::detect(&cluster, node, &context.layout)?)?;
+    let (name, role) = context.recorded(Purpose::Detect, |keeper| {
+        let cluster = context.cluster(None)?;
+        let node = match name {
+            Some(name) => identity::by_name(&cluster, name)?,
+            None => identity::by_hardware(&cluster, &Facts::read(&*context.host.disk)?)?,
+        };
+        let playbook = cluster::detect(&cluster, node, &context.layout)?;
+        context.run_telling(&context.layout.state_dir, &node.name, &playbook, vec![keeper.clone()])?;
+        Ok((node.name.clone(), cluster.bootstrap_role(node)))
+    })?;
     if context.out.is_json() {
         return Ok(());
     }
-    Ok(context.out.text(&format!("this machine is {} ({})\n", node.name, cluster.bootstrap_role(node)))?)
+    Ok(context.out.text(&format!("this machine is {name} ({role})\n"))?)
 }
 
 pub(super) fn role(context: &Context, name: Option<&str>) -> Result<(), Ended> {

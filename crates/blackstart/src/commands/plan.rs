@@ -4,7 +4,7 @@ use std::{fmt::Write, path::Path};
 
 use ::explain::{Explain, counted};
 use engine::StepPlan;
-use playbooks::cluster;
+use playbooks::cluster::{self, Options};
 use serde_json::{Value, json};
 use spec::{BootstrapRole, Node};
 
@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context, dir: Option<&Path>, name: Option<&str>) -> 
     let cluster = context.cluster(dir)?;
     let node = context.node(&cluster, name)?;
     let role = cluster.bootstrap_role(node);
-    let options = super::node::options(context)?;
+    let options = Options::read(&context.host)?;
     let steps = context.plan(node, &cluster::playbook(&cluster, node, &context.layout, &options)?)?;
     if context.out.is_json() {
         let steps: Vec<Value> = steps.iter().map(as_json).collect();

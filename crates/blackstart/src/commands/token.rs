@@ -64,6 +64,7 @@ async fn create(
     let object =
         render::objects::token(&token.id, token.secret.expose_secret(), Some(&expires.to_string()), node, &description);
     kubeapi::apply(&client, &object).await?;
+    refuse_if_over(&client, &token.id, expires).await?;
     if context.out.is_json() {
         return Ok(context.out.json(&json!({ "token": text.expose_secret(), "node": node, "expires": expires }))?);
     }
@@ -72,6 +73,17 @@ async fn create(
         return Ok(context.out.text(&format!("{}\n", playbooks::cluster::join_command(cluster, &ca, &token)?))?);
     }
     Ok(context.out.text(&format!("{}\n", text.expose_secret()))?)
+}
+
+/// A token that has ended when it is made tells that the clock here is behind that of the API server.
+async fn refuse_if_over(client: &Client, id: &str, expires: Timestamp) -> Result<(), Failure> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), "kube-system");
+    let name = format!("bootstrap-token-{id}");
+    let made = secrets.get_metadata(&name).await.map_err(|error| refused("read the token", &error))?;
+    let Some(made) = made.metadata.creation_timestamp.filter(|made| expires <= made.0) else { return Ok(()) };
+    secrets.delete(&name, &DeleteParams::default()).await.map_err(|error| refused("take the token back", &error))?;
+    let message = format!("the token would have ended at {expires}, and the API server's clock says {}", made.0);
+    Err(Failure::new(codes::CLOCK_BEHIND, message))
 }
 
 /// What is shown of a token.

@@ -14,6 +14,7 @@ use std::{
 
 pub(crate) use busy::busy;
 use engine::Sink;
+pub(crate) use words::duration;
 
 use crate::Output;
 

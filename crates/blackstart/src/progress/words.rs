@@ -47,7 +47,7 @@ pub(super) fn mark(state: State) -> (&'static str, &'static str, Style) {
 }
 
 /// `0.3 s`, `12 s`, `2 min 5 s`: as precise as a person cares.
-pub(super) fn duration(elapsed: Duration) -> String {
+pub(crate) fn duration(elapsed: Duration) -> String {
     match elapsed.as_secs() {
         0..10 => format!("{:.1} s", elapsed.as_secs_f64()),
         seconds @ 10..60 => format!("{seconds} s"),

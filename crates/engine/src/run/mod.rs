@@ -1,5 +1,6 @@
 //! The runner: the only one who locks, records, tells, retries, waits and stops.
 
+mod listen;
 mod one;
 mod plan;
 mod takeback;
@@ -15,7 +16,7 @@ use explain::{Code, Explain, counted};
 use futures::{StreamExt, stream::FuturesUnordered};
 use host::Host;
 pub use plan::StepPlan;
-pub use takeback::UndoReport;
+pub use takeback::{StepReversal, UndoReport};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -135,7 +136,7 @@ impl Runner {
     /// go.
     pub async fn run(&self, playbook: &Playbook) -> Result<Report, RunError> {
         let _lock = lock::acquire(&self.host, &self.state_dir, playbook.name())?;
-        let teller = Teller::new(self, playbook);
+        let teller = Teller::new(self, playbook.name(), playbook.steps().len());
         let book = Book::open(self, &teller)?;
         teller.run(State::RunStarted, counted(playbook.steps().len(), "step"));
 

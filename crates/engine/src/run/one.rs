@@ -1,18 +1,15 @@
 //! One step from its first look to its end.
 
-use std::pin::pin;
-
 use backon::{BackoffBuilder, ExponentialBuilder};
 use explain::Explain;
 use host::{Change, Host};
 use tokio::{
-    sync::mpsc::unbounded_channel,
     task::yield_now,
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Book, Runner, teller::Teller};
+use super::{Book, Runner, listen::listening, teller::Teller};
 use crate::{
     Ledger, LedgerError, Playbook, State, StepError, Undo, Verdict, codes, patience::Patience, playbook::Entry,
     step::Look,
@@ -122,19 +119,7 @@ impl OneStep<'_> {
         attempt: u32,
         work: impl FnOnce(Host) -> F,
     ) -> Result<T, StepError> {
-        let (listener, mut said) = unbounded_channel();
-        let mut work = pin!(work(Host { listener: Some(listener), ..self.runner.host.clone() }));
-        let done = loop {
-            tokio::select! {
-                biased;
-                Some(what) = said.recv() => self.tell(state, attempt, what),
-                done = &mut work => break done,
-            }
-        };
-        while let Ok(what) = said.try_recv() {
-            self.tell(state, attempt, what);
-        }
-        done
+        listening(&self.runner.host, work, |what| self.tell(state, attempt, what)).await
     }
 
     /// Looks until nothing is left to change and the promise is kept, as long as there is progress.

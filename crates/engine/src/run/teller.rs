@@ -4,11 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use explain::Explain;
 
-use crate::{About, EVENT_SCHEMA_VERSION, Event, Playbook, Runner, State};
+use crate::{About, EVENT_SCHEMA_VERSION, Event, Runner, State};
 
 pub(super) struct Teller<'a> {
     runner: &'a Runner,
-    playbook: &'a Playbook,
+    playbook: &'static str,
     run: String,
     /// Held while the sinks are called, so that events reach them in the order of their numbers.
     count: Mutex<Count>,
@@ -21,14 +21,14 @@ struct Count {
 }
 
 impl<'a> Teller<'a> {
-    pub(super) fn new(runner: &'a Runner, playbook: &'a Playbook) -> Self {
+    pub(super) fn new(runner: &'a Runner, playbook: &'static str, total: usize) -> Self {
         let started = runner.host.clock.now().strftime("%Y%m%dT%H%M%SZ");
         let run = format!("{started}-{}", std::process::id());
-        let count = Mutex::new(Count { sequence: 0, done: 0, total: playbook.steps().len() });
+        let count = Mutex::new(Count { sequence: 0, done: 0, total });
         Self { runner, playbook, run, count }
     }
 
-    /// Says that the run is about this many steps, if those are not the playbook's.
+    /// Says that the run is about this many steps, if that was not known before.
     pub(super) fn expect(&self, total: usize) {
         self.count().total = total;
     }
@@ -78,7 +78,7 @@ impl<'a> Teller<'a> {
             time: self.runner.host.clock.now(),
             run: self.run.clone(),
             node: self.runner.node.clone(),
-            playbook: self.playbook.name().to_owned(),
+            playbook: self.playbook.to_owned(),
             step: step.map(str::to_owned),
             state,
             attempt,

@@ -19,6 +19,7 @@ mod ledger_power_loss;
 mod locking;
 mod narration;
 mod power_loss;
+mod reversal;
 mod runner;
 mod signals;
 mod support;

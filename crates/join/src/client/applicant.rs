@@ -7,7 +7,7 @@ use super::token_secret;
 use crate::{
     NodeSecret,
     secret::seconds,
-    wire::{ClaimedCredential, ClaimedRole, JoinCsrs, JoinRequest},
+    wire::{ClaimedCredential, ClaimedRole, EarlyReport, JoinCsrs, JoinRequest},
 };
 
 /// What a node proves itself with.
@@ -45,6 +45,18 @@ impl Applicant {
             challenge,
             csrs,
             machine_id: self.machine_id.clone(),
+            proof: String::new(),
+        }
+    }
+
+    /// A report, still without its proof.
+    pub(super) fn report(&self, challenge: String, status: String) -> EarlyReport {
+        EarlyReport {
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            credential: self.credential.claimed(),
+            challenge,
+            status,
             proof: String::new(),
         }
     }

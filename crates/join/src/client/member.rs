@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{JoinError, Pair, call, keys::RenewKeys, reached::Reached};
-use crate::wire::{self, Report};
+use crate::wire::{self, Nodes};
 
 /// New certificates for a node.
 #[derive(Debug, Clone)]
@@ -43,19 +43,19 @@ impl Member {
         self.post(wire::REPORT, status).await
     }
 
-    /// The last report of every node, as one master has received them.
-    pub async fn nodes(&self) -> Result<Vec<Report>, JoinError> {
+    /// Every node with its last report, as one master has received them.
+    pub async fn nodes(&self) -> Result<Nodes, JoinError> {
         let mut round = self.reached.round();
         for master in &self.masters {
             match call::get(&self.http, *master, wire::NODES, &()).await {
-                Ok(reports) => return Ok(round.reached(*master, reports)),
+                Ok(nodes) => return Ok(round.reached(*master, nodes)),
                 Err(error) => round.failed(*master, error)?,
             }
         }
         Err(round.verdict())
     }
 
-    async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, JoinError> {
+    pub(super) async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, JoinError> {
         let mut round = self.reached.round();
         for master in &self.masters {
             match call::post(&self.http, *master, path, body).await {

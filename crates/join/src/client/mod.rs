@@ -9,12 +9,14 @@ mod call;
 mod error;
 mod introduction;
 mod keys;
+mod leave;
 mod member;
 mod reached;
 
 use std::net::SocketAddr;
 
 use secrecy::ExposeSecret;
+use serde_json::Value;
 use spec::Token;
 use tokio::sync::OnceCell;
 
@@ -102,6 +104,22 @@ impl Client {
         Err(round.verdict())
     }
 
+    /// Tells how this node is, before it has joined.
+    pub async fn report(&self, applicant: &Applicant, status: &Value) -> Result<(), JoinError> {
+        let status = status.to_string();
+        let mut round = self.reached.round();
+        for master in &self.masters {
+            match self.report_at(*master, applicant, &status).await {
+                Ok(()) => {
+                    round.reached(*master, ());
+                    return Ok(());
+                }
+                Err(error) => round.failed(*master, error)?,
+            }
+        }
+        Err(round.verdict())
+    }
+
     async fn hello_of(&self, master: SocketAddr, machine_id: Option<&str>) -> Result<Hello, JoinError> {
         let query = HelloQuery { machine_id: machine_id.map(str::to_owned) };
         get(self.http(master).await?, master, wire::HELLO, &query).await
@@ -113,14 +131,26 @@ impl Client {
         applicant: &Applicant,
         keys: &JoinKeys,
     ) -> Result<JoinAnswer, JoinError> {
+        let challenge = self.challenge_of(master, applicant).await?;
+        let mut request = applicant.request(challenge, keys.csrs());
+        applicant.credential.with_secret(|secret| request.prove(secret));
+        call::post(self.http(master).await?, master, wire::JOIN, &request).await
+    }
+
+    async fn report_at(&self, master: SocketAddr, applicant: &Applicant, status: &str) -> Result<(), JoinError> {
+        let challenge = self.challenge_of(master, applicant).await?;
+        let mut report = applicant.report(challenge, status.to_owned());
+        applicant.credential.with_secret(|secret| report.prove(secret));
+        call::post(self.http(master).await?, master, wire::EARLY_REPORT, &report).await
+    }
+
+    async fn challenge_of(&self, master: SocketAddr, applicant: &Applicant) -> Result<String, JoinError> {
         let hello = self.hello_of(master, None).await?;
         if hello.cluster != applicant.cluster {
             let expected = applicant.cluster.clone();
             return Err(JoinError::WrongCluster { master, found: hello.cluster, expected });
         }
-        let mut request = applicant.request(hello.challenge, keys.csrs());
-        applicant.credential.with_secret(|secret| request.prove(secret));
-        call::post(self.http(master).await?, master, wire::JOIN, &request).await
+        Ok(hello.challenge)
     }
 
     /// The HTTP client, made once the authority is known.

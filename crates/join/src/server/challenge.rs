@@ -1,8 +1,11 @@
-//! Challenges: each joins one node, once, within a minute.
+//! Challenges: each joins one node, or is good for one report of one node, once, within a minute.
 //!
 //! A challenge carries its own moment and an HMAC under a key of this process, so that handing them out costs no memory:
 //! a flood of greetings pushes nobody's challenge out. Only those that were spent are remembered, until they would be too
 //! old anyway. A master that restarts forgets its key, and nodes ask again.
+//!
+//! Reports come all the time, and would push out what joining needs. Of their challenges only the moment of each node's
+//! last one is kept ([`Good::follow`]): an older one was used before, or came too late to be of interest.
 
 use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 
@@ -76,6 +79,15 @@ impl Challenges {
     }
 }
 
+impl Good {
+    /// The moment of this challenge, if it is newer than the `last` one of the same node. A last one of a time to come
+    /// does not count: the clock was set back, and [`Challenges::check`] refuses it anyway.
+    pub(crate) fn follow(&self, last: Option<i64>, now: Timestamp) -> Result<i64, Refusal> {
+        let is_used = last.is_some_and(|last| self.made <= last && last <= now.as_millisecond());
+        if is_used { Err(Refusal::Challenge(Flaw::Used)) } else { Ok(self.made) }
+    }
+}
+
 /// Too old, or of a time to come: then the clock was set back, and how old it is cannot be said.
 fn is_old(made: i64, now: Timestamp) -> bool {
     let age = now.as_millisecond().saturating_sub(made);
@@ -122,6 +134,23 @@ mod tests {
         let other = challenges.issue(at(100)).unwrap();
         challenges.spend(challenges.check(&other, at(100)).unwrap(), at(100)).unwrap();
         assert_eq!(locked(&challenges.spent).len(), 1, "what is too old is forgotten");
+    }
+
+    #[test]
+    fn each_is_newer_than_the_last() {
+        let challenges = Challenges::new().unwrap();
+        let made = |moment: i64| challenges.check(&challenges.issue(at(moment)).unwrap(), at(moment)).unwrap();
+        let moment = |seconds: i64| at(seconds).as_millisecond();
+        let used = Err(Refusal::Challenge(Flaw::Used));
+        for (last, now, expected) in [
+            (None, 5, Ok(moment(5))),
+            (Some(4), 5, Ok(moment(5))),
+            (Some(5), 5, used.clone()),
+            (Some(6), 6, used),
+            (Some(500), 6, Ok(moment(5))),
+        ] {
+            assert_eq!(made(5).follow(last.map(moment), at(now)), expected, "{last:?} {now}");
+        }
     }
 
     #[test]

@@ -11,18 +11,18 @@ use pki::Request;
 use spec::ValidatedCluster;
 use tls::Peer;
 
-use super::{Service, authority::stored_token, body, exchange::Exchange, outside::locked};
+use super::{
+    Service, body,
+    claim::{check_names, key},
+    exchange::Exchange,
+    outside::locked,
+};
 use crate::{
     Circumstances, Grant, Purpose, Refusal, admit,
-    admit::Key,
     machine::is_machine_id,
     purpose::DAYS,
-    secret::moment,
-    wire::{ClaimedCredential, JoinAnswer, JoinRequest},
+    wire::{JoinAnswer, JoinRequest},
 };
-
-/// As long as a DNS name can be.
-const LONGEST_NAME: usize = 253;
 
 pub(super) async fn join(
     State(service): State<Arc<Service>>,
@@ -65,34 +65,12 @@ async fn answer(
     Ok(answer)
 }
 
-/// Names go into the log and into answers, so nothing else than names gets any further.
 fn check_form(request: &JoinRequest) -> Result<(), Refusal> {
-    let is_name = |text: &str| {
-        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
-        (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(fits)
-    };
-    let of_credential = match &request.credential {
-        ClaimedCredential::NodeSecret { node, .. } => is_name(node),
-        ClaimedCredential::Token { .. } => true,
-    };
-    let why = if !is_name(&request.node) || !is_name(&request.cluster) || !of_credential {
-        "a name in it is none"
-    } else if !request.machine_id.as_deref().is_none_or(is_machine_id) {
-        "its machine id is none"
-    } else {
+    check_names(&request.cluster, &request.node, &request.credential)?;
+    if request.machine_id.as_deref().is_none_or(is_machine_id) {
         return Ok(());
-    };
-    Err(Refusal::Malformed { why: why.to_owned() })
-}
-
-async fn key(service: &Service, credential: &ClaimedCredential) -> Result<Key, Refusal> {
-    match credential {
-        ClaimedCredential::NodeSecret { node, expires } => {
-            let join_key = service.setup.join_key.as_ref().ok_or(Refusal::NoJoinKey)?;
-            Ok(join_key.node_secret(node, moment(*expires)).into())
-        }
-        ClaimedCredential::Token { id } => Ok(stored_token(service, id).await?.into()),
     }
+    Err(Refusal::Malformed { why: "its machine id is none".to_owned() })
 }
 
 fn signed(service: &Service, grant: &Grant, cluster: &ValidatedCluster) -> Result<JoinAnswer, Refusal> {

@@ -7,18 +7,18 @@ use axum::{
     extract::{ConnectInfo, State},
     response::Response,
 };
+use spec::Node;
 use tls::Peer;
 
 use super::{
     Service, body,
     exchange::Exchange,
     join::{authority_pem, sign},
-    outside::locked,
 };
 use crate::{
     Caller, Purpose, Refusal,
     admit::wanted,
-    wire::{RenewAnswer, RenewCsrs, Report},
+    wire::{ClaimedRole, KnownNode, Nodes, RenewAnswer, RenewCsrs},
 };
 
 pub(super) async fn renew(
@@ -61,8 +61,7 @@ pub(super) async fn report(
 async fn reported(service: &Service, peer: &Peer, body: Body, exchange: &mut Exchange<'_>) -> Result<(), Refusal> {
     let node = agent(service, peer, exchange)?;
     let status = body::json(body).await?;
-    let report = Report { node: node.clone(), received: service.now(), status };
-    locked(&service.reports).insert(node, report);
+    service.reports.certified(node, status, service.now());
     Ok(())
 }
 
@@ -72,20 +71,29 @@ pub(super) async fn nodes(State(service): State<Arc<Service>>, ConnectInfo(peer)
     exchange.end(outcome)
 }
 
-fn listed(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result<Vec<Report>, Refusal> {
+fn listed(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result<Nodes, Refusal> {
     exchange.begin()?;
     let caller = Caller::from_certificate(peer.certificate.as_deref())?;
     let cluster = service.cluster();
     if caller != Caller::Admin {
         exchange.claimed_by(&caller.node(&cluster, peer.ip())?);
     }
-    let reports = locked(&service.reports);
-    // Those of nodes that are no longer in the cluster are of no interest.
-    Ok(reports.values().filter(|report| cluster.node(&report.node).is_some()).cloned().collect())
+    let known = |node: &Node| KnownNode {
+        node: node.name.clone(),
+        role: ClaimedRole::of(node),
+        report: service.reports.of(&node.name),
+    };
+    Ok(Nodes {
+        cluster: cluster.name().to_owned(),
+        master: service.setup.master.clone(),
+        now: service.now(),
+        listening_since: service.listening_since,
+        nodes: cluster.nodes().iter().map(known).collect(),
+    })
 }
 
 /// The node whose agent is calling.
-fn agent(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result<String, Refusal> {
+pub(super) fn agent(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result<String, Refusal> {
     exchange.begin()?;
     let node = Caller::from_certificate(peer.certificate.as_deref())?.node(&service.cluster(), peer.ip())?;
     exchange.claimed_by(&node);

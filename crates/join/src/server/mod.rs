@@ -5,8 +5,11 @@
 //! ca       anybody, with a token's id   the authority, proved with that token
 //! join     proof of a secret            throttle ─► body ─► challenge ─► credential ─► admit ─► spend ─► sign
 //! renew    the agent's certificate      new certificates for the same node
+//! leave    the agent's certificate      its Node object is removed
 //! report   the agent's certificate      kept in memory until the next one
 //! nodes    an agent's or administrator's certificate
+//!
+//! early-report   proof of a secret      the same as `report`, for a node that has not joined
 //! ```
 //! State is only in memory: spent challenges, failed attempts, machine ids of those who joined, reports. A restart loses
 //! nothing that nodes do not send again.
@@ -14,11 +17,16 @@
 mod authority;
 mod body;
 mod challenge;
+mod claim;
+mod doubters;
+mod early;
 mod exchange;
 mod hello;
 mod join;
+mod leave;
 mod member;
 mod outside;
+mod reports;
 mod throttle;
 
 use std::{
@@ -39,14 +47,12 @@ use tls::{Listener, Peer};
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
+pub use self::doubters::Doubters;
+pub use self::leave::Departures;
 pub(crate) use self::outside::locked;
 pub use self::outside::{Answer, Credentials, DiskSigner, KnownMachines, NotReady, Signer, SigningError, StoredToken};
-use self::{challenge::Challenges, throttle::Throttle};
-use crate::{
-    JoinKey,
-    secret::NoRandomness,
-    wire::{self, Report},
-};
+use self::{challenge::Challenges, reports::Reports, throttle::Throttle};
+use crate::{JoinKey, secret::NoRandomness, wire};
 
 /// The API answers within this time or is not ready.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -65,6 +71,8 @@ pub struct Setup {
     pub credentials: Arc<dyn Credentials>,
     /// Which machine is which node.
     pub machines: Arc<dyn KnownMachines>,
+    /// Who removes nodes that leave.
+    pub departures: Arc<dyn Departures>,
     /// Who signs.
     pub signer: Arc<dyn Signer>,
     /// What time it is.
@@ -83,11 +91,12 @@ pub async fn serve(listener: Listener, setup: Setup, stop: CancellationToken) ->
 /// The requests of this service, for whoever serves more than that on the same port. Needs `ConnectInfo<Peer>`.
 pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
     let service = Service {
+        listening_since: setup.clock.now(),
         setup,
         challenges: Challenges::new()?,
         throttle: Throttle::default(),
         joined: Mutex::default(),
-        reports: Mutex::default(),
+        reports: Reports::default(),
     };
     Ok(Router::new()
         .route(wire::HELLO, get(hello::hello))
@@ -95,6 +104,8 @@ pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
         .route(wire::JOIN, post(join::join))
         .route(wire::RENEW, post(member::renew))
         .route(wire::REPORT, post(member::report))
+        .route(wire::EARLY_REPORT, post(early::early_report))
+        .route(wire::LEAVE, post(leave::leave))
         .route(wire::NODES, get(member::nodes))
         .with_state(Arc::new(service)))
 }
@@ -106,8 +117,8 @@ struct Service {
     throttle: Throttle,
     /// Machine ids of the nodes that joined here, by node; at most one per node of cluster.yaml.
     joined: Mutex<BTreeMap<String, String>>,
-    /// The last report of each node.
-    reports: Mutex<BTreeMap<String, Report>>,
+    reports: Reports,
+    listening_since: Timestamp,
 }
 
 impl Service {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use explain::Explain;
-use join::{Applicant, Client, Credential, Joined, Member, Pair, Trust, wire::Report};
+use join::{
+    Applicant, Client, Credential, Joined, Member, Pair, Trust,
+    wire::{KnownNode, Nodes},
+};
 use secrecy::ExposeSecret;
 
 use crate::world::{CLUSTER, WORKER_01, WORKER_02, World, cluster};
@@ -85,8 +88,15 @@ async fn a_member_renews_and_reports() {
     let agent = member(&world, &renewed.agent);
     agent.report(&serde_json::json!({ "phase": "Joining" })).await.unwrap();
     agent.report(&serde_json::json!({ "phase": "Ready" })).await.unwrap();
-    let seen = |reports: Vec<Report>| reports.into_iter().map(|one| (one.node, one.status)).collect::<Vec<_>>();
-    let expected = vec![("worker-01".to_owned(), serde_json::json!({ "phase": "Ready" }))];
+    let seen = |known: Nodes| {
+        let one = |node: KnownNode| (node.node, node.report.map(|report| (report.early, report.status)));
+        known.nodes.into_iter().map(one).collect::<Vec<_>>()
+    };
+    let expected = vec![
+        ("master-01".to_owned(), None),
+        ("worker-01".to_owned(), Some((false, serde_json::json!({ "phase": "Ready" })))),
+        ("worker-02".to_owned(), None),
+    ];
     assert_eq!(seen(agent.nodes().await.unwrap()), expected, "the last one counts");
     let admin = (world.admin.0.as_str(), world.admin.1.as_str());
     let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
@@ -106,7 +116,9 @@ async fn a_node_that_left_cluster_yaml_is_out() {
     assert_eq!(world.client().join(&world.applicant("worker-01")).await.unwrap_err().code().id, "BS-JOIN-005");
     let admin = (world.admin.0.as_str(), world.admin.1.as_str());
     let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
-    assert_eq!(admin.nodes().await.unwrap(), [], "and its report is not shown any more");
+    let known = admin.nodes().await.unwrap().nodes;
+    let names: Vec<&str> = known.iter().map(|node| node.node.as_str()).collect();
+    assert_eq!(names, ["master-01", "worker-02"], "and its report is not shown any more");
 }
 
 #[tokio::test]

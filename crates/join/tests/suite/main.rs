@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failing unwrap in a test is the failure we want to see")]
 
+mod early;
 mod hostile;
 mod joining;
+mod leaving;
 mod refusals;
 mod replay;
 mod sealing;

@@ -23,7 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 use join::{
     Applicant, Client, Credential, NodeSecret, Trust, seal,
     server::{
-        self, Answer, Credentials, DiskSigner, KnownMachines, NotReady, Setup, Signer, SigningError, StoredToken,
+        self, Answer, Credentials, Departures, DiskSigner, KnownMachines, NotReady, Setup, Signer, SigningError,
+        StoredToken,
     },
     token,
     wire::ClaimedRole,
@@ -82,6 +83,7 @@ struct Api {
     away: AtomicBool,
     tokens: Mutex<BTreeMap<String, StoredToken>>,
     machines: Mutex<BTreeMap<String, String>>,
+    left: Mutex<Vec<String>>,
 }
 
 impl Api {
@@ -100,6 +102,13 @@ impl Credentials for Api {
 impl KnownMachines for Api {
     fn owner<'a>(&'a self, machine_id: &'a str) -> Answer<'a, Option<String>> {
         let answer = self.ask(|| self.machines.lock().unwrap().get(machine_id).cloned());
+        Box::pin(async { answer })
+    }
+}
+
+impl Departures for Api {
+    fn remove<'a>(&'a self, node: &'a str) -> Answer<'a, ()> {
+        let answer = self.ask(|| self.left.lock().unwrap().push(node.to_owned()));
         Box::pin(async { answer })
     }
 }
@@ -187,6 +196,7 @@ impl World {
             api_ready: watch::Sender::new(true).subscribe(),
             credentials: self.api.clone(),
             machines: self.api.clone(),
+            departures: self.api.clone(),
             signer: self.signer.clone(),
             clock: self.clock.clone(),
         }
@@ -225,6 +235,11 @@ impl World {
 
     pub(crate) fn know_machine(&self, id: &str, node: &str) {
         self.api.machines.lock().unwrap().insert(id.to_owned(), node.to_owned());
+    }
+
+    /// The nodes that were removed.
+    pub(crate) fn left(&self) -> Vec<String> {
+        self.api.left.lock().unwrap().clone()
     }
 
     /// A token the API knows.

@@ -29,7 +29,7 @@ impl Machine {
     }
 
     fn config(&self) -> PathBuf {
-        Lab::dir(&self.lab.name).join("config")
+        self.lab.config_dir()
     }
 
     /// Calls something on the machine as it is here and now.

@@ -10,7 +10,7 @@ use engine::{About, Step, StepError, Verdict};
 use host::{Change, Host};
 use playbooks::{
     Layout,
-    progress::{Phase, Progress},
+    run_record::{Outcome, Purpose, RunRecord},
 };
 
 use crate::{Lab, Machine, Surroundings, codes};
@@ -21,14 +21,14 @@ const FAILURES: usize = 3;
 pub(super) struct Node {
     lab: Arc<Lab>,
     name: String,
-    /// When its bootstrap failed.
+    /// The runs of its bootstrap that failed.
     failures: Mutex<BTreeSet<String>>,
 }
 
 /// What there is of the node.
 pub(super) struct Seen {
     boot_id: Option<String>,
-    progress: Option<Progress>,
+    run: Option<RunRecord>,
 }
 
 impl Node {
@@ -53,16 +53,17 @@ impl Step for Node {
         let machine = Machine::new(&self.lab, &self.name, &surroundings)?;
         let boot_id = machine.boot_id();
         let disk = Host::rooted(machine.upper()).disk;
-        let progress = Progress::read(&*disk, &Layout::default().state_dir);
-        let progress = progress.filter(|progress| Some(&progress.boot_id) == boot_id.as_ref());
-        if let Some(Progress { phase: Phase::Failed, message, time, .. }) = &progress {
+        let run = RunRecord::latest_for(Purpose::Up, &*disk, &Layout::default().state_dir);
+        let run = run.map_err(|error| StepError::from_explained(&error))?;
+        let run = run.filter(|run| Some(&run.boot_id) == boot_id.as_ref());
+        if let Some(run) = run.as_ref().filter(|run| run.outcome == Outcome::Failed) {
             let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-            failures.insert(time.to_string());
+            failures.insert(run.run.clone());
             if failures.len() >= FAILURES {
-                return Err(StepError::new(codes::NODE_FAILED, format!("{}: {message}", self.name)));
+                return Err(StepError::new(codes::NODE_FAILED, format!("{}: {}", self.name, run.message())));
             }
         }
-        Ok(Seen { boot_id, progress })
+        Ok(Seen { boot_id, run })
     }
 
     fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
@@ -72,16 +73,18 @@ impl Step for Node {
     fn judge(&self, seen: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         let name = &self.name;
-        match (&seen.boot_id, &seen.progress) {
-            (None, _) => waiting(format!("{name}, which is off")),
-            (_, None) => waiting(format!("{name} to begin")),
-            (_, Some(Progress { phase: Phase::Done, .. })) => Verdict::Met,
-            (_, Some(Progress { phase: Phase::Failed, message, .. })) => {
-                waiting(format!("{name} to try again: {message}"))
-            }
-            (_, Some(Progress { done, total, message, .. })) => {
-                waiting(format!("{name} ({done} of {total} steps): {message}"))
-            }
+        let (Some(_), run) = (&seen.boot_id, &seen.run) else {
+            return waiting(format!("{name}, which is off"));
+        };
+        match run {
+            None => waiting(format!("{name} to begin")),
+            Some(run) => match run.outcome {
+                Outcome::Done => Verdict::Met,
+                Outcome::Working => waiting(format!("{name} ({} of {} steps): {}", run.done, run.total, run.message())),
+                Outcome::Failed | Outcome::Cancelled | Outcome::Interrupted => {
+                    waiting(format!("{name} to try again: {}", run.message()))
+                }
+            },
         }
     }
 

@@ -30,7 +30,7 @@ impl Step for Seal {
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {
-        let config = Lab::dir(&self.lab.name).join("config");
+        let config = self.lab.config_dir();
         let out = self.lab.sealed_dir();
         let cluster = spec::check_dir(&config).cluster.ok_or_else(|| LabError::Config(config.clone()))?;
         let explained = |error: seal::SealError| StepError::from_explained(&error);

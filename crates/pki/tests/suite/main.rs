@@ -10,6 +10,7 @@ mod cluster;
 mod crash;
 mod damage;
 mod external;
+mod faults;
 mod inventory;
 mod kubeadm;
 mod machine;

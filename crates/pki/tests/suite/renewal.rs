@@ -21,6 +21,18 @@ fn due_is_two_thirds_of_the_lifetime() {
     assert_eq!(renew(&machine, 344, Which::Due), renew(&machine, 0, Which::All));
 }
 
+/// The clock was a day ahead, and somebody has set it right.
+#[test]
+fn what_a_wrong_clock_has_made_is_due() {
+    let machine = Machine::complete(&input());
+    machine.apply(&pki::renewal(&machine.existing(), &input(), days_later(1), Which::One("apiserver")).unwrap());
+    let due = pki::renewal(&machine.existing(), &input(), now(), Which::Due).unwrap();
+    assert_eq!(due.len(), 2, "key and certificate of one: {due:?}");
+    machine.apply(&due);
+    assert_eq!(renew(&machine, 0, Which::Due), "nothing to do");
+    assert_eq!(machine.plan(&input(), now()).unwrap(), []);
+}
+
 #[test]
 fn all_are_the_leaves_and_only_they() {
     insta::assert_snapshot!(renew(&Machine::complete(&input()), 0, Which::All));

@@ -34,6 +34,7 @@ impl ClusterDns {
         }
     }
 
+    /// Asks once; what is wrong if there is no good answer.
     async fn ask(&self) -> Result<(), String> {
         let unreachable = |error: std::io::Error| format!("{} cannot be asked: {error}", self.server);
         let local: SocketAddr = if self.server.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
@@ -47,6 +48,11 @@ impl ClusterDns {
             Err(_) => Err(format!("{} does not answer", self.server)),
         }
     }
+}
+
+/// Asks a cluster's DNS once, the way its pods do; what is wrong if there is no good answer.
+pub async fn ask_dns(cluster: &ValidatedCluster) -> Result<(), String> {
+    ClusterDns::new(cluster).ask().await
 }
 
 /// A question for one name, as RFC 1035 writes it.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::{About, Step, StepError};
+use engine::{About, Step, StepError, TakeBack};
 use host::{Change, Cmd, Content, Host};
 use spec::{Node, ValidatedCluster};
 
@@ -11,7 +11,8 @@ use crate::codes;
 const HOSTNAME: &str = "/etc/hostname";
 const HOSTS: &str = "/etc/hosts";
 const LIVE: &str = "/proc/sys/kernel/hostname";
-const RENAME: &str = "rename";
+/// What the old name begins with in the ledger.
+const NAMED: &str = "the name ";
 
 /// Names the machine.
 pub struct HostName {
@@ -66,7 +67,7 @@ impl Step for HostName {
     /// The name before the file: taken back in reverse, the file is the old one when the machine is named after it.
     fn plan(&self, Seen { other_name, files }: &Seen) -> Result<Vec<Change>, StepError> {
         let rename = other_name.iter().map(|old| Change::Act {
-            key: RENAME.to_owned(),
+            key: format!("{NAMED}{old}"),
             what: format!("rename the machine from {old} to {}", self.node.hostname),
         });
         Ok(rename.chain(files.iter().cloned()).collect())
@@ -78,22 +79,28 @@ impl Step for HostName {
             file => Ok(file.apply(&*host.disk)?),
         }
     }
+}
 
-    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
-        if !host.is_live {
-            return Ok(());
-        }
-        let old = host.disk.read_optional(Path::new(HOSTNAME))?.unwrap_or_default();
-        match String::from_utf8_lossy(&old).trim() {
-            "" => Ok(()), // it had no name in a file, and keeps this one until it restarts
-            name => rename(host, name).await,
+/// How a machine gets its old name back. The file is the old one by then, so only what runs is to be told.
+pub(super) struct Renamed;
+
+impl TakeBack for Renamed {
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        match key.strip_prefix(NAMED) {
+            Some(old) if host.is_live => {
+                call(host, Cmd::new("hostnamectl").args(["--transient", "set-hostname", old]), old).await
+            }
+            _ => Ok(()),
         }
     }
 }
 
 /// Also writes the file, as it would for a person who calls it.
 async fn rename(host: &Host, name: &str) -> Result<(), StepError> {
-    let command = Cmd::new("hostnamectl").args(["set-hostname", name]);
+    call(host, Cmd::new("hostnamectl").args(["set-hostname", name]), name).await
+}
+
+async fn call(host: &Host, command: Cmd, name: &str) -> Result<(), StepError> {
     let renamed = host.commands.run(&command).await;
     renamed.map(drop).map_err(|error| {
         StepError::new(codes::HOST_NAME, format!("cannot name the machine `{name}`")).with_source(error).retryable()

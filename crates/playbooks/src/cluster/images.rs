@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use bundle::Manifest;
-use engine::{About, Step, StepError};
+use engine::{About, Step, StepError, TakeBack};
 use host::{Change, Cmd, Host};
 
 use super::components::CURRENT;
+use crate::systemd;
 
 /// Kubernetes' own images live here.
 const NAMESPACE: &str = "k8s.io";
@@ -49,9 +50,22 @@ impl Step for Images {
         }
         Ok(())
     }
+}
 
-    async fn undo(&self, key: &str, host: &Host) -> Result<(), StepError> {
-        if host.is_live { ctr(host, &["images", "remove", key]).await.map(drop) } else { Ok(()) }
+/// How imported images are taken back. Where containerd does not run they go with its data, and where that was there
+/// before us, whoever runs it next can remove them.
+pub(super) struct Imported;
+
+impl TakeBack for Imported {
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        if !host.is_live || !systemd::look(host, "containerd.service").await?.is_up() {
+            return Ok(());
+        }
+        let there = ctr(host, &["images", "list", "--quiet"]).await?;
+        if there.lines().any(|line| line.trim() == key) {
+            ctr(host, &["images", "remove", key]).await?;
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::{About, Step, StepError};
+use engine::{About, Step, StepError, TakeBack};
 use host::{Change, Content, Host};
 use join::{Applicant, Joined, wire::ClaimedRole};
 use pki::{Proof, kubeconfig};
@@ -15,9 +15,12 @@ use secrecy::ExposeSecret;
 use spec::ports;
 
 use super::membership::Membership;
+use crate::residue::tree::Own;
 
 const MACHINE_ID: &str = "/etc/machine-id";
-/// Where the kubelet keeps and renews its certificate; the second is the name it reads.
+/// Where the kubelet keeps and renews its certificates.
+pub(super) const KUBELET_PKI: &str = "/var/lib/kubelet/pki";
+/// The first one, and the name it reads.
 const KUBELET_FIRST: &str = "/var/lib/kubelet/pki/kubelet-client-first.pem";
 const KUBELET_CURRENT: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
@@ -32,21 +35,21 @@ pub(super) fn last_file(kubernetes_dir: &Path) -> PathBuf {
     kubernetes_dir.join("agent.conf")
 }
 
+/// The files that make a member, the one that is written last at the end.
+fn files(kubernetes_dir: &Path) -> [PathBuf; 5] {
+    let below = |name: &str| kubernetes_dir.join(name);
+    [
+        below("pki/ca.crt"),
+        KUBELET_CURRENT.into(),
+        below("kubelet.conf"),
+        below("kube-proxy.conf"),
+        last_file(kubernetes_dir),
+    ]
+}
+
 impl Join {
     pub(super) fn new(membership: &Arc<Membership>, kubernetes_dir: &Path) -> Self {
         Self { membership: membership.clone(), kubernetes_dir: kubernetes_dir.to_path_buf() }
-    }
-
-    /// The files that make a member, the one that is written last at the end.
-    fn files(&self) -> [PathBuf; 5] {
-        let below = |name: &str| self.kubernetes_dir.join(name);
-        [
-            below("pki/ca.crt"),
-            KUBELET_CURRENT.into(),
-            below("kubelet.conf"),
-            below("kube-proxy.conf"),
-            last_file(&self.kubernetes_dir),
-        ]
     }
 
     async fn join(&self, host: &Host) -> Result<Joined, StepError> {
@@ -70,7 +73,7 @@ impl Join {
     fn write(&self, joined: &Joined) -> Vec<Change> {
         let Joined { ca_pem, kubelet, kube_proxy, agent, .. } = joined;
         let server = format!("https://127.0.0.1:{}", ports::API_BALANCER);
-        let [ca, current, kubelet_conf, proxy_conf, agent_conf] = self.files();
+        let [ca, current, kubelet_conf, proxy_conf, agent_conf] = files(&self.kubernetes_dir);
         let secret = |path: PathBuf, text: String| Change::File {
             path,
             mode: 0o600,
@@ -84,7 +87,6 @@ impl Join {
         };
         let kubelet_user = format!("system:node:{}", self.membership.node);
         vec![
-            Change::Directory { path: self.kubernetes_dir.join("pki"), mode: 0o700 },
             secret(ca, ca_pem.clone()),
             secret(KUBELET_FIRST.into(), format!("{}{}", kubelet.cert_pem, kubelet.key_pem.expose_secret())),
             Change::Link { path: current, target: KUBELET_FIRST.into() },
@@ -105,7 +107,7 @@ impl Step for Join {
 
     async fn observe(&self, host: &Host) -> Result<Vec<PathBuf>, StepError> {
         let mut missing = Vec::new();
-        for path in self.files() {
+        for path in files(&self.kubernetes_dir) {
             if host.disk.meta(&path)?.is_none() {
                 missing.push(path);
             }
@@ -119,7 +121,10 @@ impl Step for Join {
         }
         let masters: Vec<String> = self.membership.masters.iter().map(ToString::to_string).collect();
         let what = format!("ask {} for this node's certificates", masters.join(", "));
-        Ok(vec![Change::Act { key: "join".into(), what }])
+        Ok(vec![
+            Change::Directory { path: self.kubernetes_dir.join("pki"), mode: 0o700 },
+            Change::Act { key: "join".into(), what },
+        ])
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
@@ -130,11 +135,18 @@ impl Step for Join {
         }
         Ok(())
     }
+}
 
-    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
-        for path in self.files().into_iter().rev().chain([KUBELET_FIRST.into()]) {
-            Change::Remove { path }.apply(&*host.disk)?;
+/// How a member's files are taken back. The kubelet has renewed its own under other names, so its directory goes whole.
+pub(super) struct Member {
+    pub(super) kubernetes_dir: PathBuf,
+}
+
+impl TakeBack for Member {
+    async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
+        for path in files(&self.kubernetes_dir).into_iter().rev() {
+            host::remove_file(&*host.disk, &path)?;
         }
-        Ok(())
+        Own::below(KUBELET_PKI).remove(host, &[]).await
     }
 }

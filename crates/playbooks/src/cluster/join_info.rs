@@ -1,8 +1,8 @@
 //! A first token and the line by which a machine joins, for people and scripts. Made once: whoever revokes the token, or
 //! lets it end, does not want it back.
 //!
-//! The token goes into the API before it goes into a file. A crash in between leaves a token that nobody knows and that
-//! ends by itself; the next run makes another one.
+//! The token goes into its file, then into the API, then into the command, whose file tells that all is done. After a crash
+//! in between the next run goes on with the token of the file: there is never one in the API that nobody knows.
 
 use std::{
     path::PathBuf,
@@ -38,7 +38,9 @@ pub(super) struct JoinInfo {
 
 /// What was found.
 pub(super) struct Seen {
-    was_made: bool,
+    /// The token of a run before; what is in the file and is no token is replaced.
+    token: Option<Token>,
+    has_command: bool,
     now: Timestamp,
     ca: Vec<u8>,
 }
@@ -75,19 +77,24 @@ impl Step for JoinInfo {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let token = host.disk.read_optional(&self.token_file)?;
         Ok(Seen {
-            was_made: host.disk.exists(&self.token_file)? && host.disk.exists(&self.command_file)?,
+            token: token.and_then(|text| join::token::parse(&String::from_utf8_lossy(&text)).ok()),
+            has_command: host.disk.exists(&self.command_file)?,
             now: host.clock.now(),
             ca: host.disk.read_optional(&self.ca)?.unwrap_or_default(),
         })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        if seen.was_made {
-            return Ok(Vec::new());
-        }
-        let token = join::token::generate()
-            .map_err(|error| StepError::new(codes::NO_RANDOM, "cannot make a token").with_source(error))?;
+        let (token, is_new) = match (&seen.token, seen.has_command) {
+            (Some(_), true) => return Ok(Vec::new()),
+            (Some(token), false) => (token.clone(), false),
+            (None, _) => {
+                let no_random = |error| StepError::new(codes::NO_RANDOM, "cannot make a token").with_source(error);
+                (join::token::generate().map_err(no_random)?, true)
+            }
+        };
         let end = seen.now + LIFETIME;
         let end = end.round(Unit::Second).unwrap_or(end);
         let secret = |path: &PathBuf, text: String| Change::File {
@@ -109,11 +116,12 @@ impl Step for JoinInfo {
         );
         let token_text = format!("{}\n", join::token::text(&token).expose_secret());
         *self.planned.lock().unwrap_or_else(PoisonError::into_inner) = Some((token, end));
-        Ok(vec![
+        let mut changes: Vec<Change> = is_new.then(|| secret(&self.token_file, token_text)).into_iter().collect();
+        changes.extend([
             Change::Act { key: "create".into(), what: format!("create a join token that ends at {end}") },
-            secret(&self.token_file, token_text),
             secret(&self.command_file, text),
-        ])
+        ]);
+        Ok(changes)
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
@@ -129,9 +137,49 @@ impl Step for JoinInfo {
         }
         Ok(())
     }
+}
 
-    /// It ends by itself, and with it the cluster on this machine.
-    async fn undo(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
-        Ok(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step() -> JoinInfo {
+        let text = "cluster: { name: home, networking: { node_cidr: 192.168.1.0/24, gateway: 192.168.1.1 } }\n\
+                    nodes: [{ name: m, ip: 192.168.1.10, roles: [master] }]";
+        let cluster = spec::check_text(text).cluster.unwrap();
+        JoinInfo::new(&cluster, &Layout::default(), &Arc::new(Access::new("/etc/kubernetes/super-admin.conf")))
+    }
+
+    /// The planned changes, and the token they are about.
+    fn planned(step: &JoinInfo, token: Option<&str>, has_command: bool) -> (Vec<String>, Option<String>) {
+        let token = token.map(|text| join::token::parse(text).unwrap());
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        let changes = step.plan(&Seen { token, has_command, now, ca: Vec::new() }).unwrap();
+        let text = |(token, _): &(Token, Timestamp)| join::token::text(token).expose_secret().to_owned();
+        let about = step.planned.lock().unwrap().as_ref().map(text);
+        (
+            changes
+                .iter()
+                .map(|change| change.to_string().split([' ', '(']).take(2).collect::<Vec<_>>().join(" "))
+                .collect(),
+            about,
+        )
+    }
+
+    #[test]
+    fn a_token_that_a_crash_left_is_taken_up_again() {
+        let (token, command) =
+            ("write /var/lib/cluster-state/bootstrap-token", "write /var/lib/cluster-state/worker-join-command");
+        let (changes, _) = planned(&step(), None, false);
+        assert_eq!(changes, [token, "create a", command]);
+        let (changes, about) = planned(&step(), Some("abcdef.0123456789abcdef"), false);
+        assert_eq!(
+            (changes.as_slice(), about.as_deref()),
+            (&["create a".to_owned(), command.to_owned()][..], Some("abcdef.0123456789abcdef"))
+        );
+        let (changes, _) = planned(&step(), Some("abcdef.0123456789abcdef"), true);
+        assert_eq!(changes, Vec::<String>::new());
+        let (changes, _) = planned(&step(), None, true);
+        assert_eq!(changes, [token, "create a", command], "whoever removed the token gets another one");
     }
 }

@@ -1,10 +1,10 @@
 //! The kernel forwards packets between pods, now and after every boot.
 
-use std::path::Path;
-
-use engine::{About, Step, StepError};
-use host::{Change, Cmd, Content, Host};
+use engine::{About, Step, StepError, TakeBack};
+use host::{Change, Content, Host};
 use spec::ValidatedCluster;
+
+use crate::residue::settings;
 
 const FILE: &str = "/etc/sysctl.d/90-blackstart.conf";
 
@@ -16,18 +16,23 @@ pub(super) struct KernelSettings {
 /// What was found.
 pub(super) struct Seen {
     missing: Vec<Change>,
-    differing: Vec<&'static str>,
+    /// Each with its value now, which a reset puts back.
+    differing: Vec<(&'static str, &'static str, String)>,
 }
 
 impl KernelSettings {
     /// For a cluster of this family of addresses.
     pub(super) fn new(cluster: &ValidatedCluster) -> Self {
-        let settings = if cluster.networking().pod_cidr.addr().is_ipv4() {
-            vec![("net.ipv4.ip_forward", "1")]
-        } else {
-            vec![("net.ipv6.conf.all.forwarding", "1")]
-        };
-        Self { settings }
+        Self { settings: kernel_settings(cluster) }
+    }
+}
+
+/// The settings below `/proc/sys` that a node of this cluster needs, with their values.
+pub fn kernel_settings(cluster: &ValidatedCluster) -> Vec<(&'static str, &'static str)> {
+    if cluster.networking().pod_cidr.addr().is_ipv4() {
+        vec![("net.ipv4.ip_forward", "1")]
+    } else {
+        vec![("net.ipv6.conf.all.forwarding", "1")]
     }
 }
 
@@ -48,9 +53,9 @@ impl Step for KernelSettings {
         let mut differing = Vec::new();
         if host.is_live {
             for (name, value) in &self.settings {
-                let found = host.disk.read_optional(&Path::new("/proc/sys").join(name.replace('.', "/")))?;
-                if found.is_none_or(|found| String::from_utf8_lossy(&found).trim() != *value) {
-                    differing.push(*name);
+                let found = settings::read(&*host.disk, name)?.unwrap_or_default();
+                if found != *value {
+                    differing.push((*name, *value, found));
                 }
             }
         }
@@ -58,22 +63,27 @@ impl Step for KernelSettings {
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let mut changes = seen.missing.clone();
-        if !seen.differing.is_empty() {
-            let what = format!("set {}", seen.differing.join(", "));
-            changes.push(Change::Act { key: "set".into(), what });
-        }
-        Ok(changes)
+        let set = seen.differing.iter().map(|(name, value, old)| Change::Act {
+            key: settings::key(name, old),
+            what: format!("set {name} to {value}"),
+        });
+        Ok(seen.missing.iter().cloned().chain(set).collect())
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
-        let set = host.commands.run(&Cmd::new("sysctl").args(["--quiet", "--load", FILE])).await;
-        set.map(drop).map_err(|error| StepError::from_explained(&error))
-    }
-
-    /// What it was before is not known to be better: forwarding is left on until the next boot.
-    async fn undo(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        for (name, value) in self.settings.iter().filter(|(name, _)| settings::is_of(key, name)) {
+            settings::set(host, name, value).await?;
+        }
         Ok(())
+    }
+}
+
+/// How the kernel gets its old settings back.
+pub(super) struct Set;
+
+impl TakeBack for Set {
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        settings::restore(host, key).await
     }
 }

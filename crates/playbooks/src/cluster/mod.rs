@@ -12,11 +12,13 @@ mod components;
 mod configuration;
 mod encryption;
 mod etcd_member;
+mod footprint;
 mod hostname;
 mod images;
 mod join;
 mod join_info;
 mod kernel;
+mod leave;
 mod machine_ids;
 mod membership;
 mod network;
@@ -25,27 +27,36 @@ mod node_identity;
 mod node_ready;
 mod node_role;
 mod objects;
+mod options;
 mod pki;
 mod preflight;
 mod program;
 mod record;
+mod reset;
 mod sealed_keys;
 mod services;
 mod unit_files;
 
-use std::{path::Path, sync::Arc};
+use std::{net::IpAddr, path::Path, sync::Arc};
 
+pub use cluster_dns::ask_dns;
 pub use components::{Components, bundle_id, verified as verified_bundle};
 use engine::{About, Playbook, PlaybookError};
 pub use hostname::HostName;
 pub use images::installed as installed_bundle;
 pub use join_info::join_command;
+pub use kernel::kernel_settings;
 pub use network::Network;
 pub use node_identity::NodeIdentity;
 pub use node_role::NodeRole;
+pub use options::Options;
 pub use preflight::Preflight;
-use render::{Machine, objects as rendered, units};
-use spec::{BootstrapRole, NetworkAddOn, Node, Token, ValidatedCluster};
+use render::{
+    objects::{self as rendered, Upstream},
+    units,
+};
+pub use reset::{INSTALLED, PKI, Reset, hold_still, may_leave, reversal, tidy};
+use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};
 use self::{
@@ -55,28 +66,17 @@ use self::{
     membership::Membership, node_ready::NodeReady, objects::Objects, program::Program, record::Record,
     sealed_keys::SealedKeys, services::Of, unit_files::UnitFiles,
 };
-use crate::{Layout, access::Access};
+use crate::{
+    Layout,
+    access::Access,
+    preflight::{MachineIds, NobodyToAsk},
+};
 
 /// The playbook's name in ledger and events.
 pub const NAME: &str = "cluster";
 
 /// The step that looks at the machine before anything is changed.
 pub const PREFLIGHT: &str = "preflight";
-
-/// What a run may be told besides the configuration.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// What the kernel lets the machine do.
-    pub machine: Machine,
-    /// The image that holds a pod's namespaces.
-    pub pause_image: String,
-    /// The image of the cluster's DNS.
-    pub dns_image: String,
-    /// Preflight checks to leave out.
-    pub skip: Vec<String>,
-    /// A token to join with, instead of the sealed secret or the token of cluster.yaml.
-    pub token: Option<Token>,
-}
 
 /// What is installed on a machine before it is a node.
 pub struct Installation<'a> {
@@ -124,6 +124,27 @@ pub fn preflight(cluster: &ValidatedCluster, node: &Node, layout: &Layout, optio
     checks(&of, &Arc::new(Membership::new(cluster, node, layout, options.token.as_ref())), &options.skip)
 }
 
+/// Every service of a node, as it should be on the machine. A step has the name of its service, see [`step_of`].
+pub fn services(cluster: &ValidatedCluster, node: &Node, layout: &Layout, options: &Options) -> Vec<render::Service> {
+    Of { cluster, node, layout, machine: &options.machine }.services(&options.pause_image)
+}
+
+/// The step that starts a service: `kubelet` starts `kubelet.service`.
+pub fn step_of(unit: &str) -> &str {
+    let name = unit.strip_suffix(".service").unwrap_or(unit);
+    name.strip_prefix("blackstart-").unwrap_or(name)
+}
+
+/// Who knows the cluster's other machines, seen from this node.
+pub fn machine_ids(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Arc<dyn MachineIds> {
+    match cluster.bootstrap_role(node) {
+        BootstrapRole::MasterFirst => Arc::new(NobodyToAsk),
+        BootstrapRole::MasterAdditional | BootstrapRole::Worker => {
+            Arc::new(AskMasters::new(&Arc::new(Membership::new(cluster, node, layout, None))))
+        }
+    }
+}
+
 fn checks(of: &Of<'_>, membership: &Arc<Membership>, skip: &[String]) -> Preflight {
     let preflight = Preflight::new(of.cluster, of.node, of.layout).skipping(skip.iter().cloned());
     match of.cluster.bootstrap_role(of.node) {
@@ -163,7 +184,7 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         .step(JoinInfo::new(cluster, layout, &access), &["node-ready", "roles"])?
         .step(Images, &[images_after])?
         .step(
-            dns_objects(cluster, &options.dns_image, &access),
+            dns_objects(cluster, options, &access),
             &["node-ready", "images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
         )?
         .step(ClusterDns::new(cluster), &["dns"])?
@@ -204,10 +225,28 @@ fn cluster_info(of: &Of<'_>, access: &Arc<Access>) -> Objects {
     })
 }
 
-fn dns_objects(cluster: &ValidatedCluster, image: &str, access: &Arc<Access>) -> Objects {
+/// Names outside the cluster are asked for where cluster.yaml says, else where this node asks. A node without a name server
+/// is no reason to have no DNS inside the cluster.
+fn dns_objects(cluster: &ValidatedCluster, options: &Options, access: &Arc<Access>) -> Objects {
     let about = About::new("dns", "Start the cluster's DNS", "pods find services by name");
-    let objects = rendered::coredns(cluster, image);
-    Objects::new(about, access, move |_| Ok(objects.clone()))
+    let (cluster, image) = (cluster.clone(), options.dns_image.clone());
+    let resolv_conf = options.machine.resolv_conf.clone();
+    Objects::new(about, access, move |host| {
+        let text = host.disk.read_optional(&resolv_conf)?.unwrap_or_default();
+        let upstream = upstream(&cluster.networking().dns, &String::from_utf8_lossy(&text));
+        Ok(rendered::coredns(&cluster, &image, upstream))
+    })
+}
+
+fn upstream<'a>(listed: &'a [IpAddr], resolv_conf: &str) -> Upstream<'a> {
+    let names_one = |line: &str| line.split_whitespace().next() == Some("nameserver");
+    if !listed.is_empty() {
+        Upstream::Servers(listed)
+    } else if resolv_conf.lines().any(names_one) {
+        Upstream::OfNode
+    } else {
+        Upstream::Nobody
+    }
 }
 
 /// Only the steps by which a machine learns who it is.
@@ -246,4 +285,23 @@ pub fn components(bundle: &Path) -> Result<Playbook, PlaybookError> {
 /// Only the certificates.
 pub fn certificates(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Result<Playbook, PlaybookError> {
     Playbook::new(NAME).step(Pki::new(cluster, node, layout), &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_asked_for_names_outside() {
+        let listed = ["192.168.1.1".parse().unwrap()];
+        for (listed, resolv_conf, expected) in [
+            (&listed[..], "", Upstream::Servers(&listed)),
+            (&listed[..], "nameserver 10.0.0.1\n", Upstream::Servers(&listed)),
+            (&[], "search example.org\nnameserver 10.0.0.1\n", Upstream::OfNode),
+            (&[], "# nameserver 10.0.0.1\n", Upstream::Nobody),
+            (&[], "", Upstream::Nobody),
+        ] {
+            assert_eq!(upstream(listed, resolv_conf), expected, "{resolv_conf}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ mod reach;
 mod staged;
 mod trial;
 
-use engine::{About, Step, StepError};
+use engine::{About, Step, StepError, TakeBack};
 use host::{Change, Facts, Host};
 use spec::{Node, ValidatedCluster};
 
@@ -145,14 +145,36 @@ impl Step for Network {
             _ => end_trial(host).await,
         }
     }
+}
 
-    /// The files in `/etc` are taken back by the engine, after the last of these keys and before the others.
-    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
-        if host.is_live { end_trial(host).await } else { Ok(()) }
+/// How a machine gets its old network back.
+pub(super) struct Addressed;
+
+impl TakeBack for Addressed {
+    fn shows(&self) -> Vec<String> {
+        vec!["let NetworkManager go back to the profile it had".to_owned()]
+    }
+
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    /// What was tried out and kept is files.
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    async fn after(&self, host: &Host) -> Result<(), StepError> {
+        if !host.is_live {
+            return Ok(());
+        }
+        end_trial(host).await?;
+        staged::remove_trial_directory(&*host.disk)?;
+        Manager::of(host).settle_all().await
     }
 }
 
-/// From here on NetworkManager has what `/etc` says: after an undo, what it had before us.
+/// From here on NetworkManager has what `/etc` says: after a reset, what it had before us.
 async fn end_trial(host: &Host) -> Result<(), StepError> {
     for trial in staged::trials() {
         host::remove_file(&*host.disk, &trial)?;

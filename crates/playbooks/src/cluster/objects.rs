@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Step, StepError, TakeBack, Verdict};
 use explain::counted;
 use host::{Change, Host};
 use kubeapi::Waiting;
@@ -115,9 +115,18 @@ impl Step for Objects {
         let client = self.access.required(host).await?;
         kubeapi::apply_all(&client, &(self.wanted)(host)?).await.map_err(|error| access::failed(&error))
     }
+}
 
-    /// They go away with the cluster; on a node that leaves it they are not the node's to remove.
-    async fn undo(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+/// How what is in the API is taken back: it goes with the cluster, and of a cluster that stays it is not one node's to
+/// remove.
+pub(super) struct InTheApi;
+
+impl TakeBack for InTheApi {
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
         Ok(())
     }
 }

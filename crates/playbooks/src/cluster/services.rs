@@ -31,22 +31,26 @@ impl Of<'_> {
     /// Every unit of the node, the agent's too.
     pub(super) fn units(&self, pause_image: &str) -> UnitFiles {
         let about = About::new("units", "Install the services", "systemd starts them, now and at every boot");
-        let everywhere = [
+        UnitFiles::new(about, self.services(pause_image))
+    }
+
+    /// Every service of the node, the agent too.
+    pub(super) fn services(&self, pause_image: &str) -> Vec<render::Service> {
+        let mut services = vec![
             units::agent(),
             render::containerd(self.machine, pause_image),
             render::kubelet(self.cluster, self.node, self.machine),
             render::kube_proxy(self.cluster, self.node, self.machine),
         ];
-        if !self.node.roles.contains(&Role::Master) {
-            return UnitFiles::new(about, everywhere);
+        if self.node.roles.contains(&Role::Master) {
+            services.extend([
+                render::etcd(self.cluster, self.node, &self.initial()),
+                render::kube_apiserver(self.cluster, self.node),
+                render::kube_controller_manager(self.cluster, self.node),
+                render::kube_scheduler(self.cluster, self.node),
+            ]);
         }
-        let masters = [
-            render::etcd(self.cluster, self.node, &self.initial()),
-            render::kube_apiserver(self.cluster, self.node),
-            render::kube_controller_manager(self.cluster, self.node),
-            render::kube_scheduler(self.cluster, self.node),
-        ];
-        UnitFiles::new(about, everywhere.into_iter().chain(masters))
+        services
     }
 
     fn initial(&self) -> Initial {

@@ -1,13 +1,19 @@
 //! The unit files of a node's services are there, and systemd knows them: looked at once for all, because that takes long.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use engine::{About, Step, StepError};
+use engine::{About, Notes, Step, StepError, TakeBack};
 use host::{Change, Host};
 
-use crate::{service::file, systemd};
+use super::footprint;
+use crate::{
+    residue::tree::Own,
+    service::{self, file},
+    systemd,
+};
 
-const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
+/// Where systemd looks for what is started at every boot.
+pub(super) const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
 const RELOAD: &str = "reload";
 
 /// Writes units, lets systemd start them at every boot, and starts none of them now.
@@ -18,6 +24,8 @@ pub(super) struct UnitFiles {
 
 /// What was found.
 pub(super) struct Seen {
+    /// What services whose units are new will make, and nobody has made yet.
+    claims: Vec<Change>,
     missing: Vec<Change>,
     /// systemd may have read other files than there are.
     is_stale: bool,
@@ -40,6 +48,17 @@ impl UnitFiles {
         };
         self.services.iter().flat_map(both).collect()
     }
+
+    async fn claims(&self, host: &Host) -> Result<Vec<Change>, StepError> {
+        let mut claims: Vec<Change> = Vec::new();
+        for service in &self.services {
+            if !host.disk.exists(&service.unit_file().path)? {
+                let more = footprint::claims(host, service.name).await?;
+                claims.extend(more.into_iter().filter(|claim| !claims.contains(claim)).collect::<Vec<_>>());
+            }
+        }
+        Ok(claims)
+    }
 }
 
 impl Step for UnitFiles {
@@ -52,11 +71,11 @@ impl Step for UnitFiles {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let missing = Change::missing(self.wanted(), &*host.disk)?;
         let is_stale = host.is_live && (has_units(&missing) || systemd::is_stale(host, &self.names()).await?);
-        Ok(Seen { missing, is_stale })
+        Ok(Seen { claims: self.claims(host).await?, missing, is_stale })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let mut changes = seen.missing.clone();
+        let mut changes = [seen.claims.as_slice(), &seen.missing].concat();
         if seen.is_stale {
             changes.push(Change::Act { key: RELOAD.into(), what: "let systemd read what has changed".into() });
         }
@@ -64,19 +83,61 @@ impl Step for UnitFiles {
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
-        // It takes long, and on a new machine systemd has nothing to forget.
-        if systemd::is_stale(host, &self.names()).await? {
-            systemd::systemctl(host, &["daemon-reload"]).await?;
+        match change {
+            // It takes long, and on a new machine systemd has nothing to forget.
+            Change::Act { key, .. } if key == RELOAD => {
+                if systemd::is_stale(host, &self.names()).await? {
+                    systemd::systemctl(host, &["daemon-reload"]).await?;
+                }
+                Ok(())
+            }
+            // That it is in the ledger is all there is to a claim.
+            Change::Act { .. } => Ok(()),
+            file => Ok(file.apply(&*host.disk)?),
         }
-        Ok(())
-    }
-
-    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
-        if host.is_live { systemd::systemctl(host, &["daemon-reload"]).await.map(drop) } else { Ok(()) }
     }
 }
 
 fn has_units(missing: &[Change]) -> bool {
     missing.iter().any(|change| matches!(change, Change::File { .. }))
+}
+
+/// How units are taken back: also those are stopped that systemd has started by itself, at a boot before the step that
+/// would have started them.
+pub(super) struct Installed {
+    /// In the order in which they are stopped.
+    pub(super) units: &'static [&'static str],
+    /// What stays of the directories of services.
+    pub(super) except: Vec<PathBuf>,
+}
+
+impl TakeBack for Installed {
+    fn shows(&self) -> Vec<String> {
+        vec!["stop what runs of its units, and let systemd forget them".to_owned()]
+    }
+
+    fn shows_act(&self, key: &str) -> Option<String> {
+        footprint::shows(key)
+    }
+
+    fn keeps(&self, key: &str) -> bool {
+        Own::from_key(key).is_some_and(|own| self.except.iter().any(|kept| kept.starts_with(&own.path)))
+    }
+
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        for unit in self.units {
+            service::take_back(host, unit).await?;
+        }
+        Ok(Notes::new())
+    }
+
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        let except: Vec<&Path> = self.except.iter().map(PathBuf::as_path).collect();
+        // What is no claim is the reload, which comes when the files are gone.
+        footprint::release(host, key, &except).await.map(drop)
+    }
+
+    async fn after(&self, host: &Host) -> Result<(), StepError> {
+        if host.is_live { systemd::systemctl(host, &["daemon-reload"]).await.map(drop) } else { Ok(()) }
+    }
 }

@@ -5,6 +5,7 @@
 //! over everything it reads), so a crash between writing a file and restarting the service is noticed by looking.
 
 mod probe;
+mod takeback;
 #[cfg(test)]
 mod tests;
 
@@ -16,9 +17,9 @@ use std::{
 
 use engine::{About, Step, StepError, Verdict};
 use host::{Change, Content, Host};
-pub(crate) use probe::etcd_client;
-pub(crate) use probe::{Health, Probe};
+pub(crate) use probe::{Health, Probe, etcd_client, etcd_client_at};
 use render::{CONFIG_VARIABLE, RenderedFile};
+pub(crate) use takeback::{Started, shows, stop, take_back};
 
 use crate::systemd::{self, UnitState};
 
@@ -188,14 +189,6 @@ impl Step for Service {
             _ => systemd::systemctl(host, &["restart", "--no-block", name]).await?,
         };
         self.forget();
-        Ok(())
-    }
-
-    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
-        if host.is_live {
-            let name = self.rendered.name;
-            systemd::systemctl(host, &["stop", name]).await?;
-        }
         Ok(())
     }
 }

@@ -129,10 +129,15 @@ impl Probe {
 
 /// A client for the etcd member on this machine.
 pub(crate) fn etcd_client(host: &Host, pki: &Path) -> Result<Etcd, StepError> {
+    etcd_client_at(host, pki, &format!("https://127.0.0.1:{}", ports::ETCD_CLIENT))
+}
+
+/// A client for any member of etcd.
+pub(crate) fn etcd_client_at(host: &Host, pki: &Path, url: &str) -> Result<Etcd, StepError> {
     let read = |name: &str| Ok::<_, StepError>(String::from_utf8_lossy(&host.disk.read(&pki.join(name))?).into_owned());
     let (ca, cert, key) = (read("ca.crt")?, read("healthcheck-client.crt")?, read("healthcheck-client.key")?);
     let http = tls::client(&ca, Some((&cert, &key))).map_err(|error| StepError::from_explained(&error))?;
-    Ok(Etcd::new(http, format!("https://127.0.0.1:{}", ports::ETCD_CLIENT)))
+    Ok(Etcd::new(http, url))
 }
 
 fn api_client(host: &Host, ca: &Path) -> Result<reqwest::Client, StepError> {

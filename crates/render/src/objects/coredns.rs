@@ -1,5 +1,7 @@
 //! CoreDNS, the cluster's DNS: two pods, on different nodes where there are two, and the service `kube-dns`.
 
+use std::net::IpAddr;
+
 use serde_json::{Value, json};
 use spec::ValidatedCluster;
 
@@ -12,9 +14,20 @@ const NOBODY: u32 = 65532;
 const DNS_PORT: u16 = 53;
 const METRICS_PORT: u16 = 9153;
 
+/// Who is asked for names outside the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upstream<'a> {
+    /// These name servers.
+    Servers(&'a [IpAddr]),
+    /// Those of the node that a pod is on.
+    OfNode,
+    /// Nobody: there is no name server. CoreDNS does not start with a list of none.
+    Nobody,
+}
+
 /// Everything it consists of, with this image.
-pub fn coredns(cluster: &ValidatedCluster, image: &str) -> Vec<Value> {
-    let corefile = corefile(&cluster.networking().domain);
+pub fn coredns(cluster: &ValidatedCluster, image: &str, upstream: Upstream<'_>) -> Vec<Value> {
+    let corefile = corefile(&cluster.networking().domain, upstream);
     vec![
         json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(NAME) }),
         cluster_role(
@@ -40,7 +53,17 @@ fn labels() -> Value {
     json!({ "k8s-app": "kube-dns" })
 }
 
-fn corefile(domain: &str) -> String {
+fn corefile(domain: &str, upstream: Upstream<'_>) -> String {
+    let to = match upstream {
+        Upstream::Servers(servers) => servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        Upstream::OfNode => "/etc/resolv.conf".to_owned(),
+        Upstream::Nobody => String::new(),
+    };
+    let forward = if to.is_empty() {
+        String::new()
+    } else {
+        format!("    forward . {to} {{\n        max_concurrent 1000\n    }}\n")
+    };
     format!(
         "\
 .:{DNS_PORT} {{
@@ -55,10 +78,7 @@ fn corefile(domain: &str) -> String {
         ttl 30
     }}
     prometheus :{METRICS_PORT}
-    forward . /etc/resolv.conf {{
-        max_concurrent 1000
-    }}
-    cache 30 {{
+{forward}    cache 30 {{
         disable success {domain}
         disable denial {domain}
     }}
@@ -106,7 +126,7 @@ fn pod(image: &str) -> Value {
     json!({
         "priorityClassName": "system-cluster-critical",
         "serviceAccountName": NAME,
-        // Its own upstream are the node's name servers, not itself.
+        // It asks the node's name servers, not itself.
         "dnsPolicy": "Default",
         "nodeSelector": { "kubernetes.io/os": "linux" },
         "tolerations": [
@@ -170,6 +190,22 @@ mod tests {
 
     #[test]
     fn all_of_it() {
-        insta::assert_snapshot!(manifest(&coredns(&cluster(HOME), "blackstart.local/coredns:1.15.0")));
+        let objects = coredns(&cluster(HOME), "blackstart.local/coredns:1.15.0", Upstream::OfNode);
+        insta::assert_snapshot!(manifest(&objects));
+    }
+
+    #[test]
+    fn names_outside_are_asked_for_where_somebody_can_be_asked() {
+        let servers = ["192.168.1.1", "fd00::1"].map(|server| server.parse().unwrap());
+        for (upstream, expected) in [
+            (Upstream::Servers(&servers), Some("    forward . 192.168.1.1 fd00::1 {")),
+            (Upstream::OfNode, Some("    forward . /etc/resolv.conf {")),
+            (Upstream::Nobody, None),
+            (Upstream::Servers(&[]), None),
+        ] {
+            let text = corefile("cluster.local", upstream);
+            assert_eq!(text.lines().find(|line| line.contains("forward")), expected);
+            assert_eq!(text.matches('{').count(), text.matches('}').count(), "{text}");
+        }
     }
 }

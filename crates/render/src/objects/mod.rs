@@ -8,7 +8,7 @@ mod rbac;
 mod role;
 mod token;
 
-pub use coredns::coredns;
+pub use coredns::{Upstream, coredns};
 pub use kubeadm::kubeadm;
 pub use rbac::{AGENTS_GROUP, rbac};
 pub use token::{NODE_ANNOTATION, token};

@@ -30,7 +30,7 @@ pub(in crate::commands) fn preflight(
     }
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
-    let options = Options { skip: skip.to_vec(), ..super::options(context)? };
+    let options = Options { skip: skip.to_vec(), ..Options::read(&context.host)? };
     let step = cluster::preflight(&cluster, node, &context.layout, &options);
     let outcomes = block_on(step.outcomes(&context.host))?.map_err(|error| Failure::in_step("preflight", &error))?;
     if context.out.is_json() {

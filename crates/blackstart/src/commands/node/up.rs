@@ -2,15 +2,15 @@
 
 use std::{io::Read, path::Path, sync::Arc};
 
-use ::host::Surroundings;
 use engine::Playbook;
+use explain::Explain;
 use playbooks::{
     cluster::{self, Options},
-    progress::ProgressFile,
+    run_record::Purpose,
 };
-use render::{Cgroup, Machine};
 use spec::{Node, ValidatedCluster};
 
+use super::super::diagnose::likely_cause;
 use crate::{
     Failure, codes,
     context::{Context, Ended},
@@ -25,22 +25,40 @@ pub(in crate::commands) fn up(
     if !context.host.is_live {
         return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
     }
-    let progress = Arc::new(ProgressFile::new(&context.host.disk, &context.layout.state_dir));
-    let prepared = prepare(context, name, skip, token_file).inspect_err(|ended| {
-        let why = match ended {
-            Ended::Failure(failure) => format!("{}: {}", failure.code, failure.message),
-            Ended::Told(_) => "the configuration has errors; `blackstart check` shows them".to_owned(),
-        };
-        progress.never_began(&why, context.host.clock.now());
-    })?;
-    let Prepared { cluster, node, playbook } = &prepared;
-    let report = context.run_telling(&context.layout.state_dir, &node.name, playbook, vec![progress])?;
+    let mut prepared = None;
+    let ran = context.recorded(Purpose::Up, |keeper| {
+        let Prepared { node, playbook, .. } = prepared.insert(prepare(context, name, skip, token_file)?);
+        Ok(context.run_to_its_end(&context.layout.state_dir, &node.name, playbook, vec![keeper.clone()])?)
+    });
+    let Some(Prepared { cluster, node, .. }) = prepared else { return ran.map(drop) };
+    let report = ran.or_else(|ended| explained(context, &cluster, &node, ended))?;
+    if let Err(ended) = context.tell_failures(&report) {
+        // Whoever stopped the run knows why.
+        if !report.cancelled {
+            let said: Vec<&str> = report.failed.iter().map(|failed| failed.error.code().id).collect();
+            likely_cause(context, &cluster, &node, &said);
+        }
+        return Err(ended);
+    }
     if context.out.is_json() {
         return Ok(());
     }
-    let role = cluster.bootstrap_role(node);
+    let role = cluster.bootstrap_role(&node);
     let text = if report.changed.is_empty() { "is a Ready node; nothing was changed" } else { "is a Ready node" };
     Ok(context.out.text(&format!("{} ({role}) {text}\n", node.name))?)
+}
+
+/// A run that ended before its first step, with the most likely reason below the error.
+fn explained<T>(context: &Context, cluster: &ValidatedCluster, node: &Node, ended: Ended) -> Result<T, Ended> {
+    match ended {
+        // Another run is at it: that is all there is to say.
+        Ended::Failure(failure) if failure.code != engine::codes::LOCKED => {
+            context.out.failure(&failure);
+            likely_cause(context, cluster, node, &[failure.code.id]);
+            Err(Ended::Told(failure.exit))
+        }
+        ended => Err(ended),
+    }
 }
 
 /// Everything that is known before the first step.
@@ -59,34 +77,9 @@ fn prepare(
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
     let token = token_file.map(read_token).transpose()?;
-    let options = Options { skip: skip.to_vec(), token, ..options(context)? };
+    let options = Options { skip: skip.to_vec(), token, ..Options::read(&context.host)? };
     let playbook = cluster::playbook(&cluster, node, &context.layout, &options)?;
     Ok(Prepared { node: node.clone(), cluster, playbook })
-}
-
-/// What the playbook has to know of the machine and its bundle.
-pub(in crate::commands) fn options(context: &Context) -> Result<Options, Ended> {
-    let surroundings = Surroundings::read(&*context.host.disk)?;
-    let bundle = cluster::installed_bundle(&context.host)?;
-    let image = |name: &str| bundle.as_ref().and_then(|bundle| bundle.image(name)).unwrap_or_default().to_owned();
-    Ok(Options {
-        machine: Machine {
-            cgroup: if surroundings.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
-            may_raise_limits: surroundings.may_raise_limits,
-            may_size_conntrack: surroundings.may_set_conntrack,
-            has_own_disk: surroundings.has_own_disk,
-            resolv_conf: if surroundings.has_resolved {
-                "/run/systemd/resolve/resolv.conf"
-            } else {
-                "/etc/resolv.conf"
-            }
-            .into(),
-        },
-        pause_image: image("pause"),
-        dns_image: image("coredns"),
-        skip: Vec::new(),
-        token: None,
-    })
 }
 
 fn read_token(path: &Path) -> Result<spec::Token, Failure> {

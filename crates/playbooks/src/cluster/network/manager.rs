@@ -52,6 +52,15 @@ impl<'a> Manager<'a> {
         Ok(())
     }
 
+    /// Waits until no interface is on its way to something else. Those that take longer are taken as they are.
+    pub(super) async fn settle_all(&self) -> Result<(), StepError> {
+        let until = Instant::now() + SETTLES;
+        while self.run(["-g", "STATE", "device"]).await?.lines().any(is_on_its_way) && Instant::now() < until {
+            sleep(POLL).await;
+        }
+        Ok(())
+    }
+
     /// Reads one profile's file.
     pub(super) async fn load(&self, profile: &Path) -> Result<(), StepError> {
         self.run(["connection", "load", &profile.to_string_lossy()]).await.map(drop)
@@ -90,6 +99,11 @@ fn active(table: &str, interface: &str) -> Option<Active> {
 fn is_changing(state: &str) -> bool {
     let number: Option<u32> = state.split_whitespace().next().and_then(|number| number.parse().ok());
     number.is_some_and(|number| number > 30 && number != 100)
+}
+
+/// `connecting (getting IP configuration)`, `deactivating`.
+fn is_on_its_way(state: &str) -> bool {
+    state.starts_with("connecting") || state.starts_with("deactivating")
 }
 
 /// NetworkManager may be about to start: another attempt can help.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use host::{Change, Content};
+use host::{Change, Content, Disk, HostError};
 use render::RenderedFile;
 use spec::{Mac, Node, ValidatedCluster};
 
@@ -62,6 +62,14 @@ pub(super) fn trials() -> [PathBuf; 2] {
 /// Without a `uuid` NetworkManager makes one from the file's path, and there would be two profiles.
 fn identified(keyfile: &str) -> String {
     keyfile.replacen("[connection]\n", &format!("[connection]\nuuid={UUID}\n"), 1)
+}
+
+/// Settings are tried out in a directory that NetworkManager knows and does not make.
+pub(super) fn remove_trial_directory(disk: &dyn Disk) -> Result<(), HostError> {
+    match Path::new(TRIAL).join(SETTINGS).parent() {
+        Some(dir) => host::remove_dir_if_empty(disk, dir),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,58 @@
+//! Tells the masters how this node is doing: every few seconds, and at once when something changes in its run.
+//!
+//! ```text
+//! no certificate yet   early      proves itself with its sealed secret or the token of cluster.yaml, as it will to join
+//! a worker             certified  shows the certificate it got when it joined
+//! a master             certified  has the cluster's authority at hand and signs one for its agent, in memory
+//! ```
+//! A report that does not get through is worth no more than a line in the log: the next one says all of it again.
+
+mod early;
+mod own;
+mod pace;
+mod status;
+
+use jiff::{SignedDuration, Timestamp};
+use join::Member;
+use spec::ports;
+
+pub use self::status::Status;
+use crate::{Agent, AgentError, kubeconfig::Identity, outage::Outage, session};
+
+/// A master's agent signs itself a new certificate long before the old one ends.
+const OWN_USED: SignedDuration = SignedDuration::from_hours(24);
+
+/// Runs until the credentials are renewed.
+pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
+    let path = agent.paths.kubernetes_dir.join(if agent.is_master() { "pki/ca.key" } else { "agent.conf" });
+    let text = tokio::select! {
+        biased;
+        text = session::wait_for(&agent.host, &path) => text?,
+        ended = early::run(agent) => return ended,
+    };
+    if agent.is_master() {
+        let identity = own::sign(agent)?;
+        let end = agent.host.clock.now() + OWN_USED;
+        return certified(agent, &identity, |now| now >= end).await;
+    }
+    let identity = Identity::of_file(&path, &text)?;
+    tokio::select! {
+        ended = certified(agent, &identity, |_| false) => ended,
+        renewed = session::until_changed(&agent.host, &path, &text) => renewed,
+    }
+}
+
+async fn certified(agent: &Agent, identity: &Identity, is_over: impl Fn(Timestamp) -> bool) -> Result<(), AgentError> {
+    let shown = (identity.certificate.as_str(), identity.key.as_str());
+    let member = Member::new(agent.masters(ports::JOIN), &identity.ca, shown)?;
+    let mut outage = Outage::new("report to the masters");
+    while !is_over(agent.host.clock.now()) {
+        let status = status::look(agent, &outage).await?;
+        match member.report(&status).await {
+            Ok(()) => outage.over(),
+            Err(error) => outage.failed(&explain::chain(&error)),
+        }
+        pace::until_news(&agent.last_run, status.run.as_ref()).await;
+    }
+    Ok(())
+}

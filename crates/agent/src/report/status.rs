@@ -1,0 +1,73 @@
+//! How a node is doing, in a page of JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Agent, AgentError,
+    outage::Outage,
+    systemd::{self, Unit},
+};
+
+/// How a node is doing. Fields are only ever added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its name.
+    pub node: String,
+    /// What it is in the bootstrap: `master-first`, `master-additional` or `worker`.
+    pub role: String,
+    /// What `bootstrap-state` says; null before there is one.
+    pub bootstrap: Option<String>,
+    /// The state of every unit of ours that is installed, in systemd's words; `auto-restart` for one in a crash loop.
+    pub units: BTreeMap<String, String>,
+    /// For how long earlier reports have not come through.
+    pub unheard_seconds: Option<u64>,
+    /// The version of this program.
+    pub version: String,
+    /// What the last run on the machine did; see [`crate::LastRun`].
+    #[serde(default)]
+    pub run: Option<Value>,
+}
+
+/// Looks at this machine.
+pub(super) async fn look(agent: &Agent, outage: &Outage) -> Result<Status, AgentError> {
+    let state = agent.host.disk.read_optional(&agent.paths.state_dir.join("bootstrap-state"))?;
+    let printed = agent.host.commands.run(&systemd::show(render::units::NAMES)).await?.stdout;
+    Ok(Status {
+        unheard_seconds: outage.lasting().map(|lasting| lasting.as_secs()),
+        run: (agent.last_run)(),
+        ..status(agent, state.as_deref(), systemd::parse(&printed))
+    })
+}
+
+fn status(agent: &Agent, state: Option<&[u8]>, units: BTreeMap<String, Unit>) -> Status {
+    Status {
+        node: agent.node.name.clone(),
+        role: agent.cluster.bootstrap_role(&agent.node).to_string(),
+        bootstrap: state.map(|state| String::from_utf8_lossy(state).trim().to_owned()),
+        units: units.into_iter().map(|(name, unit)| (name, unit.state)).collect(),
+        unheard_seconds: None,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        run: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::testing::{Scripted, agent};
+
+    #[test]
+    fn a_status_is_small_and_says_what_matters() {
+        let agent = agent("worker-01", &Arc::new(Scripted::default()));
+        let unit = |state: &str| Unit { state: state.to_owned(), started: None };
+        let units = [("kubelet.service", unit("active")), ("kube-proxy.service", unit("failed"))];
+        let units = units.map(|(name, unit)| (name.to_owned(), unit)).into();
+        let status = Status { version: "1.2.3".into(), ..status(&agent, Some(b"joined\n"), units) };
+        insta::assert_json_snapshot!(status);
+    }
+}

@@ -1,0 +1,110 @@
+//! `blackstart diagnose`: why this node does not work.
+
+use diagnose::{Diagnosis, Look, registry};
+use playbooks::cluster;
+use serde::Serialize;
+use serde_json::json;
+use spec::{Node, ValidatedCluster};
+
+use crate::{
+    Exit, Failure, Style, codes,
+    context::{Context, Ended, block_on},
+    output::{note, painted, print},
+};
+
+/// It tells of the last `node up`, which is the one that asks.
+const ABOUT_NODE_UP: &str = "bootstrap";
+
+pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(), Ended> {
+    if list {
+        return show_list(context);
+    }
+    if !context.host.is_live {
+        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+    }
+    let cluster = context.cluster(None)?;
+    let node = context.node(&cluster, name)?;
+    let diagnosis = diagnosis(context, &cluster, node, registry())?;
+    if context.out.is_json() {
+        context.out.json(&Told { node: &node.name, diagnosis: &diagnosis })?;
+    } else {
+        context.out.text(&coloured(context.out.color(), &diagnose::show(&diagnosis)))?;
+    }
+    if diagnosis.is_well() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+}
+
+/// Says under the error of a failed `node up` what is most likely behind it. `said` are the codes of that error: what it
+/// has told already is not told again. A diagnosis that cannot be made is no second error.
+pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: &Node, said: &[&str]) {
+    let looks: Vec<Look> = registry().iter().filter(|look| look.name != ABOUT_NODE_UP).copied().collect();
+    let Ok(diagnosis) = diagnosis(context, cluster, node, &looks) else { return };
+    if context.out.is_json() {
+        let line = json!({ "diagnosis": Told { node: &node.name, diagnosis: &diagnosis } });
+        // The run has failed already; a reader who has gone does not make it worse.
+        let _ = print(format!("{line}\n").as_bytes());
+        return;
+    }
+    let is_news = diagnosis.likely_cause().is_some_and(|finding| !said.contains(&finding.code.id));
+    if let Some(text) = diagnose::show_likely_cause(&diagnosis).filter(|_| is_news) {
+        note(&coloured(context.out.color_errors(), &text));
+    }
+}
+
+/// A diagnosis for scripts.
+#[derive(Serialize)]
+struct Told<'a> {
+    node: &'a str,
+    #[serde(flatten)]
+    diagnosis: &'a Diagnosis,
+}
+
+/// Looks at everything once.
+fn diagnosis(context: &Context, cluster: &ValidatedCluster, node: &Node, looks: &[Look]) -> Result<Diagnosis, Ended> {
+    let machine_ids = cluster::machine_ids(cluster, node, &context.layout);
+    let looked_at = diagnose::Context::new(&context.host, cluster, node, &context.layout, machine_ids);
+    Ok(block_on(diagnose::run(looks, &looked_at))?)
+}
+
+fn show_list(context: &Context) -> Result<(), Ended> {
+    if !context.out.is_json() {
+        return Ok(context.out.text(&diagnose::list(registry()))?);
+    }
+    let look = |look: &Look| {
+        let codes: Vec<&str> = look.codes.iter().map(|code| code.id).collect();
+        json!({ "name": look.name, "about": look.about, "roles": look.roles, "codes": codes })
+    };
+    Ok(context.out.json(&registry().iter().map(look).collect::<Vec<_>>())?)
+}
+
+/// The first word of each line in its colour.
+fn coloured(color: bool, text: &str) -> String {
+    const WORDS: [(&str, Style); 5] = [
+        ("problem", Style::Bad),
+        ("likely cause", Style::Bad),
+        ("warning", Style::Warning),
+        ("unknown", Style::Dim),
+        ("nothing is wrong", Style::Good),
+    ];
+    let line = |line: &str| {
+        let word = WORDS.iter().find_map(|(word, style)| Some((word, *style, line.strip_prefix(word)?)));
+        match word {
+            Some((word, style, rest)) => format!("{}{rest}\n", painted(color, style, word)),
+            None => format!("{line}\n"),
+        }
+    };
+    text.lines().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_adds_nothing_but_colour() {
+        let text = "problem  A: seen\n         fix: do\nwarning  B\nunknown  c\nnothing is wrong\n";
+        assert_eq!(coloured(false, text), text);
+        let colours = coloured(true, text);
+        assert_eq!(colours.matches("\u{1b}[0m").count(), 4, "{colours:?}");
+        assert!(colours.contains("         fix: do\n"), "{colours:?}");
+    }
+}

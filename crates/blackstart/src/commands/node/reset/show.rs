@@ -1,0 +1,148 @@
+//! What a reset says: before, instead of, and after it.
+
+use std::{fmt::Write, path::Path};
+
+use ::explain::counted;
+use engine::{StepReversal, Undo, UndoReport};
+use serde_json::json;
+
+use crate::{
+    Style,
+    context::{Context, Ended},
+    output::painted,
+};
+
+/// Everything that would be taken back, in that order.
+pub(super) fn dry_run(context: &Context, node: &str, plan: &[StepReversal]) -> Result<(), Ended> {
+    if context.out.is_json() {
+        let steps: Vec<_> = plan.iter().map(|step| json!({ "id": step.step, "changes": step.shows })).collect();
+        return Ok(context.out.json(&json!({ "node": node, "steps": steps }))?);
+    }
+    Ok(context.out.text(&list(node, plan, context.out.color()))?)
+}
+
+fn list(node: &str, plan: &[StepReversal], color: bool) -> String {
+    let mut text = String::new();
+    for step in plan.iter().filter(|step| !step.shows.is_empty()) {
+        let _ = writeln!(text, "{}", painted(color, Style::Strong, &step.step));
+        for change in &step.shows {
+            let _ = writeln!(text, "  - {change}");
+        }
+    }
+    let count = plan.iter().map(|step| step.shows.len()).sum();
+    let steps = counted(plan.len(), "step");
+    let _ = writeln!(text, "\n{node}: {steps} and {} to take back; nothing was changed", counted(count, "change"));
+    text
+}
+
+/// What a person should know before agreeing.
+pub(super) fn question(node: &str, plan: &[StepReversal], is_only_master: bool) -> String {
+    let entries = || plan.iter().flat_map(|step| &step.undo);
+    let removed = entries().filter(|undo| matches!(undo, Undo::RemoveFile(_) | Undo::RemoveLink(_))).count();
+    let restored = entries().filter(|undo| matches!(undo, Undo::Restore { .. } | Undo::RestoreLink { .. })).count();
+    let is_file = |line: &&String| entries().any(|undo| undo.to_string() == **line);
+    let others = plan.iter().flat_map(|step| &step.shows).filter(|line| !is_file(line));
+    let mut text = format!("{} will be taken back on {node}:\n", counted(plan.len(), "step"));
+    for line in others {
+        let _ = writeln!(text, "  - {line}");
+    }
+    let _ = writeln!(text, "  - remove {}, restore {}", counted(removed, "file"), counted(restored, "file"));
+    text.push_str("`--dry-run` shows every single one.\n");
+    if is_only_master {
+        text.push_str("This is the only master: the cluster ends with it, and with it everything that etcd holds.\n");
+    }
+    text
+}
+
+/// How it ended.
+pub(super) fn end(report: &UndoReport, state_dir: &Path, is_kept: bool) -> String {
+    let UndoReport { undone, kept, failed, notes, cancelled } = report;
+    let mut text = String::new();
+    for note in notes {
+        let _ = writeln!(text, "left elsewhere: {note}");
+    }
+    if !kept.is_empty() {
+        let _ = writeln!(text, "kept: {}", kept.join(", "));
+    }
+    let steps = counted(undone.len(), "step");
+    let _ = match (cancelled, failed.len()) {
+        (true, _) => writeln!(text, "stopped: {steps} taken back; run `blackstart node reset` again to go on"),
+        (false, 0) if is_kept => {
+            writeln!(text, "{steps} taken back; {} knows what was kept", state_dir.join("ledger.json").display())
+        }
+        (false, 0) => writeln!(text, "{steps} taken back; nothing of ours is left on this machine"),
+        (false, count) => writeln!(
+            text,
+            "{steps} taken back, {} above: see why, then run `blackstart node reset` again to go on",
+            counted(count, "error")
+        ),
+    };
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{StepError, StepFailure};
+
+    use super::*;
+
+    fn plan() -> Vec<StepReversal> {
+        vec![
+            StepReversal {
+                step: "kubelet".into(),
+                shows: vec![
+                    "remove the Node object worker-01 from the cluster".into(),
+                    "stop kubelet.service".into(),
+                    "remove /var/lib/kubelet/config.yaml".into(),
+                    "remove directory /var/lib/kubelet if it is empty".into(),
+                ],
+                undo: vec![
+                    Undo::Act { key: "start".into() },
+                    Undo::RemoveFile("/var/lib/kubelet/config.yaml".into()),
+                    Undo::RemoveDirectory("/var/lib/kubelet".into()),
+                ],
+            },
+            StepReversal {
+                step: "host-name".into(),
+                shows: vec!["remove all of /var/lib/etcd".into(), "restore /etc/hosts".into()],
+                undo: vec![
+                    Undo::Act { key: "all of /var/lib/etcd".into() },
+                    Undo::Restore { path: "/etc/hosts".into(), mode: 0o644, original: "/o".into() },
+                ],
+            },
+            StepReversal { step: "preflight".into(), shows: Vec::new(), undo: Vec::new() },
+        ]
+    }
+
+    #[test]
+    fn before_and_instead() {
+        insta::assert_snapshot!("dry-run", list("worker-01", &plan(), false));
+        insta::assert_snapshot!("question", question("worker-01", &plan(), false));
+        assert!(question("master-01", &plan(), true).contains("the cluster ends with it"));
+    }
+
+    #[test]
+    fn after() {
+        let state_dir = Path::new("/var/lib/cluster-state");
+        let error = StepError::new(playbooks::codes::NOT_OURS, "x holds containers that are not the cluster's");
+        let undone = vec!["record".to_owned(), "kubelet".to_owned()];
+        let clean = UndoReport { undone: undone.clone(), ..UndoReport::default() };
+        let kept = UndoReport {
+            undone: undone.clone(),
+            kept: vec!["pki".into()],
+            notes: vec!["the Node object `worker-01` is still in the cluster: no master answers".into()],
+            ..UndoReport::default()
+        };
+        let failed = UndoReport {
+            undone: undone.clone(),
+            failed: vec![StepFailure { step: "units".into(), error }],
+            ..UndoReport::default()
+        };
+        let stopped = UndoReport { undone, cancelled: true, ..UndoReport::default() };
+        let text: Vec<String> = [(clean, false), (kept, true), (failed, true), (stopped, true)]
+            .iter()
+            .map(|(report, is_kept)| end(report, state_dir, *is_kept))
+            .collect();
+        insta::assert_snapshot!("end", text.join("\n"));
+    }
+}

@@ -1,0 +1,130 @@
+//! The units of a node, as systemd sees them: one question for all of them.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use host::{Cmd, Host};
+use jiff::{SignedDuration, Timestamp};
+use playbooks::systemd;
+use render::units::NAMES;
+use spec::BootstrapRole;
+use tokio::time::timeout;
+
+use super::facts::{Health, Seen, Unit};
+
+/// systemd answers at once, or is in trouble itself.
+const LIMIT: Duration = Duration::from_secs(2);
+const PROPERTIES: &str = "--property=Id,LoadState,ActiveState,SubState,NRestarts,StateChangeTimestampMonotonic";
+const MASTERS_ONLY: [&str; 4] =
+    ["etcd.service", "kube-apiserver.service", "kube-controller-manager.service", "kube-scheduler.service"];
+
+/// The units a node of this role has; of an unknown one, those that are installed.
+pub(super) async fn look(host: &Host, role: Option<BootstrapRole>, now: Timestamp) -> Seen<Vec<Unit>> {
+    if !host.is_live {
+        return Err("this is no machine that systemd has booted".to_owned());
+    }
+    let command = Cmd::new("systemctl").args(["show", PROPERTIES]).args(NAMES.iter().copied());
+    let shown = match timeout(LIMIT, host.commands.run(&command)).await {
+        Ok(Ok(printed)) => printed.stdout,
+        Ok(Err(error)) => return Err(explain::chain(&error)),
+        Err(_) => return Err(format!("systemd does not answer within {} s", LIMIT.as_secs())),
+    };
+    let uptime = host.disk.read("/proc/uptime".as_ref()).ok();
+    let booted = uptime.and_then(|uptime| booted(&String::from_utf8_lossy(&uptime), now));
+    let mut units = parse(&shown, booted);
+    units.retain(|unit| belongs(unit, role));
+    let failing = units.iter_mut().filter(|unit| unit.health == Health::Failing);
+    join_all(failing.map(|unit| async {
+        // Only a decoration of what is known already.
+        let said = timeout(LIMIT, systemd::last_words(host, &unit.name)).await.unwrap_or_default();
+        unit.said = Some(said).filter(|said| !said.is_empty());
+    }))
+    .await;
+    Ok(units)
+}
+
+fn belongs(unit: &Unit, role: Option<BootstrapRole>) -> bool {
+    match role {
+        Some(BootstrapRole::Worker) => !MASTERS_ONLY.contains(&unit.name.as_str()),
+        Some(BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional) => true,
+        None => unit.health != Health::Missing,
+    }
+}
+
+/// When the machine booted: systemd tells times since then in a form that is the same in every version and language.
+fn booted(uptime: &str, now: Timestamp) -> Option<Timestamp> {
+    let seconds: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    now.checked_sub(SignedDuration::try_from_secs_f64(seconds).ok()?).ok()
+}
+
+fn parse(shown: &str, booted: Option<Timestamp>) -> Vec<Unit> {
+    let blocks = shown.split("\n\n").filter(|block| !block.trim().is_empty());
+    blocks
+        .map(|block| {
+            let value = |name: &str| {
+                block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default()
+            };
+            let (active, sub) = (value("ActiveState"), value("SubState"));
+            let changed = value("StateChangeTimestampMonotonic").parse().ok().filter(|micros| *micros > 0);
+            Unit {
+                name: value("Id").to_owned(),
+                health: health(value("LoadState"), active, sub),
+                state: format!("{active} ({sub})"),
+                since: booted
+                    .zip(changed)
+                    .and_then(|(booted, micros)| booted.checked_add(SignedDuration::from_micros(micros)).ok()),
+                restarts: value("NRestarts").parse().unwrap_or_default(),
+                said: None,
+            }
+        })
+        .collect()
+}
+
+fn health(load: &str, active: &str, sub: &str) -> Health {
+    match (load, active, sub) {
+        ("not-found", "inactive", _) => Health::Missing,
+        (_, "failed", _) | (_, _, "auto-restart" | "auto-restart-queued") => Health::Failing,
+        (_, "active" | "reloading" | "refreshing", _) => Health::Ok,
+        (_, "activating", _) => Health::Starting,
+        _ => Health::Stopped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_as_systemctl_shows_them() {
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        let booted = booted("3600.25 7000.00\n", now);
+        let shown = "\
+NRestarts=0\nId=etcd.service\nLoadState=loaded\nActiveState=active\nSubState=running\nStateChangeTimestampMonotonic=60000000\n
+NRestarts=12\nId=kubelet.service\nLoadState=loaded\nActiveState=activating\nSubState=auto-restart\nStateChangeTimestampMonotonic=3599000000\n
+NRestarts=0\nId=kube-proxy.service\nLoadState=not-found\nActiveState=inactive\nSubState=dead\nStateChangeTimestampMonotonic=0\n";
+        let text: String = parse(shown, booted)
+            .iter()
+            .map(|unit| {
+                let since = unit.since.map(|since| format!("{since:.0}")).unwrap_or_default();
+                format!("{} {:?} {} {since} {}\n", unit.name, unit.health, unit.state, unit.restarts)
+            })
+            .collect();
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn what_systemd_says_and_what_it_means() {
+        for (load, active, sub, expected) in [
+            ("loaded", "active", "exited", Health::Ok),
+            ("loaded", "activating", "start-pre", Health::Starting),
+            ("loaded", "failed", "failed", Health::Failing),
+            ("loaded", "activating", "auto-restart", Health::Failing),
+            ("loaded", "inactive", "dead", Health::Stopped),
+            ("loaded", "deactivating", "stop-sigterm", Health::Stopped),
+            ("not-found", "inactive", "dead", Health::Missing),
+            ("not-found", "active", "running", Health::Ok), // its file was removed while it runs
+        ] {
+            assert_eq!(health(load, active, sub), expected, "{load} {active} {sub}");
+        }
+    }
+}

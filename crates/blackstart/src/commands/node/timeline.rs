@@ -1,0 +1,73 @@
+//! `blackstart node timeline`: when each step of a run began, how long it took and what it waited for.
+//!
+//! A record becomes a [`Chart`], which knows times and no widths; `bars` draws it with characters, `svg` as a picture. To
+//! draw it another way: one more file beside these two.
+
+mod bars;
+mod chart;
+mod list;
+#[cfg(test)]
+mod samples;
+mod svg;
+mod ticks;
+pub(super) mod words;
+
+use ::explain::did_you_mean;
+use playbooks::run_record::RunRecord;
+
+use self::chart::Chart;
+use crate::{
+    Failure, codes,
+    context::{Context, Ended},
+    output,
+};
+
+pub(in crate::commands) fn timeline(context: &Context, run: Option<&str>, list: bool) -> Result<(), Ended> {
+    if list {
+        return list_all(context);
+    }
+    let record = seen_now(context, find(context, run)?);
+    if context.out.is_json() {
+        return Ok(context.out.json(&record)?);
+    }
+    let chart = Chart::of(&record, context.host.clock.now());
+    Ok(context.out.text(&if context.out.is_svg() {
+        svg::draw(&chart)
+    } else {
+        bars::draw(&chart, output::width(), context.out.color())
+    })?)
+}
+
+/// The runs that are kept, the newest first.
+fn list_all(context: &Context) -> Result<(), Ended> {
+    let all = RunRecord::all(&*context.host.disk, &context.layout.state_dir)?;
+    let all: Vec<RunRecord> = all.into_iter().map(|record| seen_now(context, record)).collect();
+    if context.out.is_json() {
+        return Ok(context.out.json(&list::as_json(&all))?);
+    }
+    Ok(context.out.text(&list::as_text(&all))?)
+}
+
+/// With what has become of the run since it was written.
+fn seen_now(context: &Context, record: RunRecord) -> RunRecord {
+    RunRecord { outcome: record.outcome_seen_by(&*context.host.disk), ..record }
+}
+
+fn find(context: &Context, run: Option<&str>) -> Result<RunRecord, Failure> {
+    let (disk, state_dir) = (&*context.host.disk, &context.layout.state_dir);
+    let found = match run {
+        Some(run) => RunRecord::read(disk, state_dir, run)?,
+        None => RunRecord::latest(disk, state_dir)?,
+    };
+    match (found, run) {
+        (Some(record), _) => Ok(record),
+        (None, None) => Err(Failure::new(codes::NO_SUCH_RUN, "no run was ever kept on this machine")
+            .with_hint("start one with `blackstart node up`")),
+        (None, Some(run)) => {
+            let kept = RunRecord::all(disk, state_dir)?;
+            let similar = did_you_mean(run, kept.iter().map(|record| record.run.as_str()));
+            let similar = similar.map(|run| format!("; did you mean `{run}`?")).unwrap_or_default();
+            Err(Failure::new(codes::NO_SUCH_RUN, format!("no run `{run}` is kept on this node{similar}")))
+        }
+    }
+}

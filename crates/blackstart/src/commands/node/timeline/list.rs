@@ -1,0 +1,54 @@
+//! The runs that are kept, one line each.
+
+use playbooks::run_record::RunRecord;
+use serde_json::{Value, json};
+
+use super::words;
+use crate::progress::duration;
+
+pub(super) fn as_text(all: &[RunRecord]) -> String {
+    if all.is_empty() {
+        return "no run was ever kept on this machine\n".to_owned();
+    }
+    let run = all.iter().map(|record| record.run.len()).max().unwrap_or_default();
+    let mut text = format!("{:<run$}  {:<11}  {:<11}  {:>10}  STEPS\n", "RUN", "COMMAND", "OUTCOME", "TOOK");
+    for record in all {
+        let took = record.ended.unwrap_or(record.updated).duration_since(record.started);
+        let took = duration(took.try_into().unwrap_or_default());
+        let steps = format!("{} of {}", record.done, record.total);
+        let (command, word) = (words::command(record.purpose), words::outcome(record.outcome));
+        text += &format!("{:<run$}  {command:<11}  {word:<11}  {took:>10}  {steps}\n", record.run);
+    }
+    text
+}
+
+pub(super) fn as_json(all: &[RunRecord]) -> Value {
+    let run = |record: &RunRecord| {
+        json!({
+            "run": record.run,
+            "purpose": record.purpose,
+            "node": record.node,
+            "outcome": record.outcome,
+            "started": record.started,
+            "ended": record.ended,
+            "done": record.done,
+            "total": record.total,
+        })
+    };
+    json!({ "runs": all.iter().map(run).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use playbooks::run_record::Outcome;
+
+    use super::*;
+    use crate::commands::node::timeline::samples;
+
+    #[test]
+    fn one_line_per_run() {
+        let interrupted = RunRecord { outcome: Outcome::Interrupted, ..samples::working() };
+        insta::assert_snapshot!(as_text(&[interrupted, samples::failed()]));
+        assert_eq!(as_text(&[]), "no run was ever kept on this machine\n");
+    }
+}

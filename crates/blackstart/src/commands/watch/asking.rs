@@ -1,0 +1,113 @@
+//! Asking the masters, each in a task of its own: one that does not answer delays no other.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use agent::Identity;
+use explain::Explain;
+use join::{Client, JoinError, Member, Trust};
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
+
+use super::facts::Answer;
+
+/// Between two questions. Reports come no more often than this.
+const PAUSE: Duration = Duration::from_secs(1);
+/// A master that takes longer does not answer.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Where the means to ask are found. Looked for again each time: they appear while a cluster is made.
+pub(super) struct Access {
+    /// The text of a kubeconfig with a certificate of the cluster, by which a master tells everything.
+    pub(super) kubeconfig: Box<dyn Fn() -> Option<String> + Send + Sync>,
+    /// Whom to believe without one; then a master only says who it is.
+    pub(super) trust: Box<dyn Fn() -> Option<Trust> + Send + Sync>,
+}
+
+/// A master that is asked again and again.
+pub(super) struct Asked {
+    pub(super) name: String,
+    pub(super) address: SocketAddr,
+    access: Arc<Access>,
+    voice: Option<Voice>,
+}
+
+/// How it is spoken to.
+enum Voice {
+    /// With the certificate of this kubeconfig.
+    Member(String, Member),
+    /// Without one.
+    Stranger(Client),
+}
+
+impl Asked {
+    pub(super) fn new(name: &str, address: SocketAddr, access: &Arc<Access>) -> Self {
+        Self { name: name.to_owned(), address, access: access.clone(), voice: None }
+    }
+
+    /// Asks for ever and tells what came back.
+    pub(super) async fn forever(mut self, tell: mpsc::Sender<(String, Answer)>) {
+        loop {
+            if let Some(answer) = self.once().await
+                && tell.send((self.name.clone(), answer)).await.is_err()
+            {
+                return; // nobody is interested any more
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Asks once; `None` if there is nothing to ask with.
+    pub(super) async fn once(&mut self) -> Option<Answer> {
+        if let Err(error) = self.find_voice() {
+            return Some(nothing(&error));
+        }
+        let answer = match self.voice.as_ref()? {
+            Voice::Member(_, member) => timeout(PATIENCE, member.nodes()).await.map(|said| said.map(Answer::Nodes)),
+            Voice::Stranger(client) => {
+                timeout(PATIENCE, client.hello(None)).await.map(|said| said.map(|(_, hello)| Answer::Hello(hello)))
+            }
+        };
+        Some(match answer {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => nothing(&error),
+            Err(_) => Answer::Nothing {
+                code: join::codes::UNREACHABLE.id.to_owned(),
+                message: format!("no answer from {} in {} s", self.address, PATIENCE.as_secs()),
+            },
+        })
+    }
+
+    /// Takes the best voice there is, and keeps the one it has as long as that is the same: it holds a connection.
+    fn find_voice(&mut self) -> Result<(), JoinError> {
+        match ((self.access.kubeconfig)(), &self.voice) {
+            (Some(text), Some(Voice::Member(known, _))) if text == *known => {}
+            (Some(text), _) => {
+                // What is no kubeconfig of ours is being written, or broken: `node status` says so.
+                self.voice = match Identity::read(&text) {
+                    Ok(Identity { certificate, key, ca }) => {
+                        Some(Voice::Member(text, Member::new(vec![self.address], &ca, (&certificate, &key))?))
+                    }
+                    Err(_) => None,
+                };
+            }
+            (None, Some(Voice::Stranger(_))) => {}
+            (None, _) => {
+                let client = |trust| Voice::Stranger(Client::new(vec![self.address], trust));
+                self.voice = (self.access.trust)().map(client);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn nothing(error: &JoinError) -> Answer {
+    let message = match error {
+        JoinError::Unreachable { tried } if tried.len() == 1 => {
+            tried.iter().map(|one| format!("cannot reach {}: {}", one.master, one.why)).collect()
+        }
+        other => explain::chain(other),
+    };
+    Answer::Nothing { code: error.code().id.to_owned(), message }
+}

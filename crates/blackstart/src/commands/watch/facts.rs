@@ -1,0 +1,124 @@
+//! What has been gathered at a moment, from wherever. Nothing is judged here.
+
+use std::collections::BTreeMap;
+
+use agent::Status;
+use jiff::{SignedDuration, Timestamp};
+use join::wire;
+use lab::Power;
+
+use super::Digest;
+
+/// Everything that is known.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// The cluster's name.
+    pub(super) cluster: String,
+    /// Every node, in the order of cluster.yaml.
+    pub(super) nodes: Vec<Known>,
+    /// What each master last said, by name. One that was not asked yet is not in it.
+    pub(super) masters: BTreeMap<String, Master>,
+    /// The machines that can be looked at from here, by name: this one, or those of a lab.
+    pub(super) machines: BTreeMap<String, Seen>,
+}
+
+/// A node of cluster.yaml.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) name: String,
+    pub(super) role: wire::ClaimedRole,
+}
+
+/// What is known from one master.
+#[derive(Debug, Default)]
+pub(super) struct Master {
+    /// Since when it cannot be asked, and why; `None` while it answers.
+    pub(super) unheard: Option<Unheard>,
+    /// When it last answered, by this machine's clock.
+    pub(super) answered: Option<Timestamp>,
+    /// Since when it listens.
+    pub(super) listening_since: Option<Timestamp>,
+    /// Whether the cluster's API answers it, where it was only greeted.
+    pub(super) api_ready: Option<bool>,
+    /// The last reports of nodes, as of its last answer.
+    pub(super) reports: BTreeMap<String, Heard>,
+}
+
+/// Why a master cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unheard {
+    pub(super) since: Timestamp,
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+/// The last report of a node.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Heard {
+    /// When the master received it, by this machine's clock.
+    pub(super) at: Timestamp,
+    /// True if the node had no certificate yet.
+    pub(super) early: bool,
+    /// What it said; `None` if that cannot be understood.
+    pub(super) status: Option<Status>,
+}
+
+/// A machine that was looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Whether it has power; `None` where it is this machine.
+    pub(super) power: Option<Power>,
+    /// What it is cut off from.
+    pub(super) cut_off_from: Vec<String>,
+    /// The last run on it.
+    pub(super) run: Option<Digest>,
+}
+
+/// What came back from a master.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// Everything it knows.
+    Nodes(wire::Nodes),
+    /// Only who it is: this node has no certificate to ask more with.
+    Hello(wire::Hello),
+    /// Nothing, and why.
+    Nothing { code: String, message: String },
+}
+
+impl Facts {
+    /// Takes in what a master said.
+    pub(super) fn take(&mut self, master: &str, answer: Answer, now: Timestamp) {
+        let known = self.masters.entry(master.to_owned()).or_default();
+        match answer {
+            Answer::Nothing { code, message } => {
+                let since = known.unheard.as_ref().map_or(now, |unheard| unheard.since);
+                known.unheard = Some(Unheard { since, code, message });
+            }
+            Answer::Hello(hello) => {
+                *known = Master { answered: Some(now), api_ready: Some(hello.ready), ..Master::default() };
+            }
+            Answer::Nodes(nodes) => {
+                // Its clock may differ from ours.
+                let ahead: SignedDuration = now.duration_since(nodes.now);
+                let reports = nodes.nodes.into_iter().filter_map(|node| {
+                    let report = node.report?;
+                    let status = serde_json::from_value(report.status).ok();
+                    Some((node.node, Heard { at: report.received + ahead, early: report.early, status }))
+                });
+                *known = Master {
+                    unheard: None,
+                    answered: Some(now),
+                    listening_since: Some(nodes.listening_since + ahead),
+                    api_ready: None,
+                    reports: reports.collect(),
+                };
+            }
+        }
+    }
+
+    /// The newest report of a node, and when the master that has it was last asked.
+    pub(super) fn heard(&self, node: &str) -> Option<(&Heard, Timestamp)> {
+        let reports = self.masters.values().filter_map(|master| Some((master.reports.get(node)?, master.answered?)));
+        reports.max_by_key(|(heard, _)| heard.at)
+    }
+}

@@ -1,0 +1,141 @@
+//! What is watched, and from where: the cluster of this node, or that of a lab on this computer.
+
+use std::{net::SocketAddr, path::Path, sync::Arc};
+
+use host::{Disk, Host, RealDisk};
+use join::{Trust, seal::Sealed, wire::ClaimedRole};
+use lab::{Glance, Lab, LabName, Surroundings};
+use playbooks::Layout;
+use spec::{ValidatedCluster, ports};
+
+use super::{
+    Digest,
+    asking::{Access, Asked},
+    facts::{Facts, Known, Seen},
+};
+use crate::{
+    Failure, codes,
+    context::{Context, Ended},
+};
+
+/// Kubeconfigs whose certificate may ask how all nodes are, the administrator's first: it may ask from anywhere.
+const KUBECONFIGS: [&str; 2] = ["admin.conf", "agent.conf"];
+
+/// A cluster, and whatever of it can be seen from here.
+pub(super) struct Source {
+    cluster: Arc<ValidatedCluster>,
+    place: Place,
+    access: Arc<Access>,
+}
+
+enum Place {
+    /// This machine is one of its nodes.
+    Node { host: Host, layout: Layout, name: String },
+    /// Its machines are processes of this computer.
+    Lab { lab: Lab, surroundings: Surroundings },
+}
+
+impl Source {
+    /// The cluster of this node.
+    pub(super) fn node(context: &Context) -> Result<Self, Ended> {
+        if !context.host.disk.exists(&context.layout.config_dir)? {
+            return Err(no_node(&context.layout.config_dir).into());
+        }
+        let cluster = context.cluster(None)?;
+        let name = context.node(&cluster, None)?.name.clone();
+        let (disk, layout) = (context.host.disk.clone(), context.layout.clone());
+        for path in KUBECONFIGS {
+            // Whoever may not read them is told now, and not by an empty picture.
+            disk.read_optional(&layout.kubernetes_dir.join(path))?;
+        }
+        let token = cluster.bootstrap().token.clone();
+        let (kubernetes_dir, config_dir) = (layout.kubernetes_dir.clone(), layout.config_dir.clone());
+        let trusting = disk.clone();
+        let access = Access {
+            kubeconfig: Box::new(move || kubeconfig(&*disk, &kubernetes_dir)),
+            trust: Box::new(move || match Sealed::read(&*trusting, &config_dir) {
+                Ok(Some(sealed)) => Some(Trust::Ca(sealed.ca_pem)),
+                Ok(None) => token.clone().map(Trust::Token),
+                Err(_) => None, // a damaged directory is for `node up` to tell
+            }),
+        };
+        let place = Place::Node { host: context.host.clone(), layout, name };
+        Ok(Self { cluster, place, access: Arc::new(access) })
+    }
+
+    /// The cluster of a lab.
+    pub(super) fn lab(context: &Context, name: &LabName) -> Result<Self, Ended> {
+        lab::check_root()?;
+        let lab = Lab::open(name)?;
+        let cluster = context.cluster(Some(&lab.config_dir()))?;
+        let surroundings = Surroundings::look()?;
+        let place = Place::Lab { lab: lab.clone(), surroundings };
+        let surroundings = Surroundings::look()?;
+        let access = Access {
+            kubeconfig: Box::new(move || {
+                let machines = lab::glance(&lab, &surroundings).unwrap_or_default();
+                let kubernetes_dir = Layout::default().kubernetes_dir;
+                machines.iter().find_map(|machine| kubeconfig(&RealDisk::new(&machine.root), &kubernetes_dir))
+            }),
+            trust: Box::new(|| None),
+        };
+        Ok(Self { cluster, place, access: Arc::new(access) })
+    }
+
+    /// Whom to ask.
+    pub(super) fn masters(&self) -> impl Iterator<Item = Asked> {
+        let address = |master: &spec::Node| SocketAddr::new(master.ip, ports::JOIN);
+        self.cluster.masters().map(move |master| Asked::new(&master.name, address(master), &self.access))
+    }
+
+    /// What is known before anything was asked or looked at.
+    pub(super) fn facts(&self) -> Facts {
+        let known = |node: &spec::Node| Known { name: node.name.clone(), role: ClaimedRole::of(node) };
+        Facts {
+            cluster: self.cluster.name().to_owned(),
+            nodes: self.cluster.nodes().iter().map(known).collect(),
+            ..Facts::default()
+        }
+    }
+
+    /// Looks at the machines that can be seen from here.
+    pub(super) fn look(&self, facts: &mut Facts) -> Result<(), Ended> {
+        match &self.place {
+            Place::Node { host, layout, name } => {
+                let run = Digest::of_machine(&*host.disk, &layout.state_dir);
+                facts.machines.insert(name.clone(), Seen { run, ..Seen::default() });
+            }
+            Place::Lab { lab, surroundings } => {
+                let machines = lab::glance(lab, surroundings)?;
+                facts.machines = machines.into_iter().map(|machine| (machine.name.clone(), seen(machine))).collect();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For somebody who is not on a node, most often on the computer that runs a lab.
+fn no_node(config_dir: &Path) -> Failure {
+    let message = format!("this machine is no node: {} does not exist", config_dir.display());
+    let failure = Failure::new(codes::NO_NODE, message);
+    match lab::list().unwrap_or_default().as_slice() {
+        [] => failure,
+        labs => {
+            let names: Vec<String> = labs.iter().map(|name| format!("`blackstart watch --lab {name}`")).collect();
+            Failure { hint: format!("for the labs on this computer: {}", names.join(", ")), ..failure }
+        }
+    }
+}
+
+fn seen(Glance { power, cut_off_from, root, .. }: Glance) -> Seen {
+    let run = Digest::of_machine(&RealDisk::new(root), &Layout::default().state_dir);
+    Seen { power: Some(power), cut_off_from, run }
+}
+
+/// The first one that is there.
+fn kubeconfig(disk: &dyn Disk, kubernetes_dir: &Path) -> Option<String> {
+    KUBECONFIGS.iter().find_map(|name| {
+        let text = disk.read_optional(&kubernetes_dir.join(name)).ok()??;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    })
+}

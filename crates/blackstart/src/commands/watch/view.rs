@@ -1,0 +1,155 @@
+//! What `watch` shows: the same for people and for scripts. `docs/reference/watch.md` describes the JSON form; fields are
+//! only ever added.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use join::wire::ClaimedRole;
+use lab::Power;
+use playbooks::run_record::Trouble;
+use serde::Serialize;
+
+use super::digest::OpenStep;
+
+/// The version in every view's `v`.
+pub(super) const SCHEMA_VERSION: u32 = 1;
+
+/// All nodes at a moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct View {
+    pub(super) v: u32,
+    pub(super) time: Timestamp,
+    pub(super) cluster: String,
+    pub(super) masters: Vec<MasterView>,
+    pub(super) nodes: Vec<NodeView>,
+}
+
+/// A master, as whoever is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct MasterView {
+    pub(super) name: String,
+    pub(super) state: MasterState,
+    /// Since when it does not answer.
+    pub(super) since: Option<Timestamp>,
+    /// When it last answered.
+    pub(super) answered: Option<Timestamp>,
+    /// Why it does not answer, with its code.
+    pub(super) code: Option<String>,
+    pub(super) message: Option<String>,
+}
+
+/// What a master says when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum MasterState {
+    /// It was not asked: there is nothing to ask it with yet.
+    NotAsked,
+    /// It tells how all nodes are.
+    Answers,
+    /// It is there, its API answers it, and this node may not ask more.
+    ApiReady,
+    /// It is there, and its API does not answer it.
+    ApiNotReady,
+    /// It does not answer, or says no.
+    Silent,
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct NodeView {
+    pub(super) name: String,
+    pub(super) role: ClaimedRole,
+    pub(super) state: NodeState,
+    /// Since when it is in this state, where that is known.
+    pub(super) since: Option<Timestamp>,
+    /// When a master last heard of it.
+    pub(super) heard: Option<Timestamp>,
+    /// Whether it has joined; absent where no master has heard of it.
+    pub(super) joined: Option<bool>,
+    /// Steps whose promise is kept, of the last run.
+    pub(super) done: Option<usize>,
+    /// Steps in all.
+    pub(super) total: Option<usize>,
+    /// The run's id.
+    pub(super) run: Option<String>,
+    /// When the run began.
+    pub(super) started: Option<Timestamp>,
+    /// Steps that are going on, and those that failed.
+    pub(super) steps: Vec<OpenStep>,
+    /// What went wrong last, also where another attempt has cured it.
+    pub(super) last_error: Option<Trouble>,
+    /// Units that fail, with their state.
+    pub(super) failing_units: BTreeMap<String, String>,
+    /// The version of the program on it.
+    pub(super) version: Option<String>,
+    /// Of a machine of a lab, whether it has power.
+    pub(super) power: Option<Power>,
+    /// Of a machine of a lab, what it is cut off from.
+    pub(super) cut_off_from: Vec<String>,
+    /// What the state does not say.
+    pub(super) note: Option<String>,
+}
+
+/// What a node is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum NodeState {
+    /// Nobody can be asked about it.
+    Unknown,
+    /// It is a machine of a lab without power.
+    Off,
+    /// Nothing has been heard of it for a while.
+    Silent,
+    /// It is there, and its bootstrap has not begun.
+    Starting,
+    /// Steps are being worked on.
+    Working,
+    /// Every step that is not done waits for something.
+    Waiting,
+    /// Its run failed; it is tried again by itself.
+    Failed,
+    /// Its run was stopped from outside.
+    Stopped,
+    /// Its run ended without a word.
+    Interrupted,
+    /// Everything was taken back.
+    Reset,
+    /// Its run is done, and some of its units fail.
+    NotReady,
+    /// Its run is done and all units are well.
+    Ready,
+}
+
+impl NodeState {
+    /// The word for it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Off => "off",
+            Self::Silent => "silent",
+            Self::Starting => "starting",
+            Self::Working => "working",
+            Self::Waiting => "waiting",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+            Self::Interrupted => "interrupted",
+            Self::Reset => "reset",
+            Self::NotReady => "not-ready",
+            Self::Ready => "ready",
+        }
+    }
+}
+
+impl View {
+    /// The same without what changes when nothing happens.
+    pub(super) fn essence(&self) -> Self {
+        let mut same = Self { time: Timestamp::UNIX_EPOCH, ..self.clone() };
+        for master in &mut same.masters {
+            master.answered = None;
+        }
+        for node in &mut same.nodes {
+            node.heard = None;
+        }
+        same
+    }
+}

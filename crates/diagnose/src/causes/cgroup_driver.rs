@@ -1,0 +1,59 @@
+//! The kubelet and containerd make control groups in the same way.
+
+use crate::{Context, Finding, Look, Part, Roles, codes::CGROUP_DRIVER, look::Looking};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "cgroup-driver",
+    about: "the cgroup drivers of the kubelet and containerd",
+    codes: &[CGROUP_DRIVER],
+    roles: Roles::All,
+    look,
+};
+
+const KUBELET: &str = "/var/lib/kubelet/config.yaml";
+const CONTAINERD: &str = "/etc/containerd/config.toml";
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        let (kubelet, containerd) = (context.text(KUBELET)?, context.text(CONTAINERD)?);
+        Ok(kubelet.zip(containerd).and_then(|(kubelet, containerd)| judge(&kubelet, &containerd)).into_iter().collect())
+    })
+}
+
+/// Where either does not say, its default holds, and that is not ours to know.
+fn judge(kubelet: &str, containerd: &str) -> Option<Finding> {
+    let of_kubelet = value(kubelet, "cgroupDriver", ':')?.trim_matches('"');
+    let of_containerd = match value(containerd, "SystemdCgroup", '=')? {
+        "true" => "systemd",
+        _ => "cgroupfs",
+    };
+    let evidence =
+        format!("{KUBELET} says `{of_kubelet}`, and {CONTAINERD} says `{of_containerd}`: pods have two masters");
+    (of_kubelet != of_containerd).then(|| Finding::cause(CGROUP_DRIVER, Part::Kubelet, evidence))
+}
+
+/// What stands after `key:` or `key =` in the last line that has it.
+fn value<'a>(text: &'a str, key: &str, separator: char) -> Option<&'a str> {
+    let entries = text.lines().filter_map(|line| line.split_once(separator));
+    entries.filter(|(name, _)| name.trim() == key).last().map(|(_, value)| value.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_two_different_answers_are_wrong() {
+        for (kubelet, containerd, is_wrong) in [
+            ("cgroupDriver: cgroupfs\n", "  SystemdCgroup = false\n", false),
+            ("cgroupDriver: \"systemd\"\n", "SystemdCgroup = true\n", false),
+            ("cgroupDriver: cgroupfs\n", "SystemdCgroup = true\n", true),
+            ("cgroupDriver: systemd\n", "SystemdCgroup = false\n", true),
+            ("kind: KubeletConfiguration\n", "SystemdCgroup = true\n", false),
+            ("cgroupDriver: systemd\n", "version = 3\n", false),
+        ] {
+            assert_eq!(judge(kubelet, containerd).is_some(), is_wrong, "{kubelet}{containerd}");
+        }
+    }
+}

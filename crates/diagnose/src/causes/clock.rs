@@ -1,0 +1,105 @@
+//! A clock that is not that of the masters, or that is behind what was written here earlier.
+//!
+//! One that is plainly wrong is told by the preflight check, and then nothing else here.
+
+use std::{net::SocketAddr, time::Duration};
+
+use futures::future::join_all;
+use jiff::{SignedDuration, Timestamp};
+use spec::ports;
+
+use crate::{
+    Context, Finding, Look, Part, Roles,
+    codes::{CLOCK_DIFFERS, CLOCK_WENT_BACK},
+    finding::CouldNotLook,
+    look::Looking,
+};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "clock",
+    about: "the clock, compared with the masters' and with what was written earlier",
+    codes: &[CLOCK_DIFFERS, CLOCK_WENT_BACK],
+    roles: Roles::All,
+    look,
+};
+
+/// An answer says full seconds and takes some time; leases and certificates forgive this much.
+const TOLERATED: SignedDuration = SignedDuration::from_secs(10);
+
+/// Whoever is there answers at once.
+const LIMIT: Duration = Duration::from_secs(2);
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        let others = context.cluster.masters().filter(|master| master.name != context.node.name);
+        let told = join_all(others.map(async |master| {
+            let api = SocketAddr::new(master.ip, context.cluster.api().port);
+            let join = SocketAddr::new(master.ip, ports::JOIN);
+            let dates = join_all([api, join].map(async |address| date_of(address).await)).await;
+            Some((master.name.as_str(), dates.into_iter().flatten().next()?))
+        }));
+        let told: Vec<(&str, Timestamp)> = told.await.into_iter().flatten().collect();
+        let now = context.host.clock.now();
+        Ok(judge(now, &told, last_noted(context).await?).into_iter().collect())
+    })
+}
+
+/// What time a server says it is. A clock that is wrong makes every certificate look wrong, so none is looked at: what is
+/// sent is no secret, and the answer is only shown.
+async fn date_of(server: SocketAddr) -> Option<Timestamp> {
+    let client = tls::unproven_client().ok()?;
+    let answer = client.get(format!("https://{server}/livez")).timeout(LIMIT).send().await.ok()?;
+    let date = answer.headers().get("date")?.to_str().ok()?;
+    jiff::fmt::rfc2822::parse(date).ok().map(|date| date.timestamp())
+}
+
+/// When something was last noted in the ledger.
+async fn last_noted(context: &Context<'_>) -> Result<Option<Timestamp>, CouldNotLook> {
+    let steps = context.ledger().await?.steps.values();
+    Ok(steps.flat_map(|step| [Some(step.started), step.verified]).flatten().max())
+}
+
+fn judge(now: Timestamp, masters: &[(&str, Timestamp)], noted: Option<Timestamp>) -> Option<Finding> {
+    if !pki::is_plausible(now) {
+        return None;
+    }
+    let says = now.strftime("%Y-%m-%d %H:%M:%S UTC");
+    let differs = masters.iter().find(|(_, theirs)| now.duration_since(*theirs).abs() > TOLERATED);
+    if let Some((master, theirs)) = differs {
+        let difference = now.duration_since(*theirs);
+        let way = if difference.is_negative() { "behind" } else { "ahead of" };
+        let (seconds, theirs) = (difference.abs().as_secs(), theirs.strftime("%H:%M:%S"));
+        let evidence = format!("the clock says {says}, {seconds} s {way} {master}, which says {theirs}");
+        return Some(Finding::cause(CLOCK_DIFFERS, Part::Machine, evidence));
+    }
+    let noted = noted.filter(|noted| noted.duration_since(now) > TOLERATED)?;
+    let noted = noted.strftime("%Y-%m-%d %H:%M:%S");
+    let evidence = format!("the clock says {says}, and the ledger was written at {noted}, which is yet to come");
+    Some(Finding::cause(CLOCK_WENT_BACK, Part::Machine, evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_masters_are_right_and_time_does_not_go_back() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let now = at("2026-12-01T12:00:00Z");
+        let told = |masters: &[(&str, Timestamp)], noted| judge(now, masters, noted).map(|finding| finding.evidence);
+        assert_eq!(told(&[], None), None);
+        assert_eq!(told(&[("m", at("2026-12-01T12:00:09Z"))], Some(at("2026-12-01T11:00:00Z"))), None);
+        insta::assert_snapshot!([
+            told(&[("m", at("2026-12-01T12:00:30Z"))], None),
+            told(&[("m", at("2026-11-30T12:00:00Z"))], Some(at("2026-12-05T00:00:00Z"))),
+            told(&[("m", now)], Some(at("2026-12-02T00:00:00Z"))),
+        ].map(Option::unwrap).join("\n"), @r"
+        the clock says 2026-12-01 12:00:00 UTC, 30 s behind m, which says 12:00:30
+        the clock says 2026-12-01 12:00:00 UTC, 86400 s ahead of m, which says 12:00:00
+        the clock says 2026-12-01 12:00:00 UTC, and the ledger was written at 2026-12-02 00:00:00, which is yet to come
+        ");
+        let long_ago = at("2001-01-01T00:00:00Z");
+        assert_eq!(judge(long_ago, &[("m", now)], Some(now)), None, "the preflight check tells that");
+    }
+}

@@ -1,0 +1,150 @@
+//! The cluster's DNS: its objects, its pods, and whether it answers at the address that pods ask.
+
+use kubeapi::{
+    Trouble,
+    k8s_openapi::api::{
+        apps::v1::Deployment,
+        core::v1::{Pod, Service},
+    },
+    kube::{Api, api::ListParams},
+    trouble,
+};
+use playbooks::cluster::ask_dns;
+use spec::BootstrapRole;
+
+use crate::{
+    Context, Finding, Look, Part, Roles,
+    codes::{DNS_GONE, DNS_SILENT},
+    look::Looking,
+    view::{Objects, Unread},
+};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "cluster-dns",
+    about: "the cluster's DNS: its objects, its pods, its answers",
+    codes: &[DNS_GONE, DNS_SILENT],
+    roles: Roles::All,
+    look,
+};
+
+const NAMESPACE: &str = "kube-system";
+
+/// What the API has of it.
+struct Seen {
+    service: Option<Service>,
+    deployment: Option<Deployment>,
+    pods: Vec<Pod>,
+}
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        let is_worker = context.role() == BootstrapRole::Worker;
+        if !context.was_done(if is_worker { "node-ready" } else { "cluster-dns" }).await? {
+            return Ok(Vec::new());
+        }
+        let answer = ask_patiently(context).await;
+        // A worker may not look at the objects, and where names are resolved nothing can be wrong with them.
+        if is_worker {
+            return Ok(answer.err().map(silent).into_iter().collect());
+        }
+        let seen = match read(context.objects().await?).await {
+            Ok(seen) => seen,
+            Err(unread) => return if answer.is_ok() { Ok(Vec::new()) } else { Err(unread.into()) },
+        };
+        Ok(judge(&seen, answer))
+    })
+}
+
+/// One lost packet is no silence.
+async fn ask_patiently(context: &Context<'_>) -> Result<(), String> {
+    match ask_dns(context.cluster).await {
+        Ok(()) => Ok(()),
+        Err(_) => ask_dns(context.cluster).await,
+    }
+}
+
+async fn read(objects: &Objects) -> Result<Seen, Unread> {
+    let service = objects
+        .ask("read the DNS service", async |client| Api::namespaced(client, NAMESPACE).get_opt("kube-dns").await);
+    let deployment = objects
+        .ask("read the DNS deployment", async |client| Api::namespaced(client, NAMESPACE).get_opt("coredns").await);
+    let pods = objects.ask("list the DNS pods", async |client| {
+        Api::namespaced(client, NAMESPACE).list(&ListParams::default().labels("k8s-app=kube-dns")).await
+    });
+    let (service, deployment, pods) = tokio::join!(service, deployment, pods);
+    Ok(Seen { service: service?, deployment: deployment?, pods: pods?.items })
+}
+
+fn judge(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
+    let replicas =
+        seen.deployment.as_ref().map(|found| found.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1));
+    let mut gone = Vec::new();
+    if seen.service.is_none() {
+        gone.push("Service kube-system/kube-dns is missing");
+    }
+    match replicas {
+        None => gone.push("Deployment kube-system/coredns is missing"),
+        Some(0) => gone.push("Deployment kube-system/coredns is scaled to 0"),
+        Some(_) => {}
+    }
+    let mut found = Vec::new();
+    if !gone.is_empty() {
+        found.push(Finding::cause(DNS_GONE, Part::ClusterDns, gone.join("; ")));
+    }
+    if let Err(why) = answer {
+        let mut reasons: Vec<String> = seen.pods.iter().filter_map(trouble).map(|trouble| said(&trouble)).collect();
+        reasons.dedup();
+        let evidence = [vec![why], reasons].concat().join("; ");
+        found.push(silent(evidence));
+    }
+    found
+}
+
+fn said(trouble: &Trouble) -> String {
+    trouble.to_string()
+}
+
+fn silent(why: String) -> Finding {
+    Finding::symptom(DNS_SILENT, Part::ClusterDns, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn seen(replicas: i32) -> Seen {
+        let deployment = json!({"spec": {"replicas": replicas, "selector": {}, "template": {}}});
+        Seen {
+            service: Some(Service::default()),
+            deployment: Some(serde_json::from_value(deployment).unwrap()),
+            pods: Vec::new(),
+        }
+    }
+
+    fn told(seen: &Seen, answer: Result<(), String>) -> Vec<String> {
+        judge(seen, answer).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect()
+    }
+
+    #[test]
+    fn what_is_missing_and_who_is_silent() {
+        let no_answer = || Err("10.96.0.10:53 does not answer".to_owned());
+        assert_eq!(told(&seen(2), Ok(())), [""; 0]);
+        assert_eq!(told(&seen(2), no_answer()), ["BS-DIAG-056 10.96.0.10:53 does not answer"]);
+        assert_eq!(
+            told(&Seen { service: None, ..seen(0) }, Ok(())),
+            ["BS-DIAG-055 Service kube-system/kube-dns is missing; Deployment kube-system/coredns is scaled to 0"]
+        );
+        let pod = serde_json::from_value(json!({
+            "metadata": {"name": "coredns-1"},
+            "status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes"}]},
+        }));
+        let waiting = Seen { pods: vec![pod.unwrap()], ..seen(2) };
+        assert_eq!(
+            told(&waiting, no_answer()),
+            ["BS-DIAG-056 10.96.0.10:53 does not answer; coredns-1 has no node: 0/1 nodes"]
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! A service that ends again and again, with the line of its log that tells why.
+
+use playbooks::systemd;
+
+use crate::{Context, Finding, Look, Roles, codes::CRASH_LOOP, look::Looking, unit::Unit};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "crash-loop",
+    about: "services that end again and again",
+    codes: &[CRASH_LOOP],
+    roles: Roles::All,
+    look,
+};
+
+/// They come back until they succeed, and have a look of their own.
+const RUN_TO_AN_END: [&str; 2] = ["cluster-detect.service", "cluster-bootstrap.service"];
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        let units = context.units().await?;
+        let mut found = Vec::new();
+        for (name, unit) in &units.all {
+            if unit.is_failing(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
+                let said = systemd::last_words(context.host, name).await;
+                found.push(judge(unit, &said));
+            }
+        }
+        Ok(found)
+    })
+}
+
+fn judge(unit: &Unit, said: &str) -> Finding {
+    let said = if said.is_empty() { "it said nothing".to_owned() } else { format!("it said: {said}") };
+    let Unit { name, active, restarts, .. } = unit;
+    let again = if *restarts == 0 { String::new() } else { format!(", started again {restarts} times") };
+    let evidence = format!("{name} is {active}{again}; {said}");
+    let fix = format!("its last words tell why; `journalctl -u {name}` shows all of them");
+    Finding::symptom(CRASH_LOOP, unit.part(), evidence).with_fix(fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn it_is_told_what_the_service_said() {
+        let unit = Unit { name: "etcd.service".into(), active: "activating".into(), restarts: 4, ..Unit::default() };
+        let finding = judge(&unit, "fatal: no space left on device");
+        assert_eq!(finding.kind, Kind::Symptom);
+        insta::assert_snapshot!(
+            finding.evidence,
+            @"etcd.service is activating, started again 4 times; it said: fatal: no space left on device"
+        );
+        let first = Unit { restarts: 0, ..unit };
+        assert_eq!(judge(&first, "").evidence, "etcd.service is activating; it said nothing");
+    }
+}

@@ -1,0 +1,70 @@
+//! Images of the bundle that containerd no longer has. Without the one that holds a pod's namespaces no pod starts.
+
+use playbooks::cluster;
+
+use crate::{Context, Finding, Look, Part, Roles, codes::NO_BUNDLE_IMAGE, finding::CouldNotLook, look::Looking};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "images",
+    about: "images of the bundle in containerd",
+    codes: &[NO_BUNDLE_IMAGE],
+    roles: Roles::All,
+    look,
+};
+
+/// Every pod needs it.
+const PAUSE: &str = "pause";
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        // A containerd that does not run is told elsewhere, and cannot be asked.
+        let is_up = context.units().await?.get("containerd.service").is_up();
+        if !is_up || !context.was_done("images").await? {
+            return Ok(Vec::new());
+        }
+        let manifest = cluster::installed_bundle(context.host);
+        let Some(manifest) = manifest.map_err(|error| CouldNotLook(explain::chain(&error)))? else {
+            return Ok(Vec::new());
+        };
+        let there = context.output("ctr", ["--namespace", "k8s.io", "images", "list", "--quiet"]).await?;
+        let images = manifest.components.iter().filter_map(|entry| {
+            Some((entry.name.as_str(), entry.image.as_deref()?, entry.files.first()?.path.as_str()))
+        });
+        Ok(images.filter_map(|(name, image, archive)| judge(name, image, archive, &there)).collect())
+    })
+}
+
+/// An image that no pod of this node uses right now may be removed by the kubelet: that is worth a word, no more.
+fn judge(name: &str, image: &str, archive: &str, there: &str) -> Option<Finding> {
+    if there.lines().any(|line| line.trim() == image) {
+        return None;
+    }
+    let fix =
+        format!("`ctr -n k8s.io images import --local /opt/blackstart/current/{archive}`, or `blackstart node up`");
+    Some(if name == PAUSE {
+        let evidence = format!("containerd does not have {image}, without which no pod starts");
+        Finding::cause(NO_BUNDLE_IMAGE, Part::Kubelet, evidence).with_fix(fix)
+    } else {
+        let evidence = format!("containerd does not have {image}; its pods cannot start on this node");
+        Finding::warning(NO_BUNDLE_IMAGE, Part::Workloads, evidence).with_fix(fix)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn the_image_of_every_pod_weighs_more() {
+        let there = "blackstart.local/coredns:1\nother\n";
+        let kind = |name: &str, there: &str| {
+            judge(name, &format!("blackstart.local/{name}:1"), "images/x.tar", there).map(|finding| finding.kind)
+        };
+        assert_eq!(kind("coredns", there), None);
+        assert_eq!(kind("coredns", ""), Some(Kind::Warning));
+        assert_eq!(kind("pause", there), Some(Kind::Cause));
+        assert_eq!(kind("pause", "blackstart.local/pause:1"), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! Settings of the kernel that the bootstrap turned on and somebody turned off.
+
+use std::path::Path;
+
+use playbooks::cluster;
+
+use crate::{Context, Finding, Look, Part, Roles, codes::KERNEL_SETTING, look::Looking};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "kernel-settings",
+    about: "settings of the kernel that pods need",
+    codes: &[KERNEL_SETTING],
+    roles: Roles::All,
+    look,
+};
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        if !context.was_done("kernel-settings").await? {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for (name, wanted) in cluster::kernel_settings(context.cluster) {
+            let value = context.text(Path::new("/proc/sys").join(name.replace('.', "/")))?;
+            found.extend(judge(name, wanted, value.as_deref()));
+        }
+        Ok(found)
+    })
+}
+
+fn judge(name: &str, wanted: &str, value: Option<&str>) -> Option<Finding> {
+    let value = value.map(str::trim);
+    let seen = match value {
+        Some(value) if value == wanted => return None,
+        Some(value) => format!("is {value}"),
+        None => "does not exist".to_owned(),
+    };
+    let evidence = format!("{name} {seen} and must be {wanted}, or no packet gets from one pod to another");
+    Some(Finding::cause(KERNEL_SETTING, Part::PodNetwork, evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_wanted_value_will_do() {
+        let evidence = |value| judge("net.ipv4.ip_forward", "1", value).map(|finding| finding.evidence);
+        assert_eq!(evidence(Some("1\n")), None);
+        assert!(evidence(Some("0\n")).unwrap().starts_with("net.ipv4.ip_forward is 0 and must be 1"));
+        assert!(evidence(None).unwrap().contains("does not exist"));
+    }
+}

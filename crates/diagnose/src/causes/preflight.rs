@@ -1,0 +1,55 @@
+//! What must hold before a bootstrap must hold after it, too: the preflight checks, asked again.
+
+use playbooks::{
+    codes,
+    preflight::{self, Finding as Checked, Stage},
+};
+
+use crate::{Context, Finding, Kind, Look, Part, Roles, finding::CouldNotLook, look::Looking};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "machine",
+    about: "what `blackstart node preflight` checks",
+    codes: &[
+        codes::NOT_ROOT,
+        codes::NO_PROGRAM,
+        codes::CLOCK_WRONG,
+        codes::BAD_MACHINE_ID,
+        codes::MACHINE_ID_TAKEN,
+        codes::NAME_LEADS_ELSEWHERE,
+        codes::COMPONENTS_UNFIT,
+        codes::KERNEL_LACKS,
+        codes::NO_CGROUPS,
+        codes::PORT_HELD,
+        codes::DISK_FULL,
+        codes::DISK_SLOW,
+        codes::OTHER_CLUSTER,
+    ],
+    roles: Roles::All,
+    look,
+};
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        let stage =
+            Stage::read(&*context.host.disk, context.layout).map_err(|error| CouldNotLook(explain::chain(&error)))?;
+        let asked = preflight::Context {
+            host: context.host,
+            cluster: context.cluster,
+            node: context.node,
+            layout: context.layout,
+            stage,
+            machine_ids: &*context.machine_ids,
+        };
+        let outcomes = preflight::run(preflight::registry(), &[], &asked).await;
+        let outcomes = outcomes.map_err(|error| CouldNotLook(error.to_string()))?;
+        Ok(outcomes.into_iter().filter_map(|outcome| judge(outcome.finding)).collect())
+    })
+}
+
+/// Warnings of a preflight are said at every `node up`; here only what is wrong counts.
+fn judge(finding: Checked) -> Option<Finding> {
+    let Checked::Problem { code, message, hint } = finding else { return None };
+    Some(Finding { code, kind: Kind::Cause, part: Part::Machine, evidence: message, fix: hint })
+}

@@ -1,0 +1,101 @@
+//! Programs of the bundle: each where it is looked for, and, of a service that does not work, the very one that was
+//! installed.
+//!
+//! Whether all files are there and have their sizes is the preflight check's. Sums take long, so they are compared only
+//! where something is wrong already.
+
+use std::path::{Path, PathBuf};
+
+use bundle::{Manifest, Sum};
+use playbooks::{cluster, codes::COMPONENTS_UNFIT};
+
+use crate::{Context, Finding, Look, Part, Roles, finding::CouldNotLook, look::Looking};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "programs",
+    about: "the programs of the bundle, where they are and whether they were changed",
+    codes: &[COMPONENTS_UNFIT],
+    roles: Roles::All,
+    look,
+};
+
+const HOME: &str = "/opt/blackstart/current";
+const PROGRAMS: &str = "/usr/local/bin";
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        let manifest = cluster::installed_bundle(context.host);
+        let Some(manifest) = manifest.map_err(|error| CouldNotLook(explain::chain(&error)))? else {
+            return Ok(Vec::new());
+        };
+        let mut faults = Vec::new();
+        for name in programs(&manifest) {
+            let link = Path::new(PROGRAMS).join(name);
+            faults.extend(displaced(&link, context.host.disk.read_link(&link)?, context.host.disk.exists(&link)?));
+        }
+        let units = context.units().await?;
+        for (service, unit) in context.started_services().await? {
+            if units.is_failing(service.name) || !unit.is_up() {
+                faults.extend(changed(context, &manifest, service.name).await?);
+            }
+        }
+        Ok(judge(&faults).into_iter().collect())
+    })
+}
+
+/// The names of all programs; the path of each begins with `bin/`.
+fn programs(manifest: &Manifest) -> impl Iterator<Item = &str> {
+    manifest.files().filter_map(|file| file.path.strip_prefix("bin/"))
+}
+
+/// What is wrong with the way to a program.
+fn displaced(link: &Path, target: Option<PathBuf>, exists: bool) -> Option<String> {
+    let wanted = Path::new(HOME).join("bin").join(link.file_name()?);
+    match target {
+        Some(target) if target == wanted => None,
+        Some(target) => Some(format!("{} leads to {}, not to {}", link.display(), target.display(), wanted.display())),
+        None if exists => {
+            Some(format!("{} is a file of somebody else, not a link to {}", link.display(), wanted.display()))
+        }
+        None => Some(format!("{} is missing; it should lead to {}", link.display(), wanted.display())),
+    }
+}
+
+/// What is wrong with the program of a service, compared by its sum.
+async fn changed(context: &Context<'_>, manifest: &Manifest, unit: &str) -> Result<Option<String>, CouldNotLook> {
+    let path = format!("bin/{}", unit.strip_suffix(".service").unwrap_or(unit));
+    let Some(file) = manifest.files().find(|file| file.path == path) else { return Ok(None) };
+    let (disk, program) = (context.host.disk.clone(), Path::new(HOME).join(&path));
+    let read = move || disk.read_optional(&program).map(|content| content.map(|content| Sum::of(&content)));
+    let sum = tokio::task::spawn_blocking(read).await.map_err(|error| CouldNotLook(error.to_string()))??;
+    Ok(sum
+        .filter(|sum| *sum != file.sha256)
+        .map(|_| format!("{HOME}/{path} is not the file that was installed: its sum differs")))
+}
+
+fn judge(faults: &[String]) -> Option<Finding> {
+    (!faults.is_empty()).then(|| Finding::cause(COMPONENTS_UNFIT, Part::Machine, faults.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_a_program() {
+        let link = Path::new("/usr/local/bin/etcd");
+        let told = |target: Option<&str>, exists| displaced(link, target.map(PathBuf::from), exists);
+        assert_eq!(told(Some("/opt/blackstart/current/bin/etcd"), true), None);
+        insta::assert_snapshot!(
+            [told(Some("/opt/etcd"), true), told(None, true), told(None, false)].map(Option::unwrap).join("\n"),
+            @r"
+        /usr/local/bin/etcd leads to /opt/etcd, not to /opt/blackstart/current/bin/etcd
+        /usr/local/bin/etcd is a file of somebody else, not a link to /opt/blackstart/current/bin/etcd
+        /usr/local/bin/etcd is missing; it should lead to /opt/blackstart/current/bin/etcd
+        "
+        );
+        assert_eq!(judge(&[]), None);
+        assert_eq!(judge(&["a".into(), "b".into()]).unwrap().evidence, "a; b");
+    }
+}

@@ -1,0 +1,56 @@
+//! Roles and bindings that every cluster of ours has: without them kubelets cannot be reached and agents see no nodes.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::{
+    Context, Finding, Look, Part, Roles, codes::ROLES_GONE, finding::CouldNotLook, look::Looking, view::Unread,
+};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "roles",
+    about: "the roles and bindings that nodes and administrators need",
+    codes: &[ROLES_GONE],
+    roles: Roles::Masters,
+    look,
+};
+
+const LIMIT: Duration = Duration::from_secs(6);
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        if !context.was_done("roles").await? {
+            return Ok(Vec::new());
+        }
+        let wanted = render::objects::rbac(context.cluster);
+        let client = context.objects().await?.client()?;
+        let differing = timeout(LIMIT, kubeapi::differing(client, &wanted)).await;
+        let differing = differing.map_err(|_| CouldNotLook("the API does not answer".to_owned()))?;
+        Ok(judge(&differing.map_err(Unread::from)?).into_iter().collect())
+    })
+}
+
+fn judge(differing: &[Value]) -> Option<Finding> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let named = |object: &Value| format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let names: Vec<String> = differing.iter().map(named).collect();
+    let evidence = format!("missing or changed: {}", names.join(", "));
+    (!names.is_empty()).then(|| Finding::cause(ROLES_GONE, Part::Api, evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_differs_is_named() {
+        assert_eq!(judge(&[]), None);
+        let binding = json!({"kind": "ClusterRoleBinding", "metadata": {"name": "blackstart:agent"}});
+        assert_eq!(judge(&[binding]).unwrap().evidence, "missing or changed: ClusterRoleBinding blackstart:agent");
+    }
+}

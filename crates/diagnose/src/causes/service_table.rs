@@ -1,0 +1,51 @@
+//! kube-proxy's nftables table: without it no service has an address, though kube-proxy runs and says nothing.
+
+use host::{Cmd, CommandError};
+
+use crate::{Context, Finding, Look, Part, Roles, codes::SERVICE_TABLE_GONE, look::Looking};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "service-table",
+    about: "kube-proxy's rules for the addresses of services",
+    codes: &[SERVICE_TABLE_GONE],
+    roles: Roles::All,
+    look,
+};
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        if !context.was_done("kube-proxy").await? {
+            return Ok(Vec::new());
+        }
+        let family = if context.cluster.networking().dns_service_ip().is_ipv4() { "ip" } else { "ip6" };
+        let listed = Cmd::new("nft").args(["list", "chain", family, "kube-proxy", "services"]).env("LC_ALL", "C");
+        match context.host.commands.run(&listed).await {
+            Ok(printed) => Ok(judge(family, &printed.stdout).into_iter().collect()),
+            Err(CommandError::Failed { said, .. }) if said.contains("No such file") => {
+                let evidence = format!("there is no nftables table `{family} kube-proxy` with a chain `services`");
+                Ok(vec![Finding::cause(SERVICE_TABLE_GONE, Part::KubeProxy, evidence)])
+            }
+            Err(error) => Err(error.into()),
+        }
+    })
+}
+
+/// A chain without rules sends nobody anywhere.
+fn judge(family: &str, listed: &str) -> Option<Finding> {
+    let has_rules = listed.contains("vmap") || listed.contains("goto") || listed.contains("jump");
+    let evidence = format!("chain `services` of the nftables table `{family} kube-proxy` has no rules");
+    (!has_rules).then(|| Finding::cause(SERVICE_TABLE_GONE, Part::KubeProxy, evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_must_lead_somewhere() {
+        let full = "table ip kube-proxy {\n\tchain services {\n\t\tip daddr . meta l4proto . th dport vmap @service-ips\n\t}\n}";
+        assert_eq!(judge("ip", full), None);
+        assert!(judge("ip", "table ip kube-proxy {\n\tchain services {\n\t}\n}").is_some());
+    }
+}

@@ -1,0 +1,98 @@
+//! A service that ran once and was stopped, masked, or kept from starting at the next boot.
+
+use std::path::Path;
+
+use crate::{
+    Context, Finding, Look, Roles,
+    codes::{SERVICE_DISABLED, SERVICE_STOPPED},
+    look::Looking,
+    unit::Unit,
+};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "stopped",
+    about: "services that were stopped, masked or disabled",
+    codes: &[SERVICE_STOPPED, SERVICE_DISABLED],
+    roles: Roles::All,
+    look,
+};
+
+/// What starts with the machine has a link here.
+const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        let mut found = Vec::new();
+        for (service, unit) in context.started_services().await? {
+            let is_enabled = context.host.disk.exists(&Path::new(WANTED_BY).join(service.name))?;
+            found.extend(judge(&unit, is_enabled));
+        }
+        Ok(found)
+    })
+}
+
+/// A unit without a file is told by the look at files.
+fn judge(unit: &Unit, is_enabled: bool) -> Option<Finding> {
+    let Unit { name, load, active, sub, .. } = unit;
+    let stopped =
+        |evidence: String, fix: String| Some(Finding::cause(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix));
+    match (load.as_str(), active.as_str()) {
+        ("masked", _) if !unit.is_up() => stopped(
+            format!("{name} is masked, so nothing can start it"),
+            format!("`systemctl unmask {name} && systemctl enable --now {name}`"),
+        ),
+        // systemd starts our services again whenever they end: one that is not started again was stopped, however it ended.
+        ("loaded", "inactive" | "deactivating" | "failed") => {
+            stopped(format!("{name} is {active} ({sub}): somebody stopped it"), format!("`systemctl start {name}`"))
+        }
+        // What is wrong with its file is told by the look at files.
+        ("bad-setting" | "error", _) if !unit.is_up() => {
+            let evidence = format!("{name} is {active} and cannot be started: systemd calls its file `{load}`");
+            let fix = format!("`systemd-analyze verify {name}` tells what is wrong with it");
+            Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
+        }
+        ("loaded" | "masked", _) if !is_enabled || load == "masked" => {
+            let evidence = format!("{name} runs and is {}", if load == "masked" { "masked" } else { "disabled" });
+            let fix =
+                format!("`systemctl unmask {name}; systemctl enable {name}`: else it is gone after the next boot");
+            Some(Finding::warning(SERVICE_DISABLED, unit.part(), evidence).with_fix(fix))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_has_its_answer() {
+        let unit = |load: &str, active: &str, sub: &str| Unit {
+            name: "kubelet.service".into(),
+            load: load.into(),
+            active: active.into(),
+            sub: sub.into(),
+            ..Unit::default()
+        };
+        let mut text = String::new();
+        for (unit, is_enabled) in [
+            (unit("loaded", "active", "running"), true),
+            (unit("loaded", "activating", "auto-restart"), true),
+            (unit("loaded", "failed", "failed"), true),
+            (unit("not-found", "inactive", "dead"), true),
+            (unit("loaded", "inactive", "dead"), true),
+            (unit("loaded", "inactive", "dead"), false),
+            (unit("loaded", "active", "running"), false),
+            (unit("masked", "inactive", "dead"), true),
+            (unit("masked", "active", "running"), true),
+            (unit("bad-setting", "active", "running"), true),
+            (unit("bad-setting", "inactive", "dead"), true),
+        ] {
+            let found = judge(&unit, is_enabled);
+            let told = found.map_or_else(|| "nothing".to_owned(), |one| format!("{:?}: {}", one.kind, one.evidence));
+            text += &format!("{} {} {}, enabled {is_enabled}: {told}\n", unit.load, unit.active, unit.sub);
+        }
+        insta::assert_snapshot!(text);
+    }
+}

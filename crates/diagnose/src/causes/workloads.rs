@@ -1,0 +1,109 @@
+//! Pods that do not run although the cluster does. They are somebody's work and not the node's fault: warnings only.
+
+use std::collections::BTreeMap;
+
+use explain::Code;
+use kubeapi::{
+    Trouble,
+    k8s_openapi::api::core::v1::Pod,
+    kube::{Api, api::ListParams},
+    trouble,
+};
+
+use crate::{
+    Context, Finding, Look, Part, Roles,
+    codes::{POD_FAILS, POD_IMAGE, POD_UNSCHEDULED},
+    look::Looking,
+};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "workloads",
+    about: "pods without an image, without a node, or that do not stay up",
+    codes: &[POD_IMAGE, POD_UNSCHEDULED, POD_FAILS],
+    roles: Roles::Masters,
+    look,
+};
+
+/// So many are named; more only make a person scroll.
+const NAMED: usize = 5;
+
+/// More than this nobody reads, and the API server has other things to do.
+const LISTED: u32 = 500;
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        if !context.was_done("node-ready").await? {
+            return Ok(Vec::new());
+        }
+        let some = ListParams::default().limit(LISTED).fields("status.phase!=Succeeded");
+        let list = async |client| Api::<Pod>::all(client).list(&some).await;
+        let pods = context.objects().await?.ask("list the pods", list).await?;
+        Ok(judge(&pods.items))
+    })
+}
+
+fn judge(pods: &[Pod]) -> Vec<Finding> {
+    let mut by_code: BTreeMap<&str, (Code, Vec<String>)> = BTreeMap::new();
+    for pod in pods {
+        let Some(trouble) = trouble(pod) else { continue };
+        let code = match trouble {
+            Trouble::Image(_) => POD_IMAGE,
+            Trouble::Unscheduled { .. } => POD_UNSCHEDULED,
+            Trouble::Container { .. } => POD_FAILS,
+        };
+        by_code.entry(code.id).or_insert((code, Vec::new())).1.push(said(pod, &trouble));
+    }
+    by_code.into_values().map(|(code, said)| Finding::warning(code, Part::Workloads, listed(&said))).collect()
+}
+
+fn said(pod: &Pod, trouble: &Trouble) -> String {
+    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    match trouble {
+        Trouble::Image(image) => {
+            format!("{namespace}/{}: image {image}", pod.metadata.name.as_deref().unwrap_or_default())
+        }
+        Trouble::Container { pod, why } | Trouble::Unscheduled { pod, why } => format!("{namespace}/{pod}: {why}"),
+    }
+}
+
+fn listed(said: &[String]) -> String {
+    let named = said.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    match said.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named}; and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(name: &str, status: Value) -> Pod {
+        serde_json::from_value(json!({"metadata": {"name": name, "namespace": "shop"}, "status": status})).unwrap()
+    }
+
+    fn waiting(name: &str, reason: &str) -> Pod {
+        pod(
+            name,
+            json!({"containerStatuses": [{"name": "c", "image": "example.org/x:1", "imageID": "", "ready": false,
+            "restartCount": 0, "state": {"waiting": {"reason": reason, "message": "no"}}}]}),
+        )
+    }
+
+    #[test]
+    fn pods_are_told_by_what_they_lack() {
+        let unscheduled = json!({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/2 nodes"}]});
+        let mut pods = vec![
+            pod("fine", json!({"phase": "Running"})),
+            pod("waits", unscheduled),
+            waiting("crashes", "CrashLoopBackOff"),
+        ];
+        pods.extend((0..7).map(|number| waiting(&format!("web-{number}"), "ImagePullBackOff")));
+        let told: Vec<String> =
+            judge(&pods).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect();
+        insta::assert_snapshot!(told.join("\n"));
+    }
+}

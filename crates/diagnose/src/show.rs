@@ -1,0 +1,101 @@
+//! A diagnosis as text for people. The first word of a line says it all; colour is for the edge.
+
+use explain::counted;
+
+use crate::{Cause, Diagnosis, Finding, Look, narrow::Unseen};
+
+/// One line per look: name and what it looks at.
+pub fn list(looks: &[Look]) -> String {
+    let width = looks.iter().map(|look| look.name.len()).max().unwrap_or_default();
+    looks.iter().map(|look| format!("{:width$}  {}\n", look.name, look.about)).collect()
+}
+
+/// What must be mended first, then what to know, then what could not be looked at.
+pub fn show(diagnosis: &Diagnosis) -> String {
+    let mut text = String::new();
+    for Cause { finding, explains } in &diagnosis.findings {
+        text += &told("problem", finding);
+        for symptom in explains {
+            text += &format!("         so: {}\n", symptom.evidence);
+        }
+    }
+    for warning in &diagnosis.warnings {
+        text += &told("warning", warning);
+    }
+    for (why, looks) in by_reason(&diagnosis.unknown) {
+        text += &format!("unknown  {}: {why}\n", looks.join(", "));
+    }
+    text += &if diagnosis.is_well() {
+        "nothing is wrong that this program can see\n".to_owned()
+    } else {
+        format!(
+            "{} to mend; `blackstart explain CODE` tells more of each\n",
+            counted(diagnosis.findings.len(), "thing")
+        )
+    };
+    text
+}
+
+/// What cannot be looked at for the same reason is told together.
+fn by_reason(unknown: &[Unseen]) -> Vec<(&str, Vec<&str>)> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Unseen { look, why } in unknown {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, looks)) => looks.push(look),
+            None => reasons.push((why, vec![look])),
+        }
+    }
+    reasons
+}
+
+/// The one thing to mend first, for those who only asked why something failed; `None` where no reason was found.
+pub fn show_likely_cause(diagnosis: &Diagnosis) -> Option<String> {
+    let finding = diagnosis.likely_cause()?;
+    let more = match diagnosis.findings.len() {
+        1 => "`blackstart diagnose` asks again".to_owned(),
+        all => format!("`blackstart diagnose` tells {} more", all - 1),
+    };
+    Some(format!("likely cause[{}]: {}\n  fix: {}\n  {more}\n", finding.code, finding.evidence, finding.fix))
+}
+
+fn told(word: &str, finding: &Finding) -> String {
+    format!("{word:8} {}: {}\n         fix: {}\n", finding.code, finding.evidence, finding.fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Part, codes, narrow::narrow, registry};
+
+    fn broken() -> Diagnosis {
+        let found = vec![
+            Finding::symptom(codes::CRASH_LOOP, Part::ApiServer, "kube-apiserver.service is activating"),
+            Finding::symptom(codes::CRASH_LOOP, Part::Controllers, "kube-scheduler.service is activating"),
+            Finding::cause(codes::READ_ONLY, Part::Machine, "/var/lib/etcd is mounted read-only"),
+            Finding::cause(codes::KERNEL_SETTING, Part::PodNetwork, "net.ipv4.ip_forward is 0"),
+            Finding::warning(codes::SERVICE_DISABLED, Part::Kubelet, "kubelet.service runs and is disabled"),
+        ];
+        narrow(found, vec![Unseen { look: "clock".into(), why: "no answer within 12 s".into() }])
+    }
+
+    #[test]
+    fn what_to_mend_comes_first() {
+        insta::assert_snapshot!("broken", show(&broken()));
+        insta::assert_snapshot!("likely_cause", show_likely_cause(&broken()).unwrap());
+    }
+
+    #[test]
+    fn where_all_is_well() {
+        let well = Diagnosis::default();
+        assert_eq!(show(&well), "nothing is wrong that this program can see\n");
+        assert_eq!(show_likely_cause(&well), None);
+        let no_reason =
+            narrow(vec![Finding::symptom(codes::CRASH_LOOP, Part::Etcd, "etcd.service is failed")], Vec::new());
+        assert_eq!(show_likely_cause(&no_reason), None, "a symptom is no reason");
+    }
+
+    #[test]
+    fn the_registry_is_a_list_that_people_read() {
+        insta::assert_snapshot!("list", list(registry()));
+    }
+}

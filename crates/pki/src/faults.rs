@@ -1,0 +1,236 @@
+//! What is wrong with certificates and kubeconfigs, for whoever asks why something does not work.
+//!
+//! Unlike [`crate::plan`] it makes nothing and refuses nothing, and unlike [`crate::inventory`] it tells only what is wrong.
+//! [`faults`] goes through the table on a master. Files that are in no table, such as those a worker was handed when it
+//! joined, are looked at one by one with [`kubeconfig_flaw`] and [`certificate_flaw`].
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use rcgen::KeyPair;
+
+use crate::{
+    Input, PkiError, Urgency,
+    certificate::{Certificate, show_san},
+    existing::Existing,
+    key,
+    kubeconfig::{self, Identity},
+    leaf::{self, Holding},
+    lifetime::{Lifetime, timestamp},
+    table::{AUTHORITIES, AuthorityRow, CLUSTER, Kept, LEAVES, Leaf},
+};
+
+/// A file of the PKI with which something is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The name by which `pki renew` knows it.
+    pub name: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub flaw: Flaw,
+}
+
+/// What can be wrong with a certificate or kubeconfig.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flaw {
+    /// It is not there.
+    Missing,
+    /// It is there, and cannot be read.
+    Unreadable {
+        /// Reads behind the path: "it holds no PEM certificate".
+        why: &'static str,
+    },
+    /// The key beside it belongs to something else, or is missing.
+    KeyMismatch,
+    /// Somebody else signed it than the authority it is used with.
+    Foreign {
+        /// Who says that they signed it.
+        issuer: String,
+    },
+    /// An authority that signed nothing of what it should have signed: it is the one that was exchanged.
+    Exchanged,
+    /// Its time has not come.
+    NotYetValid {
+        /// When it comes.
+        start: Timestamp,
+    },
+    /// Its time is over.
+    Expired {
+        /// Since when.
+        end: Timestamp,
+    },
+    /// Nine tenths of its time are over: whoever renews it should have done so long ago.
+    EndsSoon {
+        /// When it is over.
+        end: Timestamp,
+    },
+    /// It lacks names or addresses under which it is used.
+    Names {
+        /// Those that it lacks.
+        lacks: Vec<String>,
+        /// Those that it has.
+        has: Vec<String>,
+    },
+    /// It is made out to somebody else, or not good for its use.
+    Subject {
+        /// To whom.
+        subject: String,
+    },
+    /// A kubeconfig that leads to another server.
+    OtherServer {
+        /// Where it leads.
+        server: String,
+        /// Where it must lead.
+        expected: String,
+    },
+    /// A kubeconfig that trusts another authority than the cluster's.
+    OtherAuthority,
+}
+
+/// Everything that is wrong on a master, in the order of the table.
+pub fn faults(existing: &Existing, input: &Input, now: Timestamp) -> Vec<Fault> {
+    AUTHORITIES.iter().flat_map(|row| below(row, existing, input, now)).collect()
+}
+
+/// What is wrong with a kubeconfig that proves itself with a certificate of this authority and leads to this server.
+/// One whose certificate is kept in another file is looked at only for what it says itself.
+pub fn kubeconfig_flaw(bytes: &[u8], authority_pem: &[u8], server: &str, now: Timestamp) -> Option<Flaw> {
+    let file = match kubeconfig::parse(bytes) {
+        Ok(file) => file,
+        Err(why) => return Some(Flaw::Unreadable { why }),
+    };
+    let authority = Certificate::from_pem(authority_pem).ok();
+    let own = match &file.identity {
+        Identity::Embedded(certificate, key) => trust_flaw(certificate, Some(key), authority.as_ref()),
+        Identity::Files => None,
+    };
+    let astray = || {
+        if file.server != server {
+            return Some(Flaw::OtherServer { server: file.server.clone(), expected: server.to_owned() });
+        }
+        (authority.is_some() && file.authority_pem != authority_pem).then_some(Flaw::OtherAuthority)
+    };
+    let aged = || match &file.identity {
+        Identity::Embedded(certificate, _) => age(certificate.lifetime, now),
+        Identity::Files => None,
+    };
+    own.or_else(astray).or_else(aged)
+}
+
+/// What is wrong with a file that holds a certificate of this authority and its key, as the kubelet keeps its own.
+pub fn certificate_flaw(bytes: &[u8], authority_pem: &[u8], now: Timestamp) -> Option<Flaw> {
+    let (certificate, key) = match (Certificate::from_pem(bytes), key::from_pem(bytes)) {
+        (Ok(certificate), Ok(key)) => (certificate, key),
+        (Err(why), _) | (_, Err(why)) => return Some(Flaw::Unreadable { why }),
+    };
+    let authority = Certificate::from_pem(authority_pem).ok();
+    trust_flaw(&certificate, Some(&key), authority.as_ref()).or_else(|| age(certificate.lifetime, now))
+}
+
+/// An authority and what it signs. Where all of that was signed by somebody else, it is the authority that is wrong.
+fn below(row: &AuthorityRow, existing: &Existing, input: &Input, now: Timestamp) -> Vec<Fault> {
+    let authority = existing.parse(&row.certificate(), Certificate::from_pem);
+    let own = authority_flaw(row, &authority, existing, now);
+    // Nothing can be said about a signature by an authority that is not right itself.
+    let signer = authority.ok().flatten().filter(|_| !matches!(own, Some(Flaw::KeyMismatch)));
+    let leaves = || LEAVES.iter().filter(|leaf| leaf.authority.name == row.name);
+    let mut found: Vec<Fault> = leaves()
+        .filter_map(|leaf| {
+            let flaw = leaf_flaw(leaf, signer.as_ref(), existing, input, now)?;
+            Some(Fault { name: leaf.name, path: existing.path(&leaf.certificate()), flaw })
+        })
+        .collect();
+    let foreign = |fault: &Fault| matches!(fault.flaw, Flaw::Foreign { .. });
+    let held = leaves().filter(|leaf| matches!(leaf::find(leaf, existing), Ok(Holding::Held(_)))).count();
+    let is_exchanged = held > 1 && found.iter().filter(|fault| foreign(fault)).count() == held;
+    let own = own.or_else(|| is_exchanged.then_some(Flaw::Exchanged));
+    if own.is_some() {
+        found.retain(|fault| !foreign(fault) && fault.flaw != Flaw::OtherAuthority);
+    }
+    let own = own.map(|flaw| Fault { name: row.name, path: existing.path(&row.certificate()), flaw });
+    own.into_iter().chain(found).collect()
+}
+
+fn authority_flaw(
+    row: &AuthorityRow,
+    certificate: &Result<Option<Certificate>, PkiError>,
+    existing: &Existing,
+    now: Timestamp,
+) -> Option<Flaw> {
+    let certificate = match certificate {
+        Ok(Some(certificate)) => certificate,
+        Ok(None) => return Some(Flaw::Missing),
+        Err(error) => return Some(unreadable(error)),
+    };
+    match existing.parse(&row.key(), key::from_pem) {
+        Err(error) => Some(unreadable(&error)),
+        Ok(Some(key)) if !key::belongs_to(&key, certificate) => Some(Flaw::KeyMismatch),
+        // An authority whose key is elsewhere is as good as any.
+        Ok(_) => age(certificate.lifetime, now),
+    }
+}
+
+fn leaf_flaw(
+    leaf: &Leaf,
+    authority: Option<&Certificate>,
+    existing: &Existing,
+    input: &Input,
+    now: Timestamp,
+) -> Option<Flaw> {
+    let held = match leaf::find(leaf, existing) {
+        Err(error) => return Some(unreadable(&error)),
+        Ok(Holding::Nothing) => return Some(Flaw::Missing),
+        Ok(Holding::Elsewhere) => return None,
+        Ok(Holding::Held(held)) => held,
+    };
+    let certificate = &held.certificate;
+    let trusted = || trust_flaw(certificate, held.key.as_ref(), authority);
+    let names = || {
+        let missing: Vec<String> = input.names(leaf.names).difference(&certificate.names).map(show_san).collect();
+        let has = certificate.names.iter().map(show_san).collect();
+        (!missing.is_empty()).then_some(Flaw::Names { lacks: missing, has })
+    };
+    let subject = || {
+        let is_right = certificate.common_name.as_deref() == Some(&leaf.common_name(&input.node))
+            && certificate.organizations.iter().map(String::as_str).eq(leaf.organization)
+            && certificate.is_good_for(leaf.usage);
+        (!is_right).then(|| Flaw::Subject { subject: certificate.subject.clone() })
+    };
+    let astray = || {
+        let (Kept::Kubeconfig { server, .. }, Some(connection)) = (leaf.kept, &held.connection) else { return None };
+        let expected = input.server_url(server);
+        if connection.server != expected {
+            return Some(Flaw::OtherServer { server: connection.server.clone(), expected });
+        }
+        let trusts_another = existing.bytes(&CLUSTER.certificate()).is_some_and(|pem| pem != connection.authority_pem);
+        trusts_another.then_some(Flaw::OtherAuthority)
+    };
+    trusted().or_else(|| age(certificate.lifetime, now)).or_else(names).or_else(subject).or_else(astray)
+}
+
+/// Whether a certificate, its key and its authority belong together.
+fn trust_flaw(certificate: &Certificate, key: Option<&KeyPair>, authority: Option<&Certificate>) -> Option<Flaw> {
+    if authority.is_some_and(|authority| !certificate.is_signed_by(authority)) {
+        return Some(Flaw::Foreign { issuer: certificate.issuer.clone() });
+    }
+    (!key.is_some_and(|key| key::belongs_to(key, certificate))).then_some(Flaw::KeyMismatch)
+}
+
+fn age(lifetime: Lifetime, now: Timestamp) -> Option<Flaw> {
+    let (start, end) = (timestamp(lifetime.not_before), timestamp(lifetime.not_after));
+    match lifetime.urgency(now) {
+        _ if !lifetime.has_begun(now) => Some(Flaw::NotYetValid { start }),
+        Urgency::Expired => Some(Flaw::Expired { end }),
+        Urgency::Urgent => Some(Flaw::EndsSoon { end }),
+        Urgency::Soon | Urgency::Ok => None,
+    }
+}
+
+fn unreadable(error: &PkiError) -> Flaw {
+    let why = match error {
+        PkiError::Unreadable { why, .. } => why,
+        _ => "it cannot be used",
+    };
+    Flaw::Unreadable { why }
+}

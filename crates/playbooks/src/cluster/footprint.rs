@@ -1,0 +1,158 @@
+//! What each service makes while it runs, beyond its own files.
+//!
+//! Before a unit is installed for the first time, the machine is looked at: a directory or table that is not there yet
+//! will be the service's, and a setting is noted as it is. These are *claims*; they go into the ledger as changes of the
+//! step that installs the units, and a reset takes them back. What was there before us is not claimed and stays.
+//!
+//! To add something that a service makes: its line here.
+
+use std::path::Path;
+
+use engine::StepError;
+use host::{Change, Host};
+
+use crate::{
+    codes,
+    residue::{
+        containers,
+        nft::{self, Table},
+        settings,
+        tree::Own,
+    },
+};
+
+/// What a service makes.
+struct Footprint {
+    unit: &'static str,
+    /// Directories that nobody else uses.
+    own: &'static [&'static str],
+    /// Directories in which others may have something, too.
+    shared: &'static [&'static str],
+    /// nftables' tables in which others may have something, too.
+    tables: &'static [Table],
+    /// Settings of the kernel that it changes.
+    settings: &'static [&'static str],
+}
+
+const FOOTPRINTS: &[Footprint] = &[
+    Footprint { unit: "blackstart-agent.service", own: &[], shared: &["/etc/cni/net.d"], tables: &[], settings: &[] },
+    Footprint {
+        unit: "containerd.service",
+        own: &[containers::DATA, containers::RUN, "/opt/containerd", "/run/cni-ipam-state", "/run/nri"],
+        shared: &["/etc/cni/net.d", "/var/lib/cni/results", "/run/netns"],
+        tables: &[("ip", nft::HOST_PORTS), ("ip6", nft::HOST_PORTS)],
+        settings: &[],
+    },
+    Footprint {
+        unit: "kubelet.service",
+        own: &["/var/lib/kubelet", "/var/log/pods", "/var/log/containers"],
+        shared: &[],
+        tables: &[
+            ("ip", "filter"),
+            ("ip", "mangle"),
+            ("ip", "nat"),
+            ("ip6", "filter"),
+            ("ip6", "mangle"),
+            ("ip6", "nat"),
+        ],
+        settings: &[
+            "kernel.keys.root_maxbytes",
+            "kernel.keys.root_maxkeys",
+            "kernel.panic",
+            "kernel.panic_on_oops",
+            "vm.overcommit_memory",
+            "vm.panic_on_oom",
+        ],
+    },
+    Footprint {
+        unit: "kube-proxy.service",
+        own: &[],
+        shared: &[],
+        tables: &[],
+        settings: &[
+            "net.netfilter.nf_conntrack_max",
+            "net.netfilter.nf_conntrack_tcp_timeout_close_wait",
+            "net.netfilter.nf_conntrack_tcp_timeout_established",
+        ],
+    },
+    Footprint { unit: "etcd.service", own: &["/var/lib/etcd"], shared: &[], tables: &[], settings: &[] },
+    Footprint {
+        unit: "kube-apiserver.service",
+        own: &["/var/log/kubernetes", "/run/kubernetes"],
+        shared: &[],
+        tables: &[],
+        settings: &[],
+    },
+];
+
+/// What is there for a unit to claim. To be asked before the unit is installed.
+pub(super) async fn claims(host: &Host, unit: &str) -> Result<Vec<Change>, StepError> {
+    let mut changes = Vec::new();
+    let Some(footprint) = FOOTPRINTS.iter().find(|footprint| footprint.unit == unit) else { return Ok(changes) };
+    let disk = &*host.disk;
+    let act = |key: String, what: String| Change::Act { key, what };
+    for path in footprint.own {
+        if let Some(own) = Own::claim(disk, Path::new(path))? {
+            changes.push(act(own.key(), format!("claim {path} for {unit}")));
+        }
+    }
+    for path in footprint.shared {
+        if !disk.exists(Path::new(path))? {
+            changes.push(Change::Directory { path: path.into(), mode: 0o755 });
+        }
+    }
+    for key in nft::claim(host, footprint.tables).await? {
+        changes.push(act(key.clone(), format!("claim {key} for {unit}")));
+    }
+    for key in settings::remember(disk, footprint.settings)? {
+        changes.push(act(key.clone(), format!("note {key}, which {unit} changes")));
+    }
+    Ok(changes)
+}
+
+/// What [`release`] does with a claim, for a dry run.
+pub(super) fn shows(key: &str) -> Option<String> {
+    if Own::from_key(key).is_some() {
+        Some(format!("remove {key}"))
+    } else if nft::is_key(key) {
+        Some(format!("delete {key}, unless somebody else uses it"))
+    } else if settings::is_key(key) {
+        Some(format!("restore {key}"))
+    } else {
+        None
+    }
+}
+
+/// Takes a claim back; false if the key is of something else. What lies in the directories of `except` stays.
+pub(super) async fn release(host: &Host, key: &str, except: &[&Path]) -> Result<bool, StepError> {
+    if let Some(own) = Own::from_key(key) {
+        refuse_to_take_from_others(host, &own.path)?;
+        own.remove(host, except).await?;
+        return Ok(true);
+    }
+    if nft::is_key(key) {
+        if host.is_live {
+            nft::release(host, key).await?;
+        }
+        return Ok(true);
+    }
+    if settings::is_key(key) {
+        settings::restore(host, key).await?;
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+/// Somebody may have let our containerd run containers of their own.
+fn refuse_to_take_from_others(host: &Host, path: &Path) -> Result<(), StepError> {
+    if ![containers::DATA, containers::RUN].iter().any(|theirs| path == Path::new(theirs)) {
+        return Ok(());
+    }
+    let others = containers::of_others(&*host.disk)?;
+    if others.is_empty() {
+        return Ok(());
+    }
+    let message =
+        format!("{} holds containers that are not the cluster's: namespace {}", path.display(), others.join(", "));
+    Err(StepError::new(codes::NOT_OURS, message))
+}

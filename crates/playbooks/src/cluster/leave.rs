@@ -1,0 +1,255 @@
+//! A node that is reset leaves the cluster: its Node object goes, and on a master its etcd member.
+//!
+//! A worker may not delete Nodes; a master's join service does it for it. Where no master answers, the machine is reset
+//! all the same, and the person is told what is left in the cluster. The only master takes the cluster with it.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use engine::{Notes, StepError, TakeBack};
+use etcd::{
+    Etcd, Member as EtcdMember,
+    quorum::{self, Change},
+};
+use explain::Explain;
+use host::Host;
+use join::Member;
+use kubeapi::{
+    ApiError,
+    k8s_openapi::api::core::v1::Node as ApiNode,
+    kube::{
+        self, Api,
+        api::{DeleteParams, ListParams},
+    },
+};
+use spec::{ValidatedCluster, ports};
+
+use crate::{
+    Layout,
+    access::{self, Access},
+    kubeconfig::Identity,
+    service::{self, Started, etcd_client, etcd_client_at},
+};
+
+/// What is known of the cluster that the node leaves.
+pub(super) struct Cluster {
+    node: Option<String>,
+    /// Where the masters' join services are; empty where cluster.yaml is gone.
+    masters: Vec<SocketAddr>,
+    kubernetes_dir: PathBuf,
+}
+
+impl Cluster {
+    /// As far as cluster.yaml and the machine's own note tell.
+    pub(super) fn new(cluster: Option<&ValidatedCluster>, node: Option<&str>, layout: &Layout) -> Arc<Self> {
+        let masters = cluster.map(|cluster| cluster.masters().map(|master| SocketAddr::new(master.ip, ports::JOIN)));
+        Arc::new(Self {
+            node: node.map(str::to_owned),
+            masters: masters.into_iter().flatten().collect(),
+            kubernetes_dir: layout.kubernetes_dir.clone(),
+        })
+    }
+
+    fn has_other_masters(&self) -> bool {
+        self.masters.len() > 1
+    }
+
+    /// Removes the Node object, or says why it is still there.
+    async fn remove_node(&self, host: &Host) -> Notes {
+        let Some(node) = &self.node else { return Notes::new() };
+        let as_master = self.kubernetes_dir.join("super-admin.conf");
+        let as_agent = self.kubernetes_dir.join("agent.conf");
+        let removed = match (host.disk.exists(&as_master), host.disk.read_optional(&as_agent)) {
+            (Ok(true), _) if self.has_other_masters() => delete(host, &as_master, node).await,
+            (Ok(true), _) => return Notes::new(), // it goes with everything else that etcd holds here
+            (_, Ok(Some(agent))) => self.ask_a_master(host, &String::from_utf8_lossy(&agent)).await,
+            (Err(error), _) | (_, Err(error)) => Err(error.into()),
+            (Ok(false), Ok(None)) => return Notes::new(), // it never joined
+        };
+        match removed {
+            Ok(()) => Notes::new(),
+            Err(error) => vec![format!(
+                "the Node object `{node}` is still in the cluster: {error}; remove it on a master with `kubectl delete node {node}`"
+            )],
+        }
+    }
+
+    async fn ask_a_master(&self, host: &Host, agent_conf: &str) -> Result<(), StepError> {
+        let identity = Identity::read(agent_conf)?;
+        let masters = if self.masters.is_empty() { self.masters_in_the_api(host).await? } else { self.masters.clone() };
+        tls::install_provider();
+        let left = async {
+            let member = Member::new(masters, &identity.ca, (&identity.certificate, &identity.key))?;
+            member.leave().await
+        };
+        left.await.map_err(|error| StepError::from_explained(&error))
+    }
+
+    /// Without cluster.yaml, the Nodes say who the masters are.
+    async fn masters_in_the_api(&self, host: &Host) -> Result<Vec<SocketAddr>, StepError> {
+        let client = Access::new(self.kubernetes_dir.join("agent.conf")).required(host).await?;
+        let masters = ListParams::default().labels("node-role.kubernetes.io/control-plane");
+        let list = Api::<ApiNode>::all(client).list(&masters).await;
+        let list = list.map_err(|error| access::failed(&ApiError::of("list the masters")(error)))?;
+        Ok(list.items.iter().filter_map(internal_ip).map(|ip| SocketAddr::new(ip, ports::JOIN)).collect())
+    }
+
+    /// Whether etcd keeps a majority without this machine's member. One that does not answer has nothing to say.
+    pub(super) async fn check_quorum(&self, host: &Host) -> Result<(), StepError> {
+        if !host.is_live || !self.has_other_masters() {
+            return Ok(());
+        }
+        match Membership::look(host, &self.kubernetes_dir.join("pki/etcd")).await {
+            Ok(membership) => membership.may_leave(),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes this machine's member out of etcd, if there are others and they can do without it.
+    async fn remove_member(&self, host: &Host) -> Result<Notes, StepError> {
+        if !self.has_other_masters() {
+            return Ok(Notes::new()); // it goes with its data
+        }
+        let pki = self.kubernetes_dir.join("pki/etcd");
+        match leave_etcd(host, &pki).await {
+            Ok(()) => Ok(Notes::new()),
+            Err(error) if error.code() == etcd::codes::QUORUM => Err(error),
+            Err(error) => Ok(vec![format!(
+                "this machine's member may still be in etcd: {error}; `etcdctl member list` on another master tells"
+            )]),
+        }
+    }
+}
+
+async fn delete(host: &Host, kubeconfig: &Path, node: &str) -> Result<(), StepError> {
+    let client = Access::new(kubeconfig).required(host).await?;
+    match Api::<ApiNode>::all(client).delete(node, &DeleteParams::default()).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(access::failed(&ApiError::of(format!("delete Node {node}"))(error))),
+    }
+}
+
+fn internal_ip(node: &ApiNode) -> Option<IpAddr> {
+    let addresses = node.status.as_ref()?.addresses.as_ref()?;
+    addresses.iter().find(|address| address.type_ == "InternalIP")?.address.parse().ok()
+}
+
+/// Refuses where the others would have no majority.
+async fn leave_etcd(host: &Host, pki: &Path) -> Result<(), StepError> {
+    let membership = Membership::look(host, pki).await?;
+    if membership.members.len() == 1 {
+        return Ok(()); // it goes with its data
+    }
+    membership.may_leave()?;
+    let removed = etcd_client(host, pki)?.remove(membership.own).await;
+    removed.map_err(|error| StepError::from_explained(&error))
+}
+
+/// Who is in etcd, seen from this machine.
+struct Membership {
+    own: u64,
+    members: Vec<EtcdMember>,
+    healthy: Vec<u64>,
+}
+
+impl Membership {
+    async fn look(host: &Host, pki: &Path) -> Result<Self, StepError> {
+        let failed = |error: etcd::EtcdError| StepError::from_explained(&error);
+        let client = etcd_client(host, pki)?;
+        let own = client.status().await.map_err(failed)?.member_id();
+        let members = client.members().await.map_err(failed)?;
+        let mut healthy = Vec::new();
+        for member in &members {
+            if let Some(client) = client_of(host, pki, member)?
+                && client.status().await.is_ok()
+            {
+                healthy.push(member.id);
+            }
+        }
+        Ok(Self { own, members, healthy })
+    }
+
+    /// The last member takes the cluster with it, and that is what its operator has asked for.
+    fn may_leave(&self) -> Result<(), StepError> {
+        if self.members.len() == 1 {
+            return Ok(());
+        }
+        quorum::allow(Change::Remove(self.own), &self.members, |id| self.healthy.contains(&id))
+            .map_err(|error| StepError::from_explained(&error))
+    }
+}
+
+/// A member's client port is beside its peers' port.
+fn client_of(host: &Host, pki: &Path, member: &EtcdMember) -> Result<Option<Etcd>, StepError> {
+    let Some(url) = member.peer_urls.first() else { return Ok(None) };
+    let url = url.replace(&format!(":{}", ports::ETCD_PEER), &format!(":{}", ports::ETCD_CLIENT));
+    etcd_client_at(host, pki, &url).map(Some)
+}
+
+/// The kubelet of a node that leaves.
+pub(super) struct Kubelet {
+    pub(super) cluster: Arc<Cluster>,
+}
+
+impl TakeBack for Kubelet {
+    fn shows(&self) -> Vec<String> {
+        let leave = self.cluster.node.iter().map(|node| format!("remove the Node object {node} from the cluster"));
+        leave.chain(service::shows("kubelet.service")).collect()
+    }
+
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    /// Stopped first: a kubelet that starts again would register again.
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        if !host.is_live {
+            return Ok(Notes::new());
+        }
+        service::stop(host, "kubelet.service").await?;
+        let notes = self.cluster.remove_node(host).await;
+        service::take_back(host, "kubelet.service").await?;
+        Ok(notes)
+    }
+
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
+/// etcd of a master that leaves.
+pub(super) struct EtcdService {
+    pub(super) cluster: Arc<Cluster>,
+}
+
+/// The API server waits long to sign off where etcd is gone.
+const UNITS: &[&str] =
+    &["kube-scheduler.service", "kube-controller-manager.service", "kube-apiserver.service", "etcd.service"];
+
+impl TakeBack for EtcdService {
+    fn shows(&self) -> Vec<String> {
+        let leave = self.cluster.has_other_masters().then(|| "take this machine's member out of etcd".to_owned());
+        leave.into_iter().chain(Started { units: UNITS }.shows()).collect()
+    }
+
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        if !host.is_live {
+            return Ok(Notes::new());
+        }
+        let notes = self.cluster.remove_member(host).await?;
+        Started { units: UNITS }.before(host).await?;
+        Ok(notes)
+    }
+
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+}

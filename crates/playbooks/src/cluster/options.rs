@@ -1,0 +1,47 @@
+//! What a run has to know besides the configuration.
+
+use engine::StepError;
+use host::{Host, Surroundings};
+use render::{Cgroup, Machine};
+use spec::Token;
+
+use super::images::installed;
+
+/// What a run may be told besides the configuration.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What the kernel lets the machine do.
+    pub machine: Machine,
+    /// The image that holds a pod's namespaces.
+    pub pause_image: String,
+    /// The image of the cluster's DNS.
+    pub dns_image: String,
+    /// Preflight checks to leave out.
+    pub skip: Vec<String>,
+    /// A token to join with, instead of the sealed secret or the token of cluster.yaml.
+    pub token: Option<Token>,
+}
+
+impl Options {
+    /// As the machine and its installed bundle say, with nothing left out and no token.
+    pub fn read(host: &Host) -> Result<Self, StepError> {
+        let surroundings = Surroundings::read(&*host.disk)?;
+        let bundle = installed(host)?;
+        let image = |name: &str| bundle.as_ref().and_then(|bundle| bundle.image(name)).unwrap_or_default().to_owned();
+        let resolv_conf =
+            if surroundings.has_resolved { "/run/systemd/resolve/resolv.conf" } else { "/etc/resolv.conf" };
+        Ok(Self {
+            machine: Machine {
+                cgroup: if surroundings.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
+                may_raise_limits: surroundings.may_raise_limits,
+                may_size_conntrack: surroundings.may_set_conntrack,
+                has_own_disk: surroundings.has_own_disk,
+                resolv_conf: resolv_conf.into(),
+            },
+            pause_image: image("pause"),
+            dns_image: image("coredns"),
+            skip: Vec::new(),
+            token: None,
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! How a service is taken back: it is stopped, and what it has made while it ran is removed.
+
+use std::path::Path;
+
+use engine::{Notes, StepError, TakeBack};
+use host::Host;
+
+use crate::{
+    residue::{chains, containers, groups, mounts, nft, routes},
+    systemd,
+};
+
+/// The file by which the agent tells containerd of the network. It is removed by name: another add-on has its own.
+const CNI_FILE: &str = "/etc/cni/net.d/10-blackstart.conflist";
+/// What the agent marks its routes with.
+const PROTOCOL: &str = "176";
+
+/// A service that was started, or was found running.
+pub(crate) struct Started {
+    /// Its unit, after those that cannot do without it.
+    pub(crate) units: &'static [&'static str],
+}
+
+impl TakeBack for Started {
+    fn shows(&self) -> Vec<String> {
+        self.units.iter().flat_map(|unit| shows(unit)).collect()
+    }
+
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        for unit in self.units {
+            take_back(host, unit).await?;
+        }
+        Ok(Notes::new())
+    }
+
+    /// Whatever it is called, it was started, and it has been stopped.
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
+/// What [`take_back`] does, for a dry run.
+pub(crate) fn shows(unit: &str) -> Vec<String> {
+    let more: &[&str] = match unit {
+        "kubelet.service" => {
+            &["end all pods, with their mounts and control groups", "remove the kubelet's iptables chains"]
+        }
+        "kube-proxy.service" => &["delete the nft tables of kube-proxy"],
+        "blackstart-agent.service" => {
+            &["delete the nft tables of blackstart", "remove the routes to other nodes' pods"]
+        }
+        _ => &[],
+    };
+    [format!("stop {unit}")].into_iter().chain(more.iter().map(|line| (*line).to_owned())).collect()
+}
+
+/// Stops a unit, and removes what it has made that is no file in the ledger.
+pub(crate) async fn take_back(host: &Host, unit: &str) -> Result<(), StepError> {
+    if !host.is_live {
+        return Ok(());
+    }
+    stop(host, unit).await?;
+    match unit {
+        "kubelet.service" => {
+            containers::end(host).await?;
+            mounts::unmount_below(host, Path::new("/var/lib/kubelet")).await?;
+            groups::remove(host).await?;
+            chains::remove(host).await
+        }
+        "containerd.service" => containers::end(host).await,
+        "kube-proxy.service" => nft::delete(host, &[("ip", "kube-proxy"), ("ip6", "kube-proxy")]).await,
+        "blackstart-agent.service" => {
+            nft::delete(host, &[("ip", "blackstart"), ("ip6", "blackstart")]).await?;
+            routes::remove(host, PROTOCOL).await?;
+            Ok(host::remove_file(&*host.disk, Path::new(CNI_FILE))?)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Stops a unit that runs, and lets systemd forget that it failed.
+pub(crate) async fn stop(host: &Host, unit: &str) -> Result<(), StepError> {
+    let state = systemd::look(host, unit).await?;
+    if state.active != "inactive" && state.active != "failed" {
+        host.doing(format!("stop {unit}"));
+        systemd::systemctl(host, &["stop", unit]).await?;
+    }
+    if systemd::look(host, unit).await?.active == "failed" {
+        systemd::systemctl(host, &["reset-failed", unit]).await?;
+    }
+    Ok(())
+}

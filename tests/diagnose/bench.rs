@@ -1,0 +1,110 @@
+//! The cluster that is broken, and the question that is asked.
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::{
+    case::{MASTER, WORKER},
+    common::{Said, TestLab},
+};
+
+/// How long a fault may take to show: a kubelet notices some only after a while. Not how long an answer may take.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Seconds within which an answer must be there.
+const LIMIT: &str = "30";
+
+/// A master and a worker.
+pub(crate) struct Bench {
+    pub(crate) lab: TestLab,
+}
+
+impl Bench {
+    /// A cluster in which nothing is wrong.
+    pub(crate) fn up() -> Self {
+        let lab = TestLab::unmade();
+        lab.run("up", &["--workers", "1"]).ok();
+        let bench = Self { lab };
+        for machine in [MASTER, WORKER] {
+            let answer = bench.ask_until(machine, "", Answer::is_well);
+            assert!(answer.is_well(), "{machine} before anything is broken: {answer}");
+        }
+        bench
+    }
+
+    /// What a line of shell on a machine prints.
+    pub(crate) fn try_sh(&self, machine: &str, line: &str) -> Result<String, String> {
+        let said = self.lab.run("exec", &[machine, "--", "timeout", "120", "sh", "-euc", line]);
+        if said.code == Some(0) { Ok(said.out.trim().to_owned()) } else { Err(format!("`{line}`: {said:?}")) }
+    }
+
+    /// The same, where nothing can go wrong.
+    #[track_caller]
+    pub(crate) fn sh(&self, machine: &str, line: &str) -> String {
+        self.try_sh(machine, line).unwrap()
+    }
+
+    /// Asks a machine again and again until it says what is wanted, or patience ends; the last answer.
+    pub(crate) fn ask_until(&self, machine: &str, environment: &str, is_wanted: impl Fn(&Answer) -> bool) -> Answer {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let answer = self.ask(machine, environment);
+            if is_wanted(&answer) || Instant::now() > deadline {
+                return answer;
+            }
+            sleep(Duration::from_millis(300));
+        }
+    }
+
+    fn ask(&self, machine: &str, environment: &str) -> Answer {
+        let mut words = vec![machine, "--", "env"];
+        words.extend(environment.split_whitespace());
+        words.extend(["timeout", LIMIT, "blackstart", "diagnose", "-o", "json"]);
+        Answer::from(self.lab.run("exec", &words))
+    }
+}
+
+/// What `blackstart diagnose -o json` said.
+pub(crate) struct Answer {
+    exit: Option<i32>,
+    told: Value,
+    said: Said,
+}
+
+impl From<Said> for Answer {
+    fn from(said: Said) -> Self {
+        Self { exit: said.code, told: serde_json::from_str(&said.out).unwrap_or_default(), said }
+    }
+}
+
+impl Answer {
+    /// Nothing is wrong, in the document and for a script.
+    pub(crate) fn is_well(&self) -> bool {
+        self.exit == Some(0) && self.told["findings"].as_array().is_some_and(Vec::is_empty)
+    }
+
+    /// The codes of `findings` or `warnings`.
+    pub(crate) fn codes(&self, list: &str) -> BTreeSet<String> {
+        let all = self.told[list].as_array().into_iter().flatten();
+        all.filter_map(|finding| finding["code"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// All that was given as evidence.
+    pub(crate) fn evidence(&self) -> String {
+        let all = ["findings", "warnings"].iter().filter_map(|list| self.told[*list].as_array()).flatten();
+        let evidence: Vec<&str> = all.filter_map(|finding| finding["evidence"].as_str()).collect();
+        evidence.join("\n")
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit {:?}\n{}\n{}", self.exit, self.said.out, self.said.err)
+    }
+}

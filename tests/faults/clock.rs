@@ -1,0 +1,83 @@
+//! A clock that is a day wrong, in our own process: an answer with a code, nothing that hangs, no broken certificate.
+
+use crate::{
+    MASTER, WORKER,
+    support::{Check, Cluster, Said, eventually},
+};
+
+const DAY: i64 = 24 * 60 * 60;
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("a clock that is a day ahead changes nothing", ahead),
+    ("a clock that is a day behind its authority is told", behind),
+    ("a clock that jumps in the middle of a run", in_the_middle),
+    ("tokens say when they end, whatever the clock", tokens),
+    ("certificates made by a clock that was ahead are made again", from_the_future),
+];
+
+fn with_clock(cluster: &Cluster, machine: &str, clock: &str, line: &str) -> Said {
+    cluster.try_sh(machine, &format!("BLACKSTART_CLOCK={clock} timeout 120 blackstart {line}"))
+}
+
+/// Everything that must not change.
+fn files(cluster: &Cluster, machine: &str) -> String {
+    cluster.sh(machine, "find /etc/kubernetes /var/lib/kubelet/pki -type f | sort | xargs sha256sum")
+}
+
+fn ahead(cluster: &Cluster) {
+    for machine in [MASTER, WORKER] {
+        let before = files(cluster, machine);
+        let said = with_clock(cluster, machine, &DAY.to_string(), "node up");
+        assert!(said.ok().contains("nothing was changed"), "{machine}");
+        assert_eq!(files(cluster, machine), before, "{machine}");
+    }
+    let said = with_clock(cluster, MASTER, &DAY.to_string(), "pki renew --yes");
+    assert!(said.ok().contains("nothing is due for renewal"));
+}
+
+fn behind(cluster: &Cluster) {
+    let before = files(cluster, MASTER);
+    for line in ["node up", "pki renew --all --yes", "pki renew apiserver --yes"] {
+        let said = with_clock(cluster, MASTER, &(-DAY).to_string(), line);
+        // Before the day this code was written no clock is believed at all.
+        let code = if said.err.contains("BS-PRE-004") { "BS-PRE-004" } else { "BS-PKI-00" };
+        said.refused(1, code);
+        assert!(said.err.contains("clock"), "{line}: {said:?}");
+    }
+    assert_eq!(files(cluster, MASTER), before);
+    let before = files(cluster, WORKER);
+    let said = with_clock(cluster, WORKER, &(-DAY).to_string(), "node up");
+    assert!(said.code == Some(0) || said.err.contains("BS-PRE-004"), "{said:?}");
+    assert_eq!(files(cluster, WORKER), before);
+    cluster.await_ready(&[MASTER, WORKER]);
+}
+
+fn in_the_middle(cluster: &Cluster) {
+    let before = files(cluster, MASTER);
+    let said = with_clock(cluster, MASTER, &format!("{DAY}:20"), "node up");
+    assert!(said.ok().contains("nothing was changed"));
+    let said = with_clock(cluster, MASTER, &format!("-{DAY}:20"), "node up");
+    assert!(said.code == Some(0) || said.err.contains("clock"), "{said:?}");
+    assert_eq!(files(cluster, MASTER), before);
+    assert!(cluster.node_up(MASTER, "").ok().contains("nothing was changed"));
+}
+
+fn tokens(cluster: &Cluster) {
+    let said = with_clock(cluster, MASTER, &DAY.to_string(), "token create --ttl 1h -o json");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("\"expires\""), "it says when it ends: {said:?}");
+    // A token that has ended before it is made is of no use to anybody.
+    with_clock(cluster, MASTER, &(-DAY).to_string(), "token create --ttl 1h").refused(1, "BS-CLI-013");
+}
+
+/// The agent finds certificates whose time has not come and makes them again; nobody has to be called.
+fn from_the_future(cluster: &Cluster) {
+    with_clock(cluster, MASTER, &DAY.to_string(), "pki renew --all --yes").ok();
+    let not_yet = "openssl x509 -noout -startdate -in /etc/kubernetes/pki/apiserver.crt";
+    let wrong = cluster.sh(MASTER, not_yet);
+    cluster.sh(MASTER, "systemctl restart blackstart-agent");
+    eventually("the certificate is made again", || cluster.sh(MASTER, not_yet) != wrong);
+    cluster.await_ready(&[MASTER, WORKER]);
+    assert!(cluster.node_up(MASTER, "").ok().contains("is a Ready node"));
+    assert!(cluster.node_up(MASTER, "").ok().contains("nothing was changed"));
+}

@@ -1,0 +1,92 @@
+//! Killed at every step, and what it comes to.
+//!
+//! `cargo test -p blackstart --test recovery`, as root; plain `cargo test` leaves it out. One run that nobody disturbs tells
+//! which steps there are and what a node is like in the end. Then, each on a machine that has never run us, the run is
+//! stopped at one instant of one step (`crates/blackstart/src/fault`), by SIGKILL or by cutting the machine's power,
+//! and goes on by itself. The machine must end as the undisturbed one: same files, units, processes, objects; and another
+//! run must find nothing to change.
+//!
+//! A few cases, others every day, unless told otherwise:
+//! - `BLACKSTART_RECOVERY=full` plays all of them (`cargo xtask test --full` says so), `=12` plays twelve;
+//! - `BLACKSTART_RECOVERY_SEED=N` chooses the same ones again;
+//! - `BLACKSTART_RECOVERY_ONLY=PATTERN` chooses among those whose name it matches: `^etcd .*SIGKILL`, `within`.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
+#![expect(clippy::print_stderr, reason = "a test with many cases says which one it is at")]
+
+mod cases;
+mod fingerprint;
+mod proving;
+#[expect(dead_code, reason = "other suites need more of it")]
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::{env, time::SystemTime};
+
+use cases::Case;
+use proving::Ground;
+use regex::Regex;
+use support::turn;
+
+/// Of each kind of node, when not all of them are played.
+const SAMPLE: usize = 4;
+
+#[test]
+fn the_first_master_recovers() {
+    let _turn = turn();
+    prove("first master", &Ground::first_master());
+}
+
+#[test]
+fn a_worker_recovers() {
+    let _turn = turn();
+    prove("worker", &Ground::worker());
+}
+
+fn prove(kind: &str, ground: &Ground) {
+    let reference = ground.reference();
+    fingerprint::assert_telling(&reference.fingerprint);
+    let all = cases::all(&cases::instants(&reference.events));
+    assert!(all.len() > 40, "an undisturbed run tells of its steps: {:#?}", reference.events);
+    let chosen = chosen(&all);
+    assert!(
+        !chosen.is_empty(),
+        "no case is called that; there are: {}",
+        all.iter().map(|case| format!("\n{case}")).collect::<String>()
+    );
+    eprintln!("{kind}: {} of {} cases", chosen.len(), all.len());
+    let (mut recovered, mut failed) = (0, Vec::new());
+    for case in &chosen {
+        match ground.play(case, &reference) {
+            Ok(Some(played)) => {
+                recovered += 1;
+                eprintln!(
+                    "{kind}: {case} (at `{}`): recovered ({:.1} s, {:.1} s to stop it)",
+                    played.at, played.whole, played.until_hit
+                );
+            }
+            Ok(None) => eprintln!("{kind}: {case}: there was nothing to wait for this time"),
+            Err(why) => {
+                eprintln!("{kind}: {case}: FAILED\n{why}");
+                failed.push(case.to_string());
+            }
+        }
+    }
+    eprintln!("{kind}: recovered {recovered} of {}", recovered + failed.len());
+    assert!(failed.is_empty(), "did not recover, see above: {failed:#?}");
+}
+
+fn chosen(all: &[Case]) -> Vec<Case> {
+    let told = |name: &str| env::var(format!("BLACKSTART_RECOVERY{name}")).ok();
+    let only = Regex::new(&told("_ONLY").unwrap_or_default()).expect("BLACKSTART_RECOVERY_ONLY is a pattern");
+    let all: Vec<Case> = all.iter().filter(|case| only.is_match(&case.to_string())).cloned().collect();
+    let count = match told("").as_deref() {
+        Some("full") => return all,
+        Some(count) => count.parse().expect("BLACKSTART_RECOVERY is `full` or a number"),
+        None => SAMPLE,
+    };
+    let today = || SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / (24 * 60 * 60);
+    let seed = told("_SEED").map_or_else(today, |seed| seed.parse().expect("BLACKSTART_RECOVERY_SEED is a number"));
+    eprintln!("BLACKSTART_RECOVERY_SEED={seed}");
+    cases::sample(&all, count, seed)
+}

@@ -1,0 +1,95 @@
+//! Nodes in every state that a crash, a person or the rest of the world leaves them in.
+
+use crate::support::{Check, MASTER, Machines, WORKER, eventually};
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("a bootstrap that was killed in the middle is taken back", killed_bootstrap),
+    ("a bootstrap that waits for its master is stopped and taken back", waiting_bootstrap),
+    ("a reset that is killed again and again ends where one reset does", killed_reset),
+    ("a reset needs no API, no cluster.yaml and no containerd", alone),
+    ("a machine that restarts in the middle of a reset does not become a node again", restarted),
+];
+
+/// Resets, and kills the reset at the first event that holds these words.
+const KILLED_AT: &str = r#"
+blackstart node reset --yes -o json > /dev/shm/events 2> /dev/null & pid=$!
+until grep -q "$words" /dev/shm/events || ! kill -0 $pid 2> /dev/null; do :; done
+kill -9 $pid 2> /dev/null && echo killed || echo ended
+rm -f /dev/shm/events
+"#;
+
+fn killed_bootstrap(machines: &Machines) {
+    for instant in ["units:before-3", "containerd:waiting", "etcd:ended", "kubelet:waiting"] {
+        machines.sh(MASTER, "blackstart node install --config /root/sealed");
+        let up = machines.try_sh(MASTER, &format!("BLACKSTART_FAULT={instant}:kill blackstart node up"));
+        assert_eq!(up.code, Some(137), "{instant}: {up:?}");
+        machines.sh(MASTER, "rm -f /run/blackstart-fault");
+        machines.reset_cleanly(MASTER);
+    }
+}
+
+/// Its master is nothing.
+fn waiting_bootstrap(machines: &Machines) {
+    machines.install(WORKER);
+    eventually("the worker waits for its master", || {
+        machines.try_sh(WORKER, "journalctl -o cat -u cluster-bootstrap").out.contains("await-master: wait")
+    });
+    machines.reset_cleanly(WORKER);
+}
+
+fn killed_reset(machines: &Machines) {
+    machines.up();
+    machines.run_pods();
+    machines.reset_cleanly(WORKER);
+    let points = [
+        r#""step":"kubelet""#,
+        "end container",
+        r#""step":"etcd""#,
+        r#""step":"pki","state":"undoing""#,
+        "stop containerd.service",
+        "remove all of /run/containerd",
+        r#""step":"network","state":"undoing""#,
+    ];
+    let mut killed = 0;
+    for words in points {
+        let ended = machines.sh(MASTER, &format!("words='{words}'{KILLED_AT}"));
+        killed += usize::from(ended == "killed");
+    }
+    eprintln!("  killed {killed} times");
+    assert!(killed >= 3, "a point may have come before the one it waits for, but not most of them");
+    let last = machines.reset(MASTER, "");
+    assert_eq!(last.code, Some(0), "{last:?}");
+    machines.assert_as_before(MASTER);
+}
+
+fn alone(machines: &Machines) {
+    machines.up();
+    machines.run_pods();
+    machines.reset_cleanly(MASTER);
+    machines.sh(
+        WORKER,
+        "mv /etc/cluster-config/cluster.yaml /root/aside; systemctl kill -s KILL containerd; systemctl stop containerd",
+    );
+    let said = machines.reset(WORKER, "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("left elsewhere: the Node object `worker-01` is still in the cluster"), "{said:?}");
+    machines.sh(WORKER, "mv /root/aside /etc/cluster-config/cluster.yaml");
+    machines.assert_as_before(WORKER);
+}
+
+fn restarted(machines: &Machines) {
+    machines.install(MASTER);
+    machines.await_ready(&[MASTER]);
+    let ended = machines.sh(MASTER, &format!("words='\"step\":\"kube-apiserver\"'{KILLED_AT}"));
+    assert_eq!(ended, "killed");
+    machines.lab.run("kill", &[MASTER]).ok();
+    machines.lab.up(1, 1).ok();
+    let runs = "pgrep -l 'kube|etcd|containerd|blackstart'";
+    let seen = machines.try_sh(MASTER, runs);
+    assert_eq!(seen.out, "", "{seen:?}");
+    let said = machines.reset(MASTER, "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    // Another boot has other numbers, but nothing of ours.
+    let left = machines.try_sh(MASTER, "ls -d /etc/kubernetes /var/lib/etcd /var/lib/cluster-state /etc/containerd");
+    assert_eq!(left.out, "", "{left:?}");
+}
