@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fmt,
+    mem::ManuallyDrop,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -22,15 +23,29 @@ const LIMIT: &str = "30";
 
 /// A master and a worker.
 pub(crate) struct Bench {
-    pub(crate) lab: TestLab,
+    /// Removed at the end, unless it is somebody else's.
+    pub(crate) lab: ManuallyDrop<TestLab>,
+    pub(crate) is_borrowed: bool,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if !self.is_borrowed {
+            drop(TestLab { name: self.lab.name.clone() });
+        }
+    }
 }
 
 impl Bench {
     /// A cluster in which nothing is wrong.
     pub(crate) fn up() -> Self {
-        let lab = TestLab::unmade();
-        lab.run("up", &["--workers", "1"]).ok();
-        let bench = Self { lab };
+        let borrowed = std::env::var("BLACKSTART_CASES_LAB").ok();
+        let is_borrowed = borrowed.is_some();
+        let lab = borrowed.map_or_else(TestLab::unmade, |name| TestLab { name });
+        let bench = Self { lab: ManuallyDrop::new(lab), is_borrowed };
+        if !is_borrowed {
+            bench.lab.run("up", &["--workers", "1"]).ok();
+        }
         for machine in [MASTER, WORKER] {
             let answer = bench.ask_until(machine, "", Answer::is_well);
             assert!(answer.is_well(), "{machine} before anything is broken: {answer}");
@@ -62,7 +77,8 @@ impl Bench {
         }
     }
 
-    fn ask(&self, machine: &str, environment: &str) -> Answer {
+    /// Asks once.
+    pub(crate) fn ask(&self, machine: &str, environment: &str) -> Answer {
         let mut words = vec![machine, "--", "env"];
         words.extend(environment.split_whitespace());
         words.extend(["timeout", LIMIT, "blackstart", "diagnose", "-o", "json"]);

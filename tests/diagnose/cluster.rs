@@ -183,7 +183,8 @@ pub(crate) const ETCD: &[Case] = &[
         ),
         codes: &["BS-DIAG-039"],
         tells: "etcd said",
-        mend: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd; mv /run/kept/etcd /var/lib/etcd; systemctl start etcd"),
+        mend: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd; mv /run/kept/etcd /var/lib/etcd
+             systemctl start etcd"),
         ..Case::PLAIN
     },
 ];
@@ -196,7 +197,7 @@ pub(crate) const API: &[Case] = &[
                       sed -i \"s|secret: .*|secret: $(openssl rand -base64 32)|\" /etc/kubernetes/encryption.yaml
                       systemctl restart kube-apiserver"),
         codes: &["BS-DIAG-043"],
-        tells: "unable to transform key",
+        tells: "cannot read Secret default/kept",
         mend: sh!("back /etc/kubernetes/encryption.yaml
                    systemctl restart kube-apiserver
                    until kubectl -n default delete secret kept --ignore-not-found --timeout 5s; do :; done"),

@@ -27,7 +27,7 @@ const UNITS: [&str; 7] = [
 ];
 
 /// So many are killed when not all are: a cluster takes its time to show that it is well.
-const SAMPLE: usize = 6;
+const SAMPLE: usize = 4;
 
 const PATIENCE: Duration = Duration::from_mins(3);
 
@@ -44,7 +44,7 @@ fn recovered(cluster: &Cluster) {
         let started = Instant::now();
         match play(cluster, number, case) {
             Ok(()) => {
-                eprintln!("  killed {}: recovered ({:.1} s)", case.join(" and "), started.elapsed().as_secs_f64())
+                eprintln!("  killed {}: recovered ({:.1} s)", case.join(" and "), started.elapsed().as_secs_f64());
             }
             Err(why) => {
                 eprintln!("  killed {}: FAILED: {why}", case.join(" and "));

@@ -21,16 +21,22 @@ const WHOLE_FILES: &str = "cat /etc/cluster-config/join-secret /etc/cluster-conf
 /// Tokens of the pods' service accounts.
 const POD_TOKENS: &str = "cat /var/lib/kubelet/pods/*/volumes/kubernetes.io~projected/*/token 2>/dev/null || true";
 
+/// A word that is no secret, planted like one.
+pub(crate) const CONTROL: &str = "a word that anybody may know";
+
 /// The secrets of a machine; each is a text that nothing public contains.
 pub(crate) fn of(cluster: &Cluster, machine: &str) -> BTreeSet<String> {
     let words =
         |line: &str| -> Vec<String> { cluster.sh(machine, line).split_whitespace().map(str::to_owned).collect() };
     let mut all = keys(&cluster.sh(machine, KEY_FILES));
+    assert!(!all.is_empty() || machine != MASTER, "a master has keys");
     for word in words(KUBECONFIG_KEYS) {
         all.extend(keys(&decoded(&word)));
         all.insert(word);
     }
-    for word in words(WHOLE_FILES) {
+    let whole = words(WHOLE_FILES);
+    assert!(!whole.is_empty(), "every machine was sealed");
+    for word in whole {
         all.insert(word.rsplit('.').next().unwrap().to_owned());
         all.insert(word);
     }
@@ -114,6 +120,8 @@ pub(crate) fn plant(cluster: &Cluster, pod_node: &str) -> BTreeSet<String> {
     );
     cluster.apply(&pod);
     cluster.kubectl(&["-n", "kube-system", "wait", "--for=condition=Ready", "pod/planted", "--timeout=2m"]);
+    let control = format!("planted: {CONTROL} and {}", encoded(CONTROL.as_bytes()));
+    cluster.sh(MASTER, &format!("echo '{control}' | systemd-cat -t planted -p err"));
     let mut planted: BTreeSet<String> = [word.to_owned(), "hunter2-hunter2".to_owned()].into();
     planted.insert(token.split('.').nth(1).unwrap().to_owned());
     for machine in [MASTER, crate::WORKER] {

@@ -67,6 +67,10 @@ fn copies(lab: &TestLab) {
     let missing = lab.run("cp", &["master-01:/root/nothing", &path(&back)]);
     missing.refused(1, "BS-LAB-012");
     assert!(missing.err.contains("nothing"), "{missing:?}");
+    // More than fits into a pipe: whoever still writes is not waited for in vain.
+    fs::write(here.path().join("large"), vec![0; 1 << 20]).unwrap();
+    let nowhere = lab.run("cp", &[&path(&here.path().join("large")), "master-01:/root/no/such/directory"]);
+    nowhere.refused(1, "BS-LAB-012");
 }
 
 fn logs(lab: &TestLab) {

@@ -49,8 +49,8 @@ impl fmt::Display for Case {
     }
 }
 
-/// Before, during and after every step that the events tell of. A step with many changes is met between two of them and
-/// within one, in their middle; one that only waits is met while it waits.
+/// Before, during and after every step that the events tell of. A step with many changes is met within one and
+/// between two in their middle, and before the last; one that only waits is met while it waits.
 pub(crate) fn instants(events: &[Value]) -> Vec<Instant> {
     let mut steps: Vec<&str> = Vec::new();
     for event in events {
@@ -75,6 +75,9 @@ pub(crate) fn instants(events: &[Value]) -> Vec<Instant> {
                 add("before-1".into());
                 add(format!("within-{}", many / 2));
                 add(format!("before-{}", many / 2 + 1));
+                if many > many / 2 + 1 {
+                    add(format!("before-{many}"));
+                }
             }
         }
         if of(step, "waiting") > 0 {
@@ -133,7 +136,7 @@ mod tests {
         assert_eq!(
             words.join(", "),
             "looks started, looks ended, etcd before-1, etcd within-1, etcd waiting, etcd ended, \
-             pki before-1, pki within-2, pki before-3, pki ended"
+             pki before-1, pki within-2, pki before-3, pki before-4, pki ended"
         );
     }
 

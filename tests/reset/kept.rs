@@ -8,8 +8,10 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a later reset takes back what was kept", all),
 ];
 
+/// The master is a node when this begins, the worker is nothing.
 fn installed(machines: &Machines) {
-    machines.up();
+    machines.install(WORKER);
+    machines.await_ready(&[MASTER, WORKER]);
     let said = machines.reset(MASTER, "--keep-installed");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("kept: own-units, program, configuration"), "{said:?}");

@@ -5,6 +5,9 @@ use crate::{
     run::{self, part, run_with, say},
 };
 
+/// The suites that boot machines, each named for what it proves, in the order of what they stand on.
+const SUITES: &[&str] = &["lab", "cluster", "diagnose", "reset", "faults", "recovery"];
+
 /// How much of the suites that have more cases than anybody waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -22,11 +25,12 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
     part("format", || run::run("cargo", &["fmt", "--all", "--check"]))?;
     part("lints", || {
         // What needs machines is left out of plain `cargo test` and `cargo bench`, and so of `--all-targets` too.
-        let suites =
-            ["--test", "lab", "--test", "cluster", "--test", "recovery", "--bench", "lab-boot", "--bench", "cluster"];
+        let suites = SUITES.iter().flat_map(|suite| ["--test", *suite]);
+        let benches = ["--bench", "lab-boot", "--bench", "cluster"];
+        let targets: Vec<&str> = suites.chain(benches).collect();
         run::run(
             "cargo",
-            &[&["clippy", "--package", "blackstart"], &suites[..], &["--locked", "--", "-D", "warnings"]].concat(),
+            &[&["clippy", "--package", "blackstart"], &targets[..], &["--locked", "--", "-D", "warnings"]].concat(),
         )?;
         run::run("cargo", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
     })?;
@@ -35,30 +39,23 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
         run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings")])
     })?;
     if !machine::is_root() {
-        say(
-            "the suites `lab`, `cluster` and `recovery` boot machines and need root: run `sudo cargo xtask test` for them",
-        );
+        let suites = SUITES.join(", ");
+        say(&format!("the suites {suites} boot machines and need root: run `sudo cargo xtask test` for them"));
         return Ok(());
     }
     part("base image and components for the lab: long the first time, then kept", || {
         lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only"])?;
         lab(&["destroy", "--name", "warm", "--yes"])
     })?;
-    part("lab", || suite("lab"))?;
-    part("cluster", || suite("cluster"))?;
-    part("recovery", || recovery(extent))
+    SUITES.iter().try_for_each(|name| part(name, || suite(name, extent)))
 }
 
-/// A suite that boots machines.
-fn suite(name: &str) -> Result<(), String> {
-    run::run("cargo", &["test", "--package", "blackstart", "--test", name, "--locked"])
-}
-
-/// Killed at steps of a bootstrap; its output tells at which, and how many recovered.
-fn recovery(extent: Extent) -> Result<(), String> {
-    let arguments = ["test", "--package", "blackstart", "--test", "recovery", "--locked", "--", "--nocapture"];
-    let extent: &[_] = if extent == Extent::Full { &[("BLACKSTART_RECOVERY", "full")] } else { &[] };
-    run_with("cargo", &arguments, extent)
+/// A suite that boots machines. Those with many cases tell on the way which one they are at.
+fn suite(name: &str, extent: Extent) -> Result<(), String> {
+    let arguments = ["test", "--package", "blackstart", "--test", name, "--locked", "--", "--nocapture"];
+    let full: &[_] =
+        if extent == Extent::Full { &[("BLACKSTART_TEST_FULL", "1"), ("BLACKSTART_RECOVERY", "full")] } else { &[] };
+    run_with("cargo", &arguments, full)
 }
 
 fn lab(arguments: &[&str]) -> Result<(), String> {

@@ -30,3 +30,37 @@ fn docs_list_every_code() {
     ids.dedup();
     assert_eq!(ids.len(), count, "an id is used twice");
 }
+
+/// Everything below this line is made from the registry of looks; what is above is written by hand.
+const MADE: &str = "<!-- made from the program's own list: UPDATE_DOCS=1 cargo test -p blackstart docs -->\n";
+
+#[test]
+fn troubleshooting_lists_every_cause() {
+    let json = |arguments: &[&str]| -> Vec<serde_json::Value> {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_blackstart")).args(arguments).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let codes = json(&["explain", "-o", "json"]);
+    let mut made = String::from("| looked at | code | what it means | what to do |\n|---|---|---|---|\n");
+    for look in json(&["diagnose", "--list", "-o", "json"]) {
+        let mut name = format!("`{}`: {}", look["name"].as_str().unwrap(), look["about"].as_str().unwrap());
+        for id in look["codes"].as_array().unwrap() {
+            let code = codes.iter().find(|code| code["code"] == *id).unwrap_or_else(|| panic!("{id} is no code"));
+            let cell = |name: &str| code[name].as_str().expect("a text").replace('|', "\\|");
+            made += &format!("| {name} | `{}` | {} | {} |\n", cell("code"), cell("meaning"), cell("fix"));
+            name.clear();
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (by_hand, found) = page.split_once(MADE).expect("the line below which the page is made");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, format!("{by_hand}{MADE}{made}")).unwrap();
+    } else {
+        assert_eq!(found, made, "run `UPDATE_DOCS=1 cargo test -p blackstart docs`");
+    }
+    let looks = codes.iter().filter(|code| code["code"].as_str().unwrap().starts_with("BS-DIAG-"));
+    for code in looks {
+        assert!(made.contains(code["code"].as_str().unwrap()), "no look answers with {code}");
+    }
+}

@@ -38,28 +38,29 @@ impl Etcd {
             waiting.extend_from_slice(&bytes);
             while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = waiting.drain(..=end).collect();
-                size += self.piece(&url, &line, to)?;
+                size += piece(&url, &line, to)?;
             }
         }
         if !waiting.is_empty() {
-            size += self.piece(&url, &waiting, to)?;
+            size += piece(&url, &waiting, to)?;
         }
         Ok(size)
     }
+}
 
-    fn piece(&self, url: &str, line: &[u8], to: &mut impl Write) -> Result<u64, EtcdError> {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return Ok(0);
-        }
-        let garbled = |source| EtcdError::Garbled { url: url.to_owned(), source };
-        let line: Line = serde_json::from_slice(line).map_err(garbled)?;
-        if let Some(Trouble { message }) = line.error {
-            return Err(EtcdError::Refused { url: url.to_owned(), status: 500, message });
-        }
-        let blob = line.result.map(|piece| piece.blob).unwrap_or_default();
-        let custom = |error: &dyn std::fmt::Display| garbled(serde::de::Error::custom(error.to_string()));
-        let bytes = BASE64.decode(blob).map_err(|error| custom(&error))?;
-        to.write_all(&bytes).map_err(EtcdError::Write)?;
-        Ok(bytes.len() as u64)
+/// What one line of the answer holds.
+fn piece(url: &str, line: &[u8], to: &mut impl Write) -> Result<u64, EtcdError> {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Ok(0);
     }
+    let garbled = |source| EtcdError::Garbled { url: url.to_owned(), source };
+    let line: Line = serde_json::from_slice(line).map_err(garbled)?;
+    if let Some(Trouble { message }) = line.error {
+        return Err(EtcdError::Refused { url: url.to_owned(), status: 500, message });
+    }
+    let blob = line.result.map(|piece| piece.blob).unwrap_or_default();
+    let custom = |error: &dyn std::fmt::Display| garbled(serde::de::Error::custom(error.to_string()));
+    let bytes = BASE64.decode(blob).map_err(|error| custom(&error))?;
+    to.write_all(&bytes).map_err(EtcdError::Write)?;
+    Ok(bytes.len() as u64)
 }

@@ -21,7 +21,8 @@ const SECRET_DIRS: &[&str] = &["originals", ".kube", ".ssh", "kubernetes.io~secr
 pub fn is_secret(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let in_dir = |dir: &str| path.components().any(|part| part.as_os_str() == dir);
-    let is_kubeconfig = name.ends_with(".conf") && path.parent().is_some_and(|dir| dir.ends_with("kubernetes"));
+    let is_kubeconfig =
+        path.extension() == Some("conf".as_ref()) && path.parent().is_some_and(|dir| dir.ends_with("kubernetes"));
     is_kubeconfig
         || name.starts_with("encryption")
         || SECRET_NAMES.contains(&name.as_str())

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Longer than every item of a machine together, on a computer that is busy.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// What a machine runs.
 const ASK: &[&str] = &[

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Only the values of Secrets are wanted, for looking for them; they go nowhere.
-const SECRET_OBJECTS: &str = "kubectl --request-timeout=8s get secrets -A -o json";
+const SECRET_OBJECTS: &str = "kubectl --kubeconfig=$KUBECONFIG --request-timeout=8s get secrets -A -o json";
 const SECRET_OBJECTS_LIMIT: Duration = Duration::from_secs(12);
 
 /// The item that may repeat the value of any Secret.
@@ -85,10 +85,9 @@ pub async fn machine(
 /// Why an item cannot be had here; `None` if it can. What a worker does not have is not missed.
 fn refusal(place: Place, is_this_machine: bool, is_master: bool) -> Option<&'static str> {
     match place {
-        Place::Anywhere => None,
         Place::Running | Place::Master if !is_this_machine => Some("the machine does not run, or does not answer"),
         Place::Master if !is_master => Some("only a master has it"),
-        Place::Running | Place::Master => None,
+        Place::Anywhere | Place::Running | Place::Master => None,
     }
 }
 

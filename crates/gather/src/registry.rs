@@ -15,7 +15,7 @@ use crate::item::{How, Item, Place};
 const LOG_LINES: u32 = 4000;
 
 /// How long `kubectl` waits for the API: less than the item's limit, so that its own words are kept.
-const API: &str = "kubectl --request-timeout=12s";
+const API: &str = "kubectl --kubeconfig=$KUBECONFIG --request-timeout=12s";
 
 /// Everything, in the order of the index.
 pub(crate) fn items(layout: &Layout) -> Vec<Item> {
@@ -40,8 +40,8 @@ fn ours(layout: &Layout) -> Vec<Item> {
             "/etc/NetworkManager/system-connections/blackstart.nmconnection"].map(str::to_owned).to_vec()].concat()),
         Item::files("versions", "manifest of the components", ["/opt/blackstart/bundles/*/manifest.json"]),
         Item { how: How::Certificates, place: Place::Anywhere, ..Item::line("certificates.txt", "certificates without their keys", "") },
-        Item::line("status.json", "how this node is", "\"$BLACKSTART\" node status -o json"),
-        Item::line("diagnosis.json", "what is wrong with this node", "\"$BLACKSTART\" diagnose -o json"),
+        Item::line("status.json", "how this node is", "\"$BLACKSTART\" node status -o json || true"),
+        Item::line("diagnosis.json", "what is wrong with this node", "\"$BLACKSTART\" diagnose -o json || true"),
         Item::line("timelines.json", "when runs began and how they ended", "\"$BLACKSTART\" node timeline --list -o json"),
     ]
 }
@@ -65,7 +65,7 @@ fn logs() -> Vec<Item> {
 fn machine() -> Vec<Item> {
     let units = units::NAMES.join(" ");
     vec![
-        Item::line("machine/system.txt", "kernel, system, time, memory", "uname -a; cat /etc/os-release; date -u; uptime; free -m; nproc; \"$BLACKSTART\" --version; ls /sys/fs/cgroup; ls -l /opt/blackstart"),
+        Item::line("machine/system.txt", "kernel, system, time, memory", "uname -a; cat /etc/os-release; date -u; uptime; free -m; nproc; \"$BLACKSTART\" --version; ls /sys/fs/cgroup"),
         Item::line("machine/versions.txt", "versions of the programs", "kubelet --version; containerd --version; runc --version; etcd --version; kubectl version --client"),
         Item::line("machine/units.txt", "our units", format!("systemctl show -p Id,LoadState,UnitFileState,ActiveState,SubState,Result,NRestarts,ExecMainStatus,MainPID,ActiveEnterTimestamp {units}")),
         Item::line("machine/failed-units.txt", "units that failed, and what systemd is at", "systemctl --no-pager --failed; systemctl --no-pager list-jobs"),

@@ -22,11 +22,13 @@ pub fn copy(lab: &Lab, surroundings: &Surroundings, from: &str, to: &str) -> Res
     let mut packing = pack.spawn().map_err(LabError::while_doing("start tar"))?;
     let stream = packing.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let unpacked = unpack.stdin(stream).status().map_err(LabError::while_doing("start tar"))?;
+    // Our end of the pipe is in it: as long as that is open, the first tar waits for somebody to read.
+    drop(unpack);
     let packed = packing.wait().map_err(LabError::while_doing("wait for tar"))?;
     if packed.success() && unpacked.success() {
         return Ok(());
     }
-    let source = std::io::Error::other("tar failed, see what it said above");
+    let source = std::io::Error::other("tar failed, see what it said above; the target must be a directory");
     Err(LabError::System { doing: format!("copy {from} to {to}"), source })
 }
 

@@ -142,7 +142,7 @@ impl Machines {
     /// The same, where somebody else has done something meanwhile.
     #[track_caller]
     pub(crate) fn assert_as_before_but(&self, machine: &'static str, of_others: &[&str]) {
-        let differences = self.before[machine].differences(&Picture::of(&self.lab, machine), of_others);
+        let differences = self.before[machine].differences(&self.lab, machine, of_others);
         assert!(differences.is_empty(), "{machine}: {} differences:\n{}", differences.len(), differences.join("\n"));
     }
 }

@@ -106,6 +106,7 @@ pub enum NodeCommand {
 
 /// What a reset leaves, and whether it asks.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own on the command line")]
 pub struct ResetOptions {
     /// Take this name instead of the detected one
     #[arg(long, value_name = "NAME")]

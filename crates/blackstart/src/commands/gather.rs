@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::gather::{Archive, Gathered, Index, Progress};
+use ::gather::{Archive, GatherError, Gathered, Index, Progress};
 use ::lab::{Lab, LabError, LabName, Surroundings};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
@@ -21,14 +21,10 @@ use crate::{
 const STDOUT: &str = "-";
 
 pub(super) fn run(context: &Context, to: Option<&Path>, lab: Option<&str>) -> Result<(), Ended> {
-    let gathered = match lab {
-        Some(name) => of_lab(context, name)?,
-        None => {
-            let root = context.real_path(Path::new("/"));
-            let bar = Bar::new(context.out, "gathering");
-            block_on(::gather::machine(&context.host, &context.layout, &root, &|progress| bar.show(progress)))??
-        }
-    };
+    if let Some(path) = to.filter(|path| path.is_file()) {
+        return Err(GatherError::Taken(path.to_path_buf()).into()); // before anything is asked
+    }
+    let gathered = lab.map_or_else(|| of_machine(context), |name| of_lab(context, name))?;
     let name = directory(&gathered.index.name, gathered.index.time);
     let packed = gathered.archive().pack(&name, gathered.index.time)?;
     if to == Some(Path::new(STDOUT)) {
@@ -46,6 +42,12 @@ pub(super) fn run(context: &Context, to: Option<&Path>, lab: Option<&str>) -> Re
     }
     note(&missing(&gathered));
     Ok(context.out.text(&format!("{}\n", path.display()))?)
+}
+
+fn of_machine(context: &Context) -> Result<Gathered, Ended> {
+    let root = context.real_path(Path::new("/"));
+    let bar = Bar::new(context.out, "gathering");
+    Ok(block_on(::gather::machine(&context.host, &context.layout, &root, &|progress| bar.show(progress)))??)
 }
 
 fn of_lab(context: &Context, name: &str) -> Result<Gathered, Ended> {

@@ -18,13 +18,11 @@ const VARIABLE: &str = "BLACKSTART_CLOCK";
 /// The given clock, or a wrong one where that is asked for.
 pub(crate) fn installed(clock: Arc<dyn Clock>) -> Arc<dyn Clock> {
     let Ok(text) = std::env::var(VARIABLE) else { return clock };
-    match parsed(&text) {
-        Some((by, after)) => Arc::new(Jumping { clock, by, after, asked: AtomicUsize::new(0) }),
-        None => {
-            output::note(&format!("{VARIABLE}={text} is ignored: it is not SECONDS or SECONDS:N\n"));
-            clock
-        }
-    }
+    let Some((by, after)) = parsed(&text) else {
+        output::note(&format!("{VARIABLE}={text} is ignored: it is not SECONDS or SECONDS:N\n"));
+        return clock;
+    };
+    Arc::new(Jumping { clock, by, after, asked: AtomicUsize::new(0) })
 }
 
 fn parsed(text: &str) -> Option<(SignedDuration, usize)> {

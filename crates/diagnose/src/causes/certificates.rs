@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn fault(name: &'static str, flaw: Flaw) -> Fault {
-        let file = if name.ends_with(".conf") { name.to_owned() } else { format!("pki/{name}.crt") };
+        let file = if name.contains('.') { name.to_owned() } else { format!("pki/{name}.crt") };
         Fault { name, path: format!("/etc/kubernetes/{file}").into(), flaw }
     }
 

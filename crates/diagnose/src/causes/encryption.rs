@@ -51,7 +51,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 /// that cannot decrypt never fills it. Only metadata is asked for: no secret comes here.
 async fn read_some(context: &Context<'_>) -> Result<Result<(), Unread>, CouldNotLook> {
     let etcd = etcd_client(context.host, &context.layout.kubernetes_dir.join("pki/etcd"))?;
-    let keys = etcd.keys(SECRETS, TRIED).await.map_err(|error| CouldNotLook(error.to_string()))?;
+    let keys = etcd.keys(SECRETS, TRIED).await.map_err(|_| CouldNotLook("etcd does not answer".to_owned()))?;
     let objects = context.objects().await?;
     for (namespace, name) in keys.iter().filter_map(|key| key.strip_prefix(SECRETS)?.split_once('/')) {
         let read = async |client| Api::<Secret>::namespaced(client, namespace).get_metadata_opt(name).await;
@@ -62,11 +62,14 @@ async fn read_some(context: &Context<'_>) -> Result<Result<(), Unread>, CouldNot
     Ok(Ok(()))
 }
 
-/// A Secret that cannot be decrypted is an internal error of the server, in these words.
+/// What an API server says of a Secret that it cannot decrypt: one of these, depending on the kind of encryption. The
+/// second is what a wrong key of the kind that we use comes to.
+const UNDECIPHERED: &[&str] = &["unable to transform key", "not large enough for encryption", "no matching", "decrypt"];
+
 fn judge(path: &Path, is_changed: bool, read: &Result<(), Unread>) -> Option<Finding> {
     let path = path.display();
     match read {
-        Err(Unread::Other(why)) if why.contains("unable to transform key") => {
+        Err(Unread::Other(why)) if UNDECIPHERED.iter().any(|words| why.contains(words)) => {
             let changed = if is_changed {
                 format!("; {path} does not hold the key of the sealed directory")
             } else {
@@ -88,15 +91,18 @@ mod tests {
 
     #[test]
     fn a_changed_key_is_a_cause_only_where_secrets_are_lost() {
-        let lost = || {
-            Err(Unread::Other("cannot list the Secrets: 500 unable to transform key \"/registry/secrets/a\"".into()))
+        // As a real API server says it of a secretbox and of AES.
+        let lost = |words: &str| {
+            Err(Unread::Other(format!("cannot read Secret default/a: 500 Internal error occurred: {words}")))
         };
+        let secretbox = || lost("output array was not large enough for encryption");
+        let aes = || lost("unable to transform key \"/registry/secrets/default/a\"");
         let away = || Err(Unread::Other("no answer".into()));
         for (is_changed, read, expected) in [
             (false, Ok(()), None),
             (true, Ok(()), Some(ENCRYPTION_CHANGED)),
-            (true, lost(), Some(ENCRYPTION_KEY)),
-            (false, lost(), Some(ENCRYPTION_KEY)),
+            (true, secretbox(), Some(ENCRYPTION_KEY)),
+            (false, aes(), Some(ENCRYPTION_KEY)),
             (true, away(), None),
         ] {
             let told = judge(Path::new("/etc/kubernetes/encryption.yaml"), is_changed, &read);

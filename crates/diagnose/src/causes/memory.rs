@@ -22,7 +22,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         if killed.is_empty() {
             return Ok(Vec::new());
         }
-        let arguments = ["--dmesg", "--since=-10min", "--output=cat", "--no-pager", "--quiet", "--lines=2000"];
+        let arguments = ["--dmesg", "--since=-2min", "--output=cat", "--no-pager", "--quiet", "--lines=2000"];
         let log = context.output("journalctl", arguments).await.unwrap_or_default();
         Ok(killed.into_iter().filter_map(|unit| judge(unit, &log)).collect())
     })

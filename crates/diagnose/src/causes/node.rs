@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::testing::cluster;
 
-    fn node(name: &str, ready: &str, message: &str, more: Value) -> ApiNode {
+    fn node(name: &str, ready: &str, message: &str, more: &Value) -> ApiNode {
         serde_json::from_value(json!({
             "metadata": {"name": name}, "spec": more,
             "status": {"conditions": [{"type": "Ready", "status": ready, "message": message,
@@ -123,18 +123,21 @@ mod tests {
 
     #[test]
     fn a_node_and_its_neighbours() {
-        let master = || node("master-01", "True", "", json!({}));
-        assert_eq!(told(&[master(), node("worker-01", "True", "", json!({}))]), [""; 0]);
+        let master = || node("master-01", "True", "", &json!({}));
+        assert_eq!(told(&[master(), node("worker-01", "True", "", &json!({}))]), [""; 0]);
         assert_eq!(told(&[master()]), ["BS-DIAG-049 Symptom the API knows no Node worker-01, which was there before"]);
         assert_eq!(
-            told(&[master(), node("worker-01", "False", "cni plugin not initialized", json!({"unschedulable": true}))]),
+            told(&[
+                master(),
+                node("worker-01", "False", "cni plugin not initialized", &json!({"unschedulable": true}))
+            ]),
             [
                 "BS-DIAG-050 Symptom Node worker-01 is not Ready: cni plugin not initialized (since 2026-11-16T03:00:00Z)",
                 "BS-DIAG-051 Warning Node worker-01 is marked as unschedulable",
             ]
         );
         assert_eq!(
-            told(&[node("worker-01", "True", "", json!({})), node("stranger", "True", "", json!({}))]),
+            told(&[node("worker-01", "True", "", &json!({})), node("stranger", "True", "", &json!({}))]),
             [
                 "BS-DIAG-052 Warning master-01 has not joined, or its Node was deleted",
                 "BS-DIAG-053 Warning stranger in the API, and not in cluster.yaml",

@@ -110,18 +110,20 @@ mod tests {
     use super::*;
     use crate::testing::cluster;
 
-    /// Node, made at this minute, and how it was decided.
-    fn told(requests: &[(&str, &str, Option<&str>)]) -> Vec<String> {
-        let request =
-            |(index, (user, made, decision)): (usize, &(&str, &str, Option<&str>))| -> CertificateSigningRequest {
-                let condition = |type_: &str| json!([{"type": type_, "status": "True", "reason": "BS-CSR-004", "message": "names"}]);
-                serde_json::from_value(json!({
-                    "metadata": {"name": format!("csr-{index}"), "creationTimestamp": format!("2026-11-16T{made}:00Z")},
-                    "spec": {"signerName": "kubernetes.io/kubelet-serving", "username": user, "request": ""},
-                    "status": {"conditions": decision.map(condition)},
-                }))
-                .unwrap()
-            };
+    /// Who asks, when, and how it was decided.
+    type Made = (&'static str, &'static str, Option<&'static str>);
+
+    fn told(requests: &[Made]) -> Vec<String> {
+        let request = |(index, (user, made, decision)): (usize, &Made)| -> CertificateSigningRequest {
+            let condition =
+                |type_: &str| json!([{"type": type_, "status": "True", "reason": "BS-CSR-004", "message": "names"}]);
+            serde_json::from_value(json!({
+                "metadata": {"name": format!("csr-{index}"), "creationTimestamp": format!("2026-11-16T{made}:00Z")},
+                "spec": {"signerName": "kubernetes.io/kubelet-serving", "username": user, "request": ""},
+                "status": {"conditions": decision.map(condition)},
+            }))
+            .unwrap()
+        };
         let requests: Vec<_> = requests.iter().enumerate().map(request).collect();
         let line = |finding: &Finding| format!("{} {:?} {}", finding.code, finding.kind, finding.evidence);
         judge(&cluster(), &requests, "2026-11-16T03:30:00Z".parse().unwrap()).iter().map(line).collect()
@@ -133,7 +135,7 @@ mod tests {
         let pending = ["BS-DIAG-045 Symptom request csr-0 of system:node:worker-01 waits for 120 s"];
         let denied = ["BS-DIAG-046 Cause request csr-0 of system:node:worker-01 was denied: BS-CSR-004 names"];
         let stranger = ["BS-DIAG-046 Warning request csr-0 of system:bootstrap:x was denied: BS-CSR-004 names"];
-        let cases: &[(&[(&str, &str, Option<&str>)], &[&str])] = &[
+        let cases: &[(&[Made], &[&str])] = &[
             (&[], &[]),
             (&[(NODE, "03:28", Some("Approved"))], &[]),
             (&[(NODE, "03:28", None)], &pending),

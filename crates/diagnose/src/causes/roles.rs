@@ -18,7 +18,7 @@ pub(crate) const LOOK: Look = Look {
     look,
 };
 
-const LIMIT: Duration = Duration::from_secs(6);
+const LIMIT: Duration = Duration::from_secs(4);
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
@@ -35,10 +35,10 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 
 fn judge(differing: &[Value]) -> Option<Finding> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let named = |object: &Value| format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
-    let names: Vec<String> = differing.iter().map(named).collect();
-    let evidence = format!("missing or changed: {}", names.join(", "));
-    (!names.is_empty()).then(|| Finding::cause(ROLES_GONE, Part::Api, evidence))
+    let described = |object: &Value| format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let all: Vec<String> = differing.iter().map(described).collect();
+    let evidence = format!("missing or changed: {}", all.join(", "));
+    (!all.is_empty()).then(|| Finding::cause(ROLES_GONE, Part::Api, evidence))
 }
 
 #[cfg(test)]

@@ -81,14 +81,14 @@ mod tests {
 
     use super::*;
 
-    fn pod(name: &str, status: Value) -> Pod {
+    fn pod(name: &str, status: &Value) -> Pod {
         serde_json::from_value(json!({"metadata": {"name": name, "namespace": "shop"}, "status": status})).unwrap()
     }
 
     fn waiting(name: &str, reason: &str) -> Pod {
         pod(
             name,
-            json!({"containerStatuses": [{"name": "c", "image": "example.org/x:1", "imageID": "", "ready": false,
+            &json!({"containerStatuses": [{"name": "c", "image": "example.org/x:1", "imageID": "", "ready": false,
             "restartCount": 0, "state": {"waiting": {"reason": reason, "message": "no"}}}]}),
         )
     }
@@ -97,8 +97,8 @@ mod tests {
     fn pods_are_told_by_what_they_lack() {
         let unscheduled = json!({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/2 nodes"}]});
         let mut pods = vec![
-            pod("fine", json!({"phase": "Running"})),
-            pod("waits", unscheduled),
+            pod("fine", &json!({"phase": "Running"})),
+            pod("waits", &unscheduled),
             waiting("crashes", "CrashLoopBackOff"),
         ];
         pods.extend((0..7).map(|number| waiting(&format!("web-{number}"), "ImagePullBackOff")));

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::finding::CouldNotLook;
 
 /// One request; a balancer without a healthy master holds a connection much longer.
-const LIMIT: Duration = Duration::from_secs(4);
+const LIMIT: Duration = Duration::from_secs(3);
 
 const NO_ANSWER: &str = "the API does not answer";
 

@@ -158,7 +158,9 @@ impl OneReversal<'_> {
         }
         match self.telling(|host| async move { self.how.before(self.step, &host).await }).await {
             Ok(notes) => {
-                notes.iter().for_each(|note| self.teller.undo(self.step, State::Undoing, note.clone()));
+                for note in &notes {
+                    self.teller.undo(self.step, State::Undoing, note.clone());
+                }
                 report.notes.extend(notes);
             }
             Err(error) => {

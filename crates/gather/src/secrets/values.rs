@@ -1,6 +1,6 @@
 //! Takes the secret values out of what a file holds.
 
-use std::sync::LazyLock;
+use std::{path::Path, sync::LazyLock};
 
 use base64::{
     Engine,
@@ -128,7 +128,7 @@ pub(crate) fn of_secret_objects(list: &str) -> Option<Vec<Vec<u8>>> {
         };
         for (name, value) in secret["data"].as_object().into_iter().flatten().filter(|(name, _)| is_wanted(name)) {
             let Some(bytes) = value.as_str().and_then(|text| STANDARD.decode(text).ok()) else { continue };
-            let public = name.ends_with(".crt") || name == "namespace";
+            let public = Path::new(name).extension() == Some("crt".as_ref()) || name == "namespace";
             if !public {
                 values.take(&bytes, Holds::Mounted);
                 values.0.push(bytes);

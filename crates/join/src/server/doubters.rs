@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn each_address_is_told_once_a_minute_and_memory_is_bounded() {
-        let text = "cluster: {name: demo}\nnodes:\n- {name: a, ip: 10.0.0.1, roles: [master], \
+        let text = "cluster: {name: demo}\nnodes:\n- {name: a, ip: 192.168.1.11, roles: [master], \
                     hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
         let cluster = Arc::new(spec::check_text(text).cluster.unwrap());
         let doubters = Doubters::new(watch::channel(cluster).1);

@@ -109,7 +109,7 @@ impl KnownMachines for Api {
 impl Departures for Api {
     fn remove<'a>(&'a self, node: &'a str) -> Answer<'a, ()> {
         let answer = self.ask(|| self.left.lock().unwrap().push(node.to_owned()));
-        Box::pin(async { answer })
+        Box::pin(async move { answer })
     }
 }
 

@@ -53,8 +53,9 @@ impl Cluster {
         })
     }
 
-    fn has_other_masters(&self) -> bool {
-        self.masters.len() > 1
+    /// Where cluster.yaml is gone, nobody knows.
+    fn may_have_other_masters(&self) -> bool {
+        self.masters.len() != 1
     }
 
     /// Removes the Node object, or says why it is still there.
@@ -63,11 +64,11 @@ impl Cluster {
         let as_master = self.kubernetes_dir.join("super-admin.conf");
         let as_agent = self.kubernetes_dir.join("agent.conf");
         let removed = match (host.disk.exists(&as_master), host.disk.read_optional(&as_agent)) {
-            (Ok(true), _) if self.has_other_masters() => delete(host, &as_master, node).await,
-            (Ok(true), _) => return Notes::new(), // it goes with everything else that etcd holds here
+            (Ok(true), _) if self.may_have_other_masters() => delete(host, &as_master, node).await,
             (_, Ok(Some(agent))) => self.ask_a_master(host, &String::from_utf8_lossy(&agent)).await,
             (Err(error), _) | (_, Err(error)) => Err(error.into()),
-            (Ok(false), Ok(None)) => return Notes::new(), // it never joined
+            // The only master's goes with everything that etcd holds; a node that never joined has none.
+            (Ok(_), Ok(None)) => Ok(()),
         };
         match removed {
             Ok(()) => Notes::new(),
@@ -99,7 +100,7 @@ impl Cluster {
 
     /// Whether etcd keeps a majority without this machine's member. One that does not answer has nothing to say.
     pub(super) async fn check_quorum(&self, host: &Host) -> Result<(), StepError> {
-        if !host.is_live || !self.has_other_masters() {
+        if !host.is_live || !self.may_have_other_masters() {
             return Ok(());
         }
         match Membership::look(host, &self.kubernetes_dir.join("pki/etcd")).await {
@@ -110,7 +111,7 @@ impl Cluster {
 
     /// Takes this machine's member out of etcd, if there are others and they can do without it.
     async fn remove_member(&self, host: &Host) -> Result<Notes, StepError> {
-        if !self.has_other_masters() {
+        if !self.may_have_other_masters() {
             return Ok(Notes::new()); // it goes with its data
         }
         let pki = self.kubernetes_dir.join("pki/etcd");
@@ -232,7 +233,8 @@ const UNITS: &[&str] =
 
 impl TakeBack for EtcdService {
     fn shows(&self) -> Vec<String> {
-        let leave = self.cluster.has_other_masters().then(|| "take this machine's member out of etcd".to_owned());
+        let leave = "take this machine's member out of etcd, if it has others".to_owned();
+        let leave = self.cluster.may_have_other_masters().then_some(leave);
         leave.into_iter().chain(Started { units: UNITS }.shows()).collect()
     }
 

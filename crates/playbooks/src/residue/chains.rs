@@ -45,9 +45,10 @@ fn removal(saved: &str) -> Option<String> {
         } else if line == "COMMIT" {
             if !chains.is_empty() {
                 text += &format!("*{table}\n");
-                jumps.iter().for_each(|rule| text += &format!("-D {rule}\n"));
-                chains.iter().for_each(|chain| text += &format!("-F {chain}\n"));
-                chains.iter().for_each(|chain| text += &format!("-X {chain}\n"));
+                let jumps = jumps.iter().map(|rule| format!("-D {rule}\n"));
+                let flushes = chains.iter().map(|chain| format!("-F {chain}\n"));
+                let removals = chains.iter().map(|chain| format!("-X {chain}\n"));
+                text.extend(jumps.chain(flushes).chain(removals));
                 text += "COMMIT\n";
             }
             (jumps, chains) = (Vec::new(), Vec::new());

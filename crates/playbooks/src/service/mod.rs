@@ -82,19 +82,24 @@ impl Service {
     fn configuration(&self, host: &Host, unit: &UnitState) -> Result<Configuration, StepError> {
         let Some(pid) = unit.pid else { return Ok(Configuration::Unknown) };
         let process = Path::new("/proc").join(pid.to_string());
+        // Between its birth and its first instruction a service is a copy of systemd or of a command before it. The program
+        // is looked at first: once it is the right one, the environment cannot be that of the copy any more.
+        let program = host.disk.read_link(&process.join("exe")).unwrap_or_default();
+        let has_begun = program
+            .and_then(|program| Some(self.rendered.name.starts_with(&*program.file_name()?.to_string_lossy())))
+            .unwrap_or_default();
+        if !has_begun {
+            return Ok(Configuration::Unknown);
+        }
         let environment = match host.disk.read_optional(&process.join("environ")) {
             // It ended while it was looked at.
             Err(error) if error.source.raw_os_error() == Some(NO_SUCH_PROCESS) => None,
             read => read?,
         };
-        let program = host.disk.read_link(&process.join("exe")).unwrap_or_default();
-        let (Some(environment), Some(program)) = (environment, program) else { return Ok(Configuration::Unknown) };
-        // Between its birth and its first instruction a service is a copy of systemd or of a command before it.
-        let has_begun =
-            program.file_name().is_some_and(|name| self.rendered.name.starts_with(&*name.to_string_lossy()));
-        if !has_begun {
+        // The kernel puts the environment in place after the program.
+        let Some(environment) = environment.filter(|environment| !environment.is_empty()) else {
             return Ok(Configuration::Unknown);
-        }
+        };
         let wanted = format!("{CONFIG_VARIABLE}={}", self.rendered.config_hash);
         let is_wanted = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
         Ok(if is_wanted { Configuration::Current } else { Configuration::Other })

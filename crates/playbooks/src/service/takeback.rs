@@ -82,13 +82,14 @@ pub(crate) async fn take_back(host: &Host, unit: &str) -> Result<(), StepError> 
     }
 }
 
-/// Stops a unit that runs, and lets systemd forget that it failed.
+/// Stops a unit, also one that is about to start, and lets systemd forget that it failed.
 pub(crate) async fn stop(host: &Host, unit: &str) -> Result<(), StepError> {
-    let state = systemd::look(host, unit).await?;
-    if state.active != "inactive" && state.active != "failed" {
-        host.doing(format!("stop {unit}"));
-        systemd::systemctl(host, &["stop", unit]).await?;
+    let shown = systemd::systemctl(host, &["show", "--property=LoadState,ActiveState", unit]).await?.stdout;
+    let says = |line: &str| shown.lines().any(|shown| shown == line);
+    if says("LoadState=not-found") && says("ActiveState=inactive") {
+        return Ok(());
     }
+    systemd::systemctl(host, &["stop", unit]).await?;
     if systemd::look(host, unit).await?.active == "failed" {
         systemd::systemctl(host, &["reset-failed", unit]).await?;
     }

@@ -1,7 +1,10 @@
 //! What a service step plans and says, for everything that can be seen of a service. No machine is needed.
 
+use std::{fs, os::unix::fs::symlink};
+
 use engine::{About, Step, Verdict};
-use host::{Change, Content};
+use host::{Change, Content, Host};
+use render::CONFIG_VARIABLE;
 
 use super::{Configuration, Health, Probe, Seen, Service};
 use crate::systemd::UnitState;
@@ -69,4 +72,28 @@ fn a_crash_loop_is_no_progress() {
         }
     };
     assert_eq!(after(1), after(2));
+}
+
+#[test]
+fn what_a_process_was_started_with() {
+    let wanted = format!("{CONFIG_VARIABLE}={}", service().rendered.config_hash);
+    for (case, program, environment, expected) in [
+        ("a copy of systemd", "/usr/lib/systemd/systemd", "TERM=linux\0".to_owned(), Configuration::Unknown),
+        (
+            "its program, its environment not there yet",
+            "/usr/local/bin/blackstart",
+            String::new(),
+            Configuration::Unknown,
+        ),
+        ("its program", "/usr/local/bin/blackstart", format!("PATH=/bin\0{wanted}\0"), Configuration::Current),
+        ("an older one", "/usr/local/bin/blackstart", format!("PATH=/bin\0{wanted}0\0"), Configuration::Other),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let process = root.path().join("proc/7");
+        fs::create_dir_all(&process).unwrap();
+        symlink(program, process.join("exe")).unwrap();
+        fs::write(process.join("environ"), environment).unwrap();
+        let found = service().configuration(&Host::rooted(root.path()), &unit("active", "running", Some(7), 0));
+        assert_eq!(found.unwrap(), expected, "{case}");
+    }
 }

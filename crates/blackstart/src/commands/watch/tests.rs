@@ -51,7 +51,7 @@ fn trouble(step: &str, code: &str, message: &str) -> Trouble {
 }
 
 /// What an agent reports, received so many seconds after the beginning.
-fn report(name: &str, received: i64, run: Option<Digest>, units: &[(&str, &str)]) -> (String, Report) {
+fn report(name: &str, received: i64, run: Option<&Digest>, units: &[(&str, &str)]) -> (String, Report) {
     let units: BTreeMap<&str, &str> = units.iter().copied().collect();
     let status = json!({ "node": name, "role": "worker", "bootstrap": null, "units": units, "unheard_seconds": null,
                          "version": "1.2.3", "run": run });
@@ -89,8 +89,8 @@ fn waiting_worker() -> Digest {
     run(Outcome::Working, 6, vec![step("await-master", StepState::Waiting, what, 2)])
 }
 
-fn ready() -> Option<Digest> {
-    Some(run(Outcome::Done, 14, vec![]))
+fn ready() -> Digest {
+    run(Outcome::Done, 14, vec![])
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn one_waits_and_says_for_what() {
     };
     let changing = step("cni", StepState::Working, "write /etc/cni/net.d/10-basic.conflist", 40);
     let master = run(Outcome::Working, 9, vec![retried, retrying, changing]);
-    let (name, mut early) = report("worker-01", 41, Some(waiting_worker()), &[]);
+    let (name, mut early) = report("worker-01", 41, Some(&waiting_worker()), &[]);
     early.early = true;
-    facts.take("master-01", answer(42, vec![report("master-01", 42, Some(master), &[]), (name, early)]), at(42));
+    facts.take("master-01", answer(42, vec![report("master-01", 42, Some(&master), &[]), (name, early)]), at(42));
     let view = judge(&facts, at(42));
     assert_eq!(view.nodes[1].state, NodeState::Waiting);
     assert_eq!((view.nodes[1].heard, view.nodes[1].joined), (Some(at(41)), Some(false)), "by our own clock");
@@ -136,14 +136,19 @@ fn one_has_failed() {
         ..step("join", StepState::Failed, expired, 48)
     };
     let reports = vec![
-        report("master-01", 50, ready(), &[("kubelet.service", "active"), ("kube-proxy.service", "auto-restart")]),
+        report(
+            "master-01",
+            50,
+            Some(&ready()),
+            &[("kubelet.service", "active"), ("kube-proxy.service", "auto-restart")],
+        ),
         report(
             "worker-01",
             49,
-            Some(run(Outcome::Failed, 6, vec![failed])),
+            Some(&run(Outcome::Failed, 6, vec![failed])),
             &[("cluster-bootstrap.service", "failed")],
         ),
-        report("worker-02", 50, Some(run(Outcome::Interrupted, 6, vec![])), &[]),
+        report("worker-02", 50, Some(&run(Outcome::Interrupted, 6, vec![])), &[]),
     ];
     facts.take("master-01", answer(51, reports), at(51));
     insta::assert_snapshot!(shown(&facts, 60, None));
@@ -153,8 +158,8 @@ fn one_has_failed() {
 fn one_is_silent() {
     let mut facts = three_nodes();
     let reports = |heard| {
-        let silent = report("worker-02", 60, ready(), &[]);
-        vec![report("master-01", heard, ready(), &[]), report("worker-01", heard, ready(), &[]), silent]
+        let silent = report("worker-02", 60, Some(&ready()), &[]);
+        vec![report("master-01", heard, Some(&ready()), &[]), report("worker-01", heard, Some(&ready()), &[]), silent]
     };
     facts.take("master-01", answer(75, reports(74)), at(75));
     assert!(
@@ -166,7 +171,7 @@ fn one_is_silent() {
     facts.machines.insert("worker-02".into(), Seen { cut_off_from: vec!["everything".into()], ..Seen::default() });
     insta::assert_snapshot!(shown(&facts, 100, None));
 
-    let back = vec![report("worker-02", 101, ready(), &[])];
+    let back = vec![report("worker-02", 101, Some(&ready()), &[])];
     facts.take("master-01", answer(102, back), at(102));
     assert_eq!(judge(&facts, at(102)).nodes[2].state, NodeState::Ready, "it is heard again");
 }
@@ -174,8 +179,8 @@ fn one_is_silent() {
 #[test]
 fn all_ready() {
     let mut facts = three_nodes();
-    let all =
-        ["master-01", "worker-01", "worker-02"].map(|name| report(name, 70, ready(), &[("kubelet.service", "active")]));
+    let all = ["master-01", "worker-01", "worker-02"]
+        .map(|name| report(name, 70, Some(&ready()), &[("kubelet.service", "active")]));
     facts.take("master-01", answer(71, all.into()), at(71));
     insta::assert_snapshot!(shown(&facts, 73, None));
     insta::assert_json_snapshot!(judge(&facts, at(73)));
@@ -184,7 +189,7 @@ fn all_ready() {
 #[test]
 fn a_narrow_terminal() {
     let mut facts = three_nodes();
-    let reports = vec![report("worker-01", 41, Some(waiting_worker()), &[])];
+    let reports = vec![report("worker-01", 41, Some(&waiting_worker()), &[])];
     facts.take("master-01", answer(42, reports), at(42));
     insta::assert_snapshot!(shown(&facts, 42, Some(60)));
     let longest = shown(&facts, 42, Some(40)).lines().map(|line| line.chars().count()).max();
@@ -213,7 +218,7 @@ fn a_node_that_has_not_joined_sees_itself_and_whether_masters_answer() {
 #[test]
 fn while_a_master_cannot_be_asked_its_last_word_counts_as_of_then() {
     let mut facts = three_nodes();
-    facts.take("master-01", answer(71, vec![report("worker-01", 70, ready(), &[])]), at(71));
+    facts.take("master-01", answer(71, vec![report("worker-01", 70, Some(&ready()), &[])]), at(71));
     facts.take(
         "master-01",
         Answer::Nothing { code: "BS-JOIN-019".into(), message: "no answer in time".into() },
@@ -229,19 +234,19 @@ fn while_a_master_cannot_be_asked_its_last_word_counts_as_of_then() {
 #[test]
 fn of_several_masters_the_newest_word_counts() {
     let mut facts = three_nodes();
-    facts.take("master-02", answer(60, vec![report("worker-01", 20, Some(waiting_worker()), &[])]), at(60));
-    facts.take("master-01", answer(60, vec![report("worker-01", 59, ready(), &[])]), at(60));
+    facts.take("master-02", answer(60, vec![report("worker-01", 20, Some(&waiting_worker()), &[])]), at(60));
+    facts.take("master-01", answer(60, vec![report("worker-01", 59, Some(&ready()), &[])]), at(60));
     assert_eq!(judge(&facts, at(60)).nodes[1].state, NodeState::Ready);
 }
 
 #[test]
 fn time_alone_is_no_change() {
     let mut facts = three_nodes();
-    facts.take("master-01", answer(71, vec![report("worker-01", 70, ready(), &[])]), at(71));
+    facts.take("master-01", answer(71, vec![report("worker-01", 70, Some(&ready()), &[])]), at(71));
     let before = judge(&facts, at(72)).essence();
-    facts.take("master-01", answer(76, vec![report("worker-01", 75, ready(), &[])]), at(76));
+    facts.take("master-01", answer(76, vec![report("worker-01", 75, Some(&ready()), &[])]), at(76));
     assert_eq!(judge(&facts, at(77)).essence(), before);
-    facts.take("master-01", answer(78, vec![report("worker-01", 77, Some(waiting_worker()), &[])]), at(78));
+    facts.take("master-01", answer(78, vec![report("worker-01", 77, Some(&waiting_worker()), &[])]), at(78));
     assert_ne!(judge(&facts, at(78)).essence(), before);
 }
 
