@@ -88,7 +88,7 @@ pub(crate) const SERVICES: &[Case] = &[
             "systemd-run -q --collect --unit=killer sh -c 'while sleep 0.3; do pkill -KILL -x kube-scheduler; done'",
         ),
         codes: &["BS-DIAG-001"],
-        tells: "kube-scheduler.service is activating",
+        tells: "kube-scheduler.service is act",
         mend: Deed::Sh("systemctl stop killer kube-scheduler; systemctl reset-failed; systemctl start kube-scheduler"),
         ..Case::PLAIN
     },

@@ -5,8 +5,7 @@
 //! case: its entry in the file of its side. `BLACKSTART_CASES=firewall` runs those whose name contains the word;
 //! `BLACKSTART_CASES_LAB=NAME` breaks a lab that is there already, and leaves it there.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a test that fails")]
-#![expect(clippy::print_stderr, reason = "a test with many cases says which one it is at")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 
 mod bench;
 mod case;

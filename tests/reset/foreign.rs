@@ -1,6 +1,6 @@
 //! What others made stays: tables, containers, profiles, files, units, directories.
 
-use crate::support::{Check, MASTER, Machines, WORKER};
+use crate::support::{Check, Machines, WORKER};
 
 pub(crate) const CHECKS: &[Check] = &[
     ("what others made on a node survives its reset", survives),

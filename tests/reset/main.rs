@@ -4,7 +4,7 @@
 //! machine is written down before it ever ran us ([`support::Picture`]) and compared after every reset. To add a way in which
 //! a node may be when it is reset: a function in the file of its theme, and its line in the list there.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a test that fails")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 #![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]
 
 mod asked;

@@ -19,7 +19,7 @@ rm -f /dev/shm/events
 "#;
 
 fn killed_bootstrap(machines: &Machines) {
-    for instant in ["units:before-3", "containerd:waiting", "kubelet:waiting"] {
+    for instant in ["units:before-3", "containerd:ended", "kubelet:ended"] {
         machines.sh(MASTER, "blackstart node install --config /root/sealed");
         let up = machines.try_sh(MASTER, &format!("BLACKSTART_FAULT={instant}:kill blackstart node up"));
         assert_eq!(up.code, Some(137), "{instant}: {up:?}");

@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn a_cause_explains_what_stands_on_it_and_nothing_else() {
         use Kind::{Cause, Suspicion, Symptom, Warning};
-        let cases: [(&[(Kind, Part)], &[(Part, usize)]); 9] = [
+        type Told<'a> = (&'a [(Kind, Part)], &'a [(Part, usize)]);
+        let cases: [Told<'_>; 9] = [
             (&[], &[]),
             (&[(Symptom, Part::Node), (Cause, Part::Machine), (Symptom, Part::Etcd)], &[(Part::Machine, 2)]),
             (&[(Symptom, Part::Node), (Symptom, Part::Etcd)], &[(Part::Etcd, 1)]),

@@ -8,7 +8,7 @@ use crate::{Part, finding::CouldNotLook};
 
 /// A unit that was started again this often, and is up for less than [`SETTLED`], is not up for good.
 const OFTEN: u32 = 3;
-const SETTLED: Duration = Duration::from_secs(20);
+const SETTLED: Duration = Duration::from_secs(10);
 
 /// A unit of ours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

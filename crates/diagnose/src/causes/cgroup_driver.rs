@@ -35,8 +35,8 @@ fn judge(kubelet: &str, containerd: &str) -> Option<Finding> {
 
 /// What stands after `key:` or `key =` in the last line that has it.
 fn value<'a>(text: &'a str, key: &str, separator: char) -> Option<&'a str> {
-    let entries = text.lines().filter_map(|line| line.split_once(separator));
-    entries.filter(|(name, _)| name.trim() == key).last().map(|(_, value)| value.trim())
+    let mut entries = text.lines().filter_map(|line| line.split_once(separator));
+    entries.rfind(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
 }
 
 #[cfg(test)]

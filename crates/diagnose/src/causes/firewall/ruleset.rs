@@ -117,10 +117,9 @@ impl Ruleset {
                         Truth::No => break,
                         Truth::Unknown => certain = false,
                     },
-                    "accept" => return Fate::Accepted,
                     "drop" | "reject" if certain => return Fate::Dropped(chain.place(Some(rule.handle))),
-                    // Another place, or another table's affair: the packet is not lost here.
-                    "dnat" | "redirect" | "queue" | "tproxy" => return Fate::Accepted,
+                    // Sent to another place or handed to a program, the packet is not lost here either.
+                    "accept" | "dnat" | "redirect" | "queue" | "tproxy" => return Fate::Accepted,
                     "return" if certain => return Fate::Left,
                     "jump" | "goto" if depth < DEEPEST => {
                         let target = detail["target"].as_str().unwrap_or_default();
