@@ -5,7 +5,7 @@
 //! ```
 //! A look reads one thing that commonly breaks and tells what it found. It never changes anything. A finding is either a
 //! *cause* (the evidence itself is what must be mended) or a *symptom* (something does not work, and why is not said by
-//! it): [`narrow`](narrow::narrow) hides a symptom where a cause explains it, so that a full disk is told as a full disk and not as
+//! it): `narrow` hides a symptom where a cause explains it, so that a full disk is told as a full disk and not as
 //! five services that crash.
 //!
 //! To add a cause: a file in `causes/` with a `LOOK`, its line in [`registry`], a code in `codes.rs`, and a case in
