@@ -165,21 +165,21 @@ pub(crate) const IDENTITY: &[Case] = &[
     Case {
         name: "clock a day ahead of the master's",
         machine: WORKER,
-        environment: "BLACKSTART_CLOCK_OFFSET=86400",
+        environment: "BLACKSTART_CLOCK=86400",
         codes: &["BS-DIAG-014"],
         tells: "86400 s ahead of master-01",
         ..Case::PLAIN
     },
     Case {
         name: "clock a day behind what was written",
-        environment: "BLACKSTART_CLOCK_OFFSET=-86400",
+        environment: "BLACKSTART_CLOCK=-86400",
         codes: &["BS-DIAG-015"],
         tells: "which is yet to come",
         ..Case::PLAIN
     },
     Case {
         name: "clock plainly wrong",
-        environment: "BLACKSTART_CLOCK_OFFSET=-800000000",
+        environment: "BLACKSTART_CLOCK=-800000000",
         codes: &["BS-PRE-004"],
         tells: "the clock says 2001",
         ..Case::PLAIN

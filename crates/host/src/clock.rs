@@ -9,18 +9,11 @@ pub trait Clock: Send + Sync {
 }
 
 /// The machine's own clock.
-///
-/// A debug build adds the seconds of `BLACKSTART_CLOCK_OFFSET`: machines of a lab share one clock, which is nobody's to set.
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let now = Timestamp::now();
-        #[cfg(debug_assertions)]
-        if let Some(offset) = std::env::var("BLACKSTART_CLOCK_OFFSET").ok().and_then(|seconds| seconds.parse().ok()) {
-            return now.saturating_add(jiff::SignedDuration::from_secs(offset)).unwrap_or(now);
-        }
-        now
+        Timestamp::now()
     }
 }
 
