@@ -3,10 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use engine::{Ledger, LedgerStore};
-use host::{Cmd, Host};
+use host::Host;
 use playbooks::{
     Layout,
     cluster::{self, Options},
+    looking,
     preflight::MachineIds,
 };
 use spec::{BootstrapRole, Node, ValidatedCluster};
@@ -96,8 +97,7 @@ impl<'a> Context<'a> {
 
     /// A file's text; `None` if there is no such file.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> Result<Option<String>, CouldNotLook> {
-        let bytes = self.host.disk.read_optional(path.as_ref())?;
-        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        Ok(looking::text(self.host, path.as_ref())?)
     }
 
     /// What a command prints, in the language that parsers know.
@@ -106,7 +106,6 @@ impl<'a> Context<'a> {
         program: &str,
         arguments: [&str; N],
     ) -> Result<String, CouldNotLook> {
-        let command = Cmd::new(program).args(arguments).env("LC_ALL", "C");
-        Ok(self.host.commands.run(&command).await?.stdout)
+        looking::output(self.host, program, arguments).await
     }
 }

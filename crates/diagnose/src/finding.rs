@@ -1,7 +1,7 @@
 //! What a look found.
 
 use explain::Code;
-use host::{CommandError, HostError};
+pub(crate) use playbooks::looking::CouldNotLook;
 use serde::{Serialize, Serializer};
 
 use crate::Part;
@@ -70,21 +70,5 @@ impl Finding {
 
     fn of(kind: Kind, code: Code, part: Part, evidence: impl Into<String>) -> Self {
         Self { code, kind, part, evidence: evidence.into(), fix: code.fix.to_owned() }
-    }
-}
-
-/// Why a look could not look. That is not a finding: it is told apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CouldNotLook(pub(crate) String);
-
-impl From<HostError> for CouldNotLook {
-    fn from(error: HostError) -> Self {
-        Self(explain::chain(&error))
-    }
-}
-
-impl From<CommandError> for CouldNotLook {
-    fn from(error: CommandError) -> Self {
-        Self(explain::chain(&error))
     }
 }

@@ -9,6 +9,7 @@ pub mod codes;
 pub mod identity;
 mod kubeconfig;
 mod layout;
+pub mod looking;
 pub mod preflight;
 mod residue;
 pub mod run_record;

@@ -3,11 +3,11 @@
 use std::pin::Pin;
 
 use explain::Code;
-use host::{CommandError, HostError};
 use serde::{Serialize, Serializer};
 use spec::BootstrapRole;
 
 use super::Context;
+pub(super) use crate::looking::CouldNotLook;
 
 /// A check, as data and a function.
 #[derive(Clone, Copy, Serialize)]
@@ -123,22 +123,6 @@ pub struct Outcome {
     /// How it ended.
     #[serde(flatten)]
     pub finding: Finding,
-}
-
-/// Why a check could not look; becomes [`Finding::Unknown`].
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct CouldNotLook(pub(super) String);
-
-impl From<HostError> for CouldNotLook {
-    fn from(error: HostError) -> Self {
-        Self(explain::chain(&error))
-    }
-}
-
-impl From<CommandError> for CouldNotLook {
-    fn from(error: CommandError) -> Self {
-        Self(explain::chain(&error))
-    }
 }
 
 /// What a person would read of these findings.

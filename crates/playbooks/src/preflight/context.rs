@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use engine::{Ledger, LedgerError, LedgerStore};
-use host::{Cmd, Disk, Host, HostError};
+use host::{Disk, Host, HostError};
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
 use super::check::CouldNotLook;
-use crate::{Layout, cluster};
+use crate::{Layout, cluster, looking};
 
 /// Everything a check may look at.
 pub struct Context<'a> {
@@ -75,8 +75,7 @@ impl Context<'_> {
 
     /// A file's text; `None` if there is no such file.
     pub(super) fn text_if_any(&self, path: impl AsRef<Path>) -> Result<Option<String>, HostError> {
-        let bytes = self.host.disk.read_optional(path.as_ref())?;
-        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        looking::text(self.host, path.as_ref())
     }
 
     /// What a command prints, in the language that parsers know.
@@ -85,7 +84,6 @@ impl Context<'_> {
         program: &str,
         arguments: [&str; N],
     ) -> Result<String, CouldNotLook> {
-        let command = Cmd::new(program).args(arguments).env("LC_ALL", "C");
-        Ok(self.host.commands.run(&command).await?.stdout)
+        looking::output(self.host, program, arguments).await
     }
 }
