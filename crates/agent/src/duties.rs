@@ -4,8 +4,8 @@ use futures::future::BoxFuture;
 use spec::NetworkAddOn;
 
 use crate::{
-    Agent, AgentError, approver, balancer, configuration, join_server, labels, nodes, pod_parts, renewal, report,
-    tokens,
+    Agent, AgentError, approver, backups, balancer, configuration, join_server, labels, nodes, pod_parts, renewal,
+    report, tokens,
 };
 
 /// One thing the agent does all the time.
@@ -31,6 +31,7 @@ const ALL: &[Duty] = &[
     Duty { name: "approver",    applies: on_masters,   run: |agent| Box::pin(approver::run(agent)) },
     Duty { name: "join-server", applies: on_masters,   run: |agent| Box::pin(join_server::run(agent)) },
     Duty { name: "tokens",      applies: on_masters,   run: |agent| Box::pin(tokens::run(agent)) },
+    Duty { name: "backups",     applies: on_masters,   run: |agent| Box::pin(backups::run(agent)) },
 ];
 
 /// The duties of this node.
@@ -69,9 +70,9 @@ mod tests {
         let mut master = agent("master-01", &commands);
         assert_eq!(
             names(&master),
-            "balancer nodes renewal configuration report pod-parts labels approver join-server tokens"
+            "balancer nodes renewal configuration report pod-parts labels approver join-server tokens backups"
         );
         master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
-        assert_eq!(names(&master), "balancer renewal configuration report labels approver join-server tokens");
+        assert_eq!(names(&master), "balancer renewal configuration report labels approver join-server tokens backups");
     }
 }

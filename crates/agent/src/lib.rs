@@ -12,12 +12,14 @@
 //! | `approver` | masters | certificate requests of kubelets, as far as they fit cluster.yaml |
 //! | `join_server` | masters | the service through which nodes get in |
 //! | `tokens` | masters | removes bootstrap tokens long after their end |
+//! | `backups` | masters | an encrypted backup of the cluster every quarter of an hour |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
 //! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart
 //! every duty looks at the machine and the API again. To add one: a file with `run(&Agent)`, and a line in `duties`.
 
 mod approver;
+mod backups;
 mod balancer;
 pub mod codes;
 mod configuration;

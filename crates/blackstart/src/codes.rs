@@ -31,6 +31,8 @@ explain::codes! {
         "set the clock, or let `systemd-timesyncd` or `chronyd` synchronise it, then run the same command again";
     NO_NODE = "BS-CLI-014", "this machine is no node of a cluster",
         "run the command on a node, or name a lab of this computer with `--lab`";
+    NOT_FIRST = "BS-CLI-015", "only the first master starts a cluster",
+        "run the command on the first master by name; to bring a cluster back elsewhere, restore a backup there";
 }
 
 /// Every code of the program.
@@ -40,6 +42,7 @@ pub(crate) fn all() -> Vec<Code> {
         playbooks::codes::ALL,
         kubeapi::codes::ALL,
         etcd::codes::ALL,
+        ::backup::codes::ALL,
         tls::codes::ALL,
         join::codes::ALL,
         agent::codes::ALL,

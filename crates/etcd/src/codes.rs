@@ -11,4 +11,10 @@ explain::codes! {
         "bring the members back that do not answer, or remove those first that are gone for good";
     CANNOT_WRITE = "BS-ETCD-005", "a snapshot of etcd cannot be written",
         "free some space where it is to be written, or name another place";
+    NO_ACCESS = "BS-ETCD-006", "this machine has no certificate with which etcd would answer it",
+        "run the command on a master, as root; `blackstart pki show` lists the certificates of this machine";
+    NO_MAJORITY = "BS-ETCD-007", "no majority of etcd's members answers",
+        "`blackstart etcd status` shows who is silent and why; start those masters, or restore a backup if they are lost";
+    BAD_SNAPSHOT = "BS-ETCD-008", "this is no whole snapshot of etcd",
+        "take it again, or take another one: a snapshot whose sum does not fit is never restored";
 }

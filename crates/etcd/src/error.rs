@@ -36,9 +36,16 @@ pub enum EtcdError {
         #[source]
         source: serde_json::Error,
     },
-    /// What was received cannot be kept.
-    #[error("a snapshot cannot be written")]
-    Write(#[source] std::io::Error),
+    /// A snapshot that ended before its end.
+    #[error("{url} sent {received} of {size} bytes and then no more")]
+    CutShort {
+        /// Where.
+        url: String,
+        /// How much came.
+        received: u64,
+        /// How much was announced.
+        size: u64,
+    },
 }
 
 impl EtcdError {
@@ -59,7 +66,7 @@ impl Explain for EtcdError {
             Self::Unreachable { .. } => codes::UNREACHABLE,
             Self::Refused { .. } => codes::REFUSED,
             Self::Garbled { .. } => codes::GARBLED,
-            Self::Write(_) => codes::CANNOT_WRITE,
+            Self::CutShort { .. } => codes::BAD_SNAPSHOT,
         }
     }
 }

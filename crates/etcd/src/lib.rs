@@ -3,20 +3,30 @@
 //! The gateway serves the whole API of etcd as `POST` requests with JSON bodies, so neither protoc nor a gRPC stack is
 //! needed. 64-bit numbers come as text, and fields that are zero are left out.
 
+mod access;
+mod alarm;
+mod checksum;
 pub mod codes;
 mod error;
+mod initial;
 mod keys;
 mod lock;
 mod membership;
 pub mod quorum;
 mod snapshot;
+pub mod survey;
 
 use std::time::Duration;
 
+pub use access::{Access, NoAccess};
+pub use alarm::{Alarm, AlarmKind};
+pub use checksum::{BadSnapshot, Checksum};
 pub use error::EtcdError;
+pub use initial::{DATA, DATA_DIR, INITIAL, Initial, State, client_url, peer_url};
 pub use lock::{Lease, Lock};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::json;
+pub use snapshot::Snapshot;
 
 /// How long one request may take. etcd answers in milliseconds; a member without a leader holds requests back.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -33,9 +43,19 @@ pub struct Member {
     /// Where the other members reach it.
     #[serde(default, rename = "peerURLs")]
     pub peer_urls: Vec<String>,
+    /// Where clients reach it; empty until it has started for the first time.
+    #[serde(default, rename = "clientURLs")]
+    pub client_urls: Vec<String>,
     /// Follows the log but has no vote.
     #[serde(default, rename = "isLearner")]
     pub is_learner: bool,
+}
+
+impl Member {
+    /// True once it has been there: a member that was only announced has told nobody yet where its clients reach it.
+    pub fn has_started(&self) -> bool {
+        !self.client_urls.is_empty()
+    }
 }
 
 /// What a member says of itself.
@@ -49,6 +69,12 @@ pub struct Status {
     /// Size of the database in bytes.
     #[serde(default, rename = "dbSize", deserialize_with = "number")]
     pub db_size: u64,
+    /// How far its log is.
+    #[serde(default, rename = "raftIndex", deserialize_with = "number")]
+    pub raft_index: u64,
+    /// Which election its log is of.
+    #[serde(default, rename = "raftTerm", deserialize_with = "number")]
+    pub raft_term: u64,
     /// What is wrong with it, in etcd's words: a full disk, corruption.
     #[serde(default)]
     pub errors: Vec<String>,
@@ -60,12 +86,19 @@ impl Status {
     pub fn member_id(&self) -> u64 {
         self.header.member_id
     }
+
+    /// The newest revision it has.
+    pub fn revision(&self) -> u64 {
+        self.header.revision
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct Header {
     #[serde(default, deserialize_with = "number")]
     member_id: u64,
+    #[serde(default, deserialize_with = "number")]
+    revision: u64,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +107,7 @@ struct Members {
 }
 
 /// One member of etcd.
+#[derive(Clone)]
 pub struct Etcd {
     http: reqwest::Client,
     url: String,

@@ -42,7 +42,7 @@ impl EtcdError {
         match self {
             Self::Refused { message, .. } => message.contains(NOT_CAUGHT_UP) || message.contains(NOT_HEALTHY),
             Self::Unreachable { .. } => true,
-            Self::Garbled { .. } | Self::Write(_) => false,
+            Self::Garbled { .. } | Self::CutShort { .. } => false,
         }
     }
 }

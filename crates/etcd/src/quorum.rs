@@ -116,6 +116,7 @@ mod tests {
                 id,
                 name: format!("m{id}"),
                 peer_urls: Vec::new(),
+                client_urls: Vec::new(),
                 is_learner: letter.eq_ignore_ascii_case(&'l'),
             })
             .collect();

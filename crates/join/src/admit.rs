@@ -14,13 +14,13 @@ use spec::{Node, ValidatedCluster};
 use crate::{
     NodeSecret, Purpose, Refusal, proof,
     server::StoredToken,
-    wire::{ClaimedRole, EarlyReport, JoinRequest},
+    wire::{ClaimedRole, EarlyReport, JoinRequest, MasterRequest},
 };
 
 /// What a credential is, as the master knows it.
 #[derive(Debug)]
 pub struct Key {
-    secret: SecretSlice<u8>,
+    pub(crate) secret: SecretSlice<u8>,
     expires: Option<Timestamp>,
     node: Option<String>,
 }
@@ -71,20 +71,29 @@ pub fn admit(request: &JoinRequest, seen: &Circumstances<'_>) -> Result<Grant, R
     let is_proved = |secret: &[u8]| proof::request_is_proved(secret, request);
     let node = claimant(&request.cluster, &request.node, is_proved, seen)?;
     let claimed = node.name.clone();
-    let configured = ClaimedRole::of(node);
-    if configured != request.role {
-        return Err(Refusal::WrongRole { node: claimed, configured, claimed: request.role });
-    }
+    check_role(node, request.role)?;
     check_address(node, seen.peer)?;
-    if let Some(owner) = seen.machine_owner.filter(|owner| *owner != claimed) {
-        return Err(Refusal::DuplicateMachine { owner: owner.to_owned(), node: claimed });
-    }
+    check_machine(node, seen)?;
     Ok(Grant {
         kubelet: wanted(Purpose::Kubelet, &claimed, &request.csrs.kubelet)?,
         kube_proxy: wanted(Purpose::KubeProxy, &claimed, &request.csrs.kube_proxy)?,
         agent: wanted(Purpose::Agent, &claimed, &request.csrs.agent)?,
         node: claimed,
     })
+}
+
+/// The master that gets the cluster's keys, on a request whose challenge is good. A credential that more than one node may
+/// use is not enough: it lies on workers' media, too.
+pub(crate) fn admit_master(request: &MasterRequest, seen: &Circumstances<'_>) -> Result<String, Refusal> {
+    let is_proved = |secret: &[u8]| proof::master_is_proved(secret, request);
+    let node = claimant(&request.cluster, &request.node, is_proved, seen)?;
+    check_role(node, ClaimedRole::Master)?;
+    if seen.key.node.is_none() {
+        return Err(Refusal::SharedCredential { node: node.name.clone() });
+    }
+    check_address(node, seen.peer)?;
+    check_machine(node, seen)?;
+    Ok(node.name.clone())
 }
 
 /// Whose report it is, of one whose challenge is good. It may only be about the node that the credential belongs to, and
@@ -117,6 +126,21 @@ fn claimant<'a>(
         return Err(Refusal::OtherNode { bound, claimed: claimed.to_owned() });
     }
     cluster.node(claimed).ok_or_else(|| Refusal::UnknownNode { node: claimed.to_owned() })
+}
+
+fn check_role(node: &Node, claimed: ClaimedRole) -> Result<(), Refusal> {
+    let configured = ClaimedRole::of(node);
+    if configured == claimed {
+        return Ok(());
+    }
+    Err(Refusal::WrongRole { node: node.name.clone(), configured, claimed })
+}
+
+fn check_machine(node: &Node, seen: &Circumstances<'_>) -> Result<(), Refusal> {
+    match seen.machine_owner.filter(|owner| *owner != node.name) {
+        Some(owner) => Err(Refusal::DuplicateMachine { owner: owner.to_owned(), node: node.name.clone() }),
+        None => Ok(()),
+    }
 }
 
 fn check_address(node: &Node, peer: IpAddr) -> Result<(), Refusal> {

@@ -3,6 +3,7 @@
 //! ```text
 //! seal     where the configuration is made: one directory per node, the cluster's keys only in the first master's
 //! client   on a node: hello (a challenge) ─► join (claims, requests, proof) ─► certificates
+//!          on a master: hello ─► master (claims, proof) ─► the cluster's keys, in an envelope
 //! server   on every master: throttle ─► challenge ─► credential ─► admit (pure) ─► spend the challenge ─► sign
 //! ```
 //! The proof is an HMAC over everything else in the request, keyed with a secret that never travels: the node's own
@@ -20,9 +21,11 @@
 mod admit;
 pub mod client;
 pub mod codes;
+mod envelope;
 mod identity;
 mod mac;
 mod machine;
+mod master_keys;
 mod proof;
 mod purpose;
 mod refusal;
@@ -36,6 +39,7 @@ pub use admit::{Circumstances, Grant, Key, admit};
 pub use client::{Applicant, Client, Credential, JoinError, Joined, Member, Pair, Trust};
 pub use identity::Caller;
 pub use machine::machine_id;
+pub use master_keys::MasterKeys;
 pub use purpose::Purpose;
 pub use refusal::Refusal;
 pub use secret::{BadSecret, JoinKey, NoRandomness, NodeSecret};

@@ -4,10 +4,11 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 
 use crate::{
     mac,
-    wire::{ClaimedCredential, EarlyReport, JoinCsrs, JoinRequest},
+    wire::{ClaimedCredential, EarlyReport, JoinCsrs, JoinRequest, MasterRequest},
 };
 
 const JOINING: &str = "blackstart join v1";
+const MASTER: &str = "blackstart master v1";
 const REPORTING: &str = "blackstart early report v1";
 const AUTHORITY: &str = "blackstart authority v1";
 
@@ -20,6 +21,17 @@ pub(crate) fn of_request(secret: &[u8], request: &JoinRequest) -> String {
 pub(crate) fn request_is_proved(secret: &[u8], request: &JoinRequest) -> bool {
     let tag = BASE64.decode(&request.proof).unwrap_or_default();
     with_fields(request, |fields| mac::verify(secret, JOINING, fields, &tag))
+}
+
+/// The proof of a master's request.
+pub(crate) fn of_master(secret: &[u8], request: &MasterRequest) -> String {
+    BASE64.encode(with_master_fields(request, |fields| mac::sign(secret, MASTER, fields)))
+}
+
+/// True if a master's request was made with this secret.
+pub(crate) fn master_is_proved(secret: &[u8], request: &MasterRequest) -> bool {
+    let tag = BASE64.decode(&request.proof).unwrap_or_default();
+    with_master_fields(request, |fields| mac::verify(secret, MASTER, fields, &tag))
 }
 
 /// The proof of a report by a node without a certificate.
@@ -49,11 +61,25 @@ fn with_fields<T>(request: &JoinRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T 
     let JoinRequest { cluster, node, role, credential, challenge, csrs, machine_id, proof: _ } = request;
     let JoinCsrs { kubelet, kube_proxy, agent } = csrs;
     let (kind, of, expires) = parts(credential);
-    let machine = machine_id.as_deref().map_or_else(|| "none".to_owned(), |id| format!("some {id}"));
+    let machine = machine(machine_id.as_deref());
     let texts = [cluster, node, &role.to_string(), kind, of, challenge, kubelet, kube_proxy, agent, &machine];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     fields.push(&expires);
     then(&fields)
+}
+
+fn with_master_fields<T>(request: &MasterRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+    let MasterRequest { cluster, node, credential, challenge, machine_id, proof: _ } = request;
+    let (kind, of, expires) = parts(credential);
+    let machine = machine(machine_id.as_deref());
+    let texts = [cluster, node, kind, of, challenge, &machine];
+    let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    fields.push(&expires);
+    then(&fields)
+}
+
+fn machine(id: Option<&str>) -> String {
+    id.map_or_else(|| "none".to_owned(), |id| format!("some {id}"))
 }
 
 fn with_report_fields<T>(report: &EarlyReport, then: impl FnOnce(&[&[u8]]) -> T) -> T {
@@ -117,6 +143,39 @@ mod tests {
             let mut changed = request();
             change(&mut changed);
             assert!(!request_is_proved(b"secret", &changed), "change {index}");
+        }
+    }
+
+    fn master() -> MasterRequest {
+        let mut request = MasterRequest {
+            cluster: "home".into(),
+            node: "master-02".into(),
+            credential: ClaimedCredential::NodeSecret { node: "master-02".into(), expires: 7 },
+            challenge: "c".into(),
+            machine_id: Some("m".into()),
+            proof: String::new(),
+        };
+        request.prove(b"secret");
+        request
+    }
+
+    #[test]
+    fn no_field_of_a_masters_request_can_be_changed() {
+        assert!(master_is_proved(b"secret", &master()));
+        assert!(!master_is_proved(b"other", &master()));
+        let tampering: [fn(&mut MasterRequest); 7] = [
+            |request| request.cluster = "away".into(),
+            |request| request.node = "master-03".into(),
+            |request| request.credential = ClaimedCredential::NodeSecret { node: "master-02".into(), expires: 8 },
+            |request| request.credential = ClaimedCredential::Token { id: "master-02".into() },
+            |request| request.challenge = "d".into(),
+            |request| request.machine_id = None,
+            |request| request.proof = "not base64 !".into(),
+        ];
+        for (index, change) in tampering.iter().enumerate() {
+            let mut changed = master();
+            change(&mut changed);
+            assert!(!master_is_proved(b"secret", &changed), "change {index}");
         }
     }
 

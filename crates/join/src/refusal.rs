@@ -119,6 +119,12 @@ pub enum Refusal {
     /// Only masters that hold it can check nodes' secrets.
     #[error("this master has no join key")]
     NoJoinKey,
+    /// Whoever has it may be any node, and the cluster's keys are for masters only.
+    #[error("the token is good for any node, and `{node}` asks for the keys of the cluster with it")]
+    SharedCredential {
+        /// The master.
+        node: String,
+    },
     /// No certificate, or that of somebody else.
     #[error("{why}")]
     NotAllowed {
@@ -177,6 +183,7 @@ impl Refusal {
             | Self::UnknownNode { .. }
             | Self::WrongRole { .. }
             | Self::WrongAddress { .. }
+            | Self::SharedCredential { .. }
             | Self::NotAllowed { .. } => 403,
             Self::Challenge(_) | Self::DuplicateMachine { .. } | Self::WrongCluster { .. } => 409,
             Self::TooLarge { .. } => 413,
@@ -215,6 +222,7 @@ impl Explain for Refusal {
             Self::TooMany { .. } => codes::TOO_MANY,
             Self::Malformed { .. } => codes::MALFORMED,
             Self::NoJoinKey => codes::NO_JOIN_KEY,
+            Self::SharedCredential { .. } => codes::SHARED_CREDENTIAL,
             Self::NotAllowed { .. } => codes::NOT_ALLOWED,
             Self::Trouble { .. } => codes::TROUBLE,
         }

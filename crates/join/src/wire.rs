@@ -15,6 +15,8 @@ use crate::proof;
 pub const HELLO: &str = "/v1/hello";
 /// `POST`: certificates for a node that proves itself.
 pub const JOIN: &str = "/v1/join";
+/// `POST`: the cluster's keys, for a master that proves itself as in [`JOIN`].
+pub const MASTER: &str = "/v1/master";
 /// `GET`: the cluster's authority, proved with a token.
 pub const CA: &str = "/v1/ca";
 /// `POST`, with the agent's certificate: new certificates.
@@ -48,6 +50,24 @@ pub struct Hello {
     pub challenge: String,
     /// The node that has the machine id that was asked about.
     pub machine: Option<String>,
+    /// How this master stands to the cluster.
+    pub standing: Standing,
+    /// Whether it has what it takes to let others in.
+    pub admits: bool,
+    /// See [`crate::machine_id`]; which machine this master is.
+    pub own_machine: Option<String>,
+}
+
+/// How a master stands to the cluster's etcd, which is the cluster's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It has neither data nor the decision to start a member: for all it knows there is no cluster.
+    Apart,
+    /// It is decided what its member starts with.
+    Decided,
+    /// It has data.
+    Member,
 }
 
 /// Body of [`JOIN`].
@@ -120,6 +140,37 @@ pub enum ClaimedCredential {
         /// The part before the dot.
         id: String,
     },
+}
+
+/// Body of [`MASTER`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MasterRequest {
+    /// The cluster the master wants into.
+    pub cluster: String,
+    /// Its node name.
+    pub node: String,
+    /// Which secret the proof is made with.
+    pub credential: ClaimedCredential,
+    /// From a [`Hello`] of the same master.
+    pub challenge: String,
+    /// See [`crate::machine_id`].
+    pub machine_id: Option<String>,
+    /// base64url of an HMAC over all of the above.
+    pub proof: String,
+}
+
+impl MasterRequest {
+    /// Puts the proof in; nothing may be changed afterwards.
+    pub fn prove(&mut self, secret: &[u8]) {
+        self.proof = proof::of_master(secret, self);
+    }
+}
+
+/// Answer of [`MASTER`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MasterAnswer {
+    /// base64url of the encrypted [`MasterKeys`](crate::MasterKeys).
+    pub envelope: String,
 }
 
 /// Certificate requests of a node that joins, PEM.

@@ -66,6 +66,7 @@ fn open_or_begin(name: &LabName, plan: &Plan<'_>) -> Result<Prepared, LabError> 
         opened => opened,
     }?;
     settings::note()?;
+    settings::make_room()?;
     copy_program(&lab)?;
     Ok(Prepared { lab: Arc::new(lab), _lock: lock })
 }

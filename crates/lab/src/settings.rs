@@ -14,13 +14,19 @@ use crate::{LabError, record};
 /// Below `/proc/sys`.
 const HOST_WIDE: &[&str] = &[
     "net/ipv4/ip_forward", // the lab's way out
-    "kernel/panic",        // from here on: what a kubelet sets when it starts
+    INOTIFY,
+    "kernel/panic", // from here on: what a kubelet sets when it starts
     "kernel/panic_on_oops",
     "kernel/keys/root_maxbytes",
     "kernel/keys/root_maxkeys",
     "vm/overcommit_memory",
     "vm/panic_on_oom",
 ];
+
+/// How many files-that-are-watched a user may have open at once: every systemd, kubelet, containerd and kube-proxy of every
+/// machine has a few, all of them are of this computer's root, and the usual 128 are used up by the fifth machine.
+const INOTIFY: &str = "fs/inotify/max_user_instances";
+const ENOUGH: u64 = 8192;
 
 /// Setting and value.
 type Values = BTreeMap<String, String>;
@@ -32,25 +38,43 @@ fn note_path() -> PathBuf {
 /// Notes the values, unless an earlier lab did.
 pub(crate) fn note() -> Result<(), LabError> {
     let path = note_path();
-    if path.exists() {
+    let known = noted(&path)?.unwrap_or_default();
+    let mut values = known.clone();
+    for name in HOST_WIDE {
+        if let (false, Some(value)) = (known.contains_key(*name), read(Path::new("/proc/sys"), name)) {
+            values.insert((*name).to_owned(), value);
+        }
+    }
+    if values == known {
         return Ok(());
     }
-    let values: Values =
-        HOST_WIDE.iter().filter_map(|name| Some(((*name).to_owned(), read(Path::new("/proc/sys"), name)?))).collect();
     let text = serde_json::to_vec(&values).map_err(|source| LabError::Record { path: path.clone(), source })?;
     record::replace(&path, &text)
+}
+
+fn noted(path: &Path) -> Result<Option<Values>, LabError> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(LabError::while_doing(format!("read {}", path.display()))(error)),
+    };
+    serde_json::from_slice(&text).map(Some).map_err(|source| LabError::Record { path: path.to_path_buf(), source })
+}
+
+/// Sees to it that the machines of several labs do not use up what they share.
+pub(crate) fn make_room() -> Result<(), LabError> {
+    let path = Path::new("/proc/sys").join(INOTIFY);
+    let has_enough = |text: String| text.parse::<u64>().is_ok_and(|now| now >= ENOUGH);
+    if read(Path::new("/proc/sys"), INOTIFY).is_none_or(has_enough) {
+        return Ok(());
+    }
+    fs::write(&path, ENOUGH.to_string()).map_err(LabError::while_doing(format!("write {ENOUGH} to {}", path.display())))
 }
 
 /// Puts the noted values back and forgets them.
 pub(crate) fn put_back() -> Result<(), LabError> {
     let path = note_path();
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(LabError::while_doing(format!("read {}", path.display()))(error)),
-    };
-    let values: Values =
-        serde_json::from_slice(&text).map_err(|source| LabError::Record { path: path.clone(), source })?;
+    let Some(values) = noted(&path)? else { return Ok(()) };
     write_changed(Path::new("/proc/sys"), &values)?;
     fs::remove_file(&path).map_err(LabError::while_doing(format!("remove {}", path.display())))
 }

@@ -5,11 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use host::{Disk, HostError, Kind, Meta};
+use host::{Change, Disk, HostError, Kind, Meta};
 
 use crate::{PkiError, table};
 
 /// The files of the PKI as they were found. Holds private keys, so it cannot be printed.
+#[derive(Clone)]
 pub struct Existing {
     root: PathBuf,
     has_root: bool,
@@ -18,6 +19,7 @@ pub struct Existing {
 }
 
 /// A file that was found.
+#[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) bytes: Vec<u8>,
     pub(crate) meta: Meta,
@@ -40,6 +42,18 @@ impl Existing {
             }
         }
         Ok(Self { root: root.to_path_buf(), has_root: disk.exists(root)?, directories, files })
+    }
+
+    /// What would be there after these changes, as far as they write files of the table.
+    pub fn after(&self, changes: &[Change]) -> Self {
+        let mut after = self.clone();
+        for change in changes {
+            let Change::File { path, mode, content } = change else { continue };
+            let Some(name) = table::files().into_iter().find(|name| self.root.join(name) == *path) else { continue };
+            let meta = Meta { kind: Kind::File, mode: *mode, len: content.bytes().len() as u64 };
+            after.files.insert(name, Found { bytes: content.bytes().to_vec(), meta });
+        }
+        after
     }
 
     /// The absolute path of a file of the table.

@@ -75,6 +75,22 @@ pub(crate) fn client(
     Ok(params.signed_by(&key, issuer)?.pem())
 }
 
+/// A certificate with a new key for a server of these names.
+pub(crate) fn serving(
+    common_name: &str,
+    names: &BTreeSet<San>,
+    authority: &Certificate,
+    issuer: &Issuer<'_, KeyPair>,
+    days: i64,
+    now: Timestamp,
+) -> Result<Issued, Fault> {
+    let key = key::generate()?;
+    let lifetime = Lifetime::starting(now, days).within(authority.lifetime);
+    let mut params = signed_params(common_name, None, Usage::Serve, lifetime)?;
+    params.subject_alt_names = san_types(names)?;
+    Ok(Issued { certificate_pem: params.signed_by(&key, issuer)?.pem(), key_pem: key.serialize_pem() })
+}
+
 fn leaf_params(leaf: &Leaf, input: &Input, lifetime: Lifetime) -> Result<CertificateParams, Fault> {
     let mut params = signed_params(&leaf.common_name(&input.node), leaf.organization, leaf.usage, lifetime)?;
     params.subject_alt_names = san_types(&input.names(leaf.names))?;

@@ -1,13 +1,17 @@
 //! Signing for other machines with the cluster's authority.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use rcgen::{Issuer, KeyPair};
+use secrecy::SecretString;
+use spec::San;
 
 use crate::{
     Existing, PkiError, PkiErrors, Request,
     authority::{self, Standing},
     certificate::Certificate,
-    issue,
+    certificate_flaw, issue,
     lifetime::check_clock,
     table::CLUSTER,
 };
@@ -57,5 +61,25 @@ impl Signer {
         check_clock(now)?;
         issue::client(subject, &request.public_key_info, &self.certificate, &self.issuer, days, now)
             .map_err(|source| PkiError::Issue { path: self.path.clone(), source }.into())
+    }
+
+    /// A certificate and its key, one PEM text, for a server of these names.
+    pub fn server(
+        &self,
+        common_name: &str,
+        names: &BTreeSet<San>,
+        days: i64,
+        now: Timestamp,
+    ) -> Result<SecretString, PkiErrors> {
+        check_clock(now)?;
+        issue::serving(common_name, names, &self.certificate, &self.issuer, days, now)
+            .map(|issued| format!("{}{}", issued.certificate_pem, issued.key_pem).into())
+            .map_err(|source| PkiError::Issue { path: self.path.clone(), source }.into())
+    }
+
+    /// True if such a text is still good for a server of these names.
+    pub fn still_serves(&self, pem: &[u8], names: &BTreeSet<San>, now: Timestamp) -> bool {
+        let has_names = Certificate::from_pem(pem).is_ok_and(|certificate| names.is_subset(&certificate.names));
+        has_names && certificate_flaw(pem, &self.pem, now).is_none()
     }
 }

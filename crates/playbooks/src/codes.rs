@@ -13,8 +13,8 @@ explain::codes! {
         "make the registry reachable for the nodes, or import the image on every node with `ctr -n k8s.io images import`";
     NO_CREDENTIAL = "BS-NODE-003", "the node has nothing to prove itself with",
         "seal the configuration with `blackstart config seal` and install the node's own directory, or give a token with --token-file";
-    ADDITIONAL_MASTER = "BS-NODE-004", "additional masters cannot join yet",
-        "give the other machines the role `worker` for now";
+    NO_PLACE = "BS-NODE-004", "this master cannot take a place in etcd yet",
+        "bring the masters back that the message names; one that is gone for good is removed with `blackstart node remove`";
     BAD_RECORD = "BS-NODE-005", "the record of a run cannot be understood",
         "records are only information: remove the file that the message names, or read it with the version that wrote it";
     NOT_OURS = "BS-RESET-001", "something of somebody else is where we would remove everything",

@@ -31,6 +31,7 @@ fn options() -> cluster::Options {
         dns_image: "example.org/dns:1".into(),
         skip: Vec::new(),
         token: None,
+        force_new_cluster: false,
     }
 }
 

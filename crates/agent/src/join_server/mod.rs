@@ -1,10 +1,13 @@
 //! The join service of a master: everything `crates/join` needs from a real machine.
 //!
-//! It starts as soon as the serving certificate exists, that is before the API answers: nodes that come early then hear
-//! that they are early, and from whom. The way to the API is opened beside it and opened again when the kubeconfig is
+//! It starts as soon as there is a serving certificate, that is before the API answers and, on a sealed master, before it
+//! has joined: nodes that come early then hear that they are early, and masters ask each other whether there is a
+//! cluster. The way to the API is opened beside it and opened again when the kubeconfig is
 //! renewed; a new serving certificate is taken up without closing the port.
 
 mod departures;
+mod holdings;
+mod identity;
 mod machines;
 mod tokens;
 
@@ -14,17 +17,14 @@ use std::{
     time::Duration,
 };
 
-use join::{
-    JoinKey,
-    server::{self, DiskSigner, Doubters, Setup},
-};
+use join::server::{self, DiskSigner, Doubters, Setup};
 use kube::{Api, Client, api::ListParams, core::PartialObjectMeta};
 use spec::ports;
 use tls::{Listener, ServerCertificate};
 use tokio::{net::TcpListener, sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use self::{departures::Leavers, machines::Machines, tokens::Tokens};
+use self::{departures::Leavers, holdings::OnDisk, machines::Machines, tokens::Tokens};
 use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 /// Between two looks whether the API answers, while it does not and while it does.
@@ -33,66 +33,41 @@ const READY: Duration = Duration::from_secs(5);
 
 /// Runs until the cluster's CA is replaced.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
-    let pki = agent.paths.kubernetes_dir.join("pki");
-    let [certificate_file, key_file, ca_file] = ["apiserver.crt", "apiserver.key", "ca.crt"].map(|name| pki.join(name));
-    let ca = session::wait_for(&agent.host, &ca_file).await?;
-    let key = session::wait_for(&agent.host, &key_file).await?;
-    let shown = session::wait_for(&agent.host, &certificate_file).await?;
-    let certificate = ServerCertificate::new(&shown, &key)?;
-
+    let shown = identity::wait(agent).await?;
+    let certificate = ServerCertificate::new(&shown.certificate, &shown.key)?;
     let address = SocketAddr::new(everywhere(agent.node.ip), ports::JOIN);
     let tcp = TcpListener::bind(address).await.map_err(|source| AgentError::Listen { address, source })?;
     let (open, client) = watch::channel(None);
     let (tell_ready, api_ready) = watch::channel(false);
-    let setup = setup(agent, &client, api_ready)?;
+    let setup = setup(agent, &client, api_ready);
     let doubters = Doubters::new(setup.cluster.clone());
-    let listener = Listener::telling(tcp, &certificate, &ca, move |peer, why| doubters.note(&peer, why))?;
-    let follow_certificate = async {
-        let mut shown = shown;
-        loop {
-            session::until_changed(&agent.host, &certificate_file, &shown).await?;
-            shown = session::wait_for(&agent.host, &certificate_file).await?;
-            let key = session::wait_for(&agent.host, &key_file).await?;
-            certificate.replace(&shown, &key)?;
-            tracing::info!("the join service shows a new certificate");
-        }
-    };
+    let listener = Listener::telling(tcp, &certificate, &shown.ca, move |peer, why| doubters.note(&peer, why))?;
     tracing::info!(%address, "the join service listens");
     // The service stops when this future is dropped, like every duty; it needs no signal of its own.
     tokio::select! {
         ended = server::serve(listener, setup, CancellationToken::new()) => {
             ended.map_err(|source| AgentError::Listen { address, source })
         }
-        ended = follow_certificate => ended,
-        ended = session::until_changed(&agent.host, &ca_file, &ca) => ended,
+        ended = identity::follow(agent, shown, &certificate) => ended,
         ended = keep_open(agent, &open) => ended,
         () = follow_readiness(client, tell_ready) => Ok(()),
     }
 }
 
-fn setup(
-    agent: &Agent,
-    client: &watch::Receiver<Option<Client>>,
-    api_ready: watch::Receiver<bool>,
-) -> Result<Setup, AgentError> {
-    let key_file = agent.paths.config_dir.join("join.key");
-    let join_key = match agent.host.disk.read_optional(&key_file)? {
-        Some(text) => Some(JoinKey::parse(&String::from_utf8_lossy(&text))?),
-        None => None,
-    };
+fn setup(agent: &Agent, client: &watch::Receiver<Option<Client>>, api_ready: watch::Receiver<bool>) -> Setup {
     let (disk, clock) = (Arc::clone(&agent.host.disk), Arc::clone(&agent.host.clock));
     let embedded = agent.cluster.bootstrap().token.clone();
-    Ok(Setup {
+    Setup {
         master: agent.node.name.clone(),
         cluster: watch::channel(Arc::clone(&agent.cluster)).1,
-        join_key,
+        holdings: Arc::new(OnDisk { host: agent.host.clone(), paths: agent.paths.clone() }),
         api_ready,
         credentials: Arc::new(Tokens { embedded, client: client.clone() }),
         machines: Arc::new(Machines::new(client.clone())),
         departures: Arc::new(Leavers { client: client.clone() }),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),
         clock: Arc::clone(&agent.host.clock),
-    })
+    }
 }
 
 /// The address that means all of this machine's.

@@ -1,8 +1,10 @@
 //! What can be typed, one file per group of commands. The texts are the manual: `--help`, man pages and completions come
 //! from them.
 
+mod backup;
 mod bundle;
 mod config;
+mod etcd;
 mod lab;
 mod node;
 mod pki;
@@ -10,13 +12,15 @@ mod token;
 
 use std::path::PathBuf;
 
+pub use backup::{BackupCommand, KeyOptions};
 pub use bundle::{BundleCommand, BundleSource};
 pub use config::ConfigCommand;
+pub use etcd::EtcdCommand;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use lab::{LabCommand, LabOption, Machines};
-pub use node::{NodeCommand, ResetOptions};
+pub use node::{NodeCommand, ResetOptions, UpOptions};
 pub use pki::PkiCommand;
 pub use token::TokenCommand;
 
@@ -122,6 +126,14 @@ pub enum Command {
     /// Certificates, keys and kubeconfigs
     #[command(subcommand)]
     Pki(PkiCommand),
+
+    /// The cluster's database: who its members are, snapshots
+    #[command(subcommand)]
+    Etcd(EtcdCommand),
+
+    /// Everything a cluster cannot be without, in one encrypted file
+    #[command(subcommand)]
+    Backup(BackupCommand),
 
     /// Real machines on this computer: boot them, break them, look at them
     #[command(subcommand)]

@@ -29,19 +29,9 @@ pub enum NodeCommand {
 
     /// Make this machine a node of its cluster, or find that it is one; run again after any interruption
     #[command(
-        after_help = "The first master by sorted name starts the cluster, every other node joins it. cluster-bootstrap.service runs\nthis at every boot.\n\nExamples:\n  blackstart node up\n  blackstart node up --skip disk-latency --skip clock\n  blackstart plan                           what it would do"
+        after_help = "The first master by sorted name starts the cluster, every other node joins it. It never starts a second one: it\nasks the other masters first, and waits while it cannot tell. cluster-bootstrap.service runs this at every boot.\n\nExamples:\n  blackstart node up\n  blackstart node up --skip disk-latency --skip clock\n  blackstart plan                           what it would do"
     )]
-    Up {
-        /// Take this name instead of the detected one
-        #[arg(long, value_name = "NAME")]
-        node: Option<String>,
-        /// Leave out a preflight check; may be given several times
-        #[arg(long, value_name = "CHECK")]
-        skip: Vec<String>,
-        /// Read a join token from this file (`-` for standard input) instead of using the sealed secret
-        #[arg(long, value_name = "FILE")]
-        token_file: Option<PathBuf>,
-    },
+    Up(UpOptions),
 
     /// Install what makes this machine a node at its next boot: units, components and configuration
     #[command(
@@ -102,6 +92,23 @@ pub enum NodeCommand {
         after_help = "Everything that `node up`, `node detect`, `node install` and `bundle install` did here goes: the Node object, units,\ncontainers, network, certificates, data and files; on the only master the cluster goes with it. Pods are not\nmoved first: `kubectl drain` does that. It works without cluster.yaml and without an API that answers.\n\nExit codes: 0 nothing of ours is left here but what was to be kept, 1 something is, with the reason; run the\ncommand again to go on.\n\nExamples:\n  blackstart node reset --dry-run\n  blackstart node reset\n  blackstart node reset --yes --keep-installed && blackstart node up"
     )]
     Reset(ResetOptions),
+}
+
+/// How a machine becomes a node.
+#[derive(Debug, Args)]
+pub struct UpOptions {
+    /// Take this name instead of the detected one
+    #[arg(long, value_name = "NAME")]
+    pub node: Option<String>,
+    /// Leave out a preflight check; may be given several times
+    #[arg(long, value_name = "CHECK")]
+    pub skip: Vec<String>,
+    /// Read a join token from this file (`-` for standard input) instead of using the sealed secret
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// On the first master: start a cluster although other masters cannot be asked whether there is one
+    #[arg(long)]
+    pub force_new_cluster: bool,
 }
 
 /// What a reset leaves, and whether it asks.

@@ -1,10 +1,12 @@
 //! One file per command. Each takes what was typed and ends with `Ok` or with how it ended instead.
 
 mod agent;
+mod backup;
 mod bundle;
 mod check;
 mod config;
 mod diagnose;
+mod etcd;
 mod explain;
 mod gather;
 mod generate;
@@ -49,9 +51,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Plan { dir, node } => plan::run(context, dir.as_deref(), node.as_deref()),
         Command::Node(NodeCommand::Detect { node }) => node::detect(context, node.as_deref()),
         Command::Node(NodeCommand::Role { node }) => node::role(context, node.as_deref()),
-        Command::Node(NodeCommand::Up { node, skip, token_file }) => {
-            node::up(context, node.as_deref(), skip, token_file.as_deref())
-        }
+        Command::Node(NodeCommand::Up(options)) => node::up(context, options),
         Command::Node(NodeCommand::Install { bundle, config, now }) => {
             node::install(context, bundle.as_deref(), config.as_deref(), *now)
         }
@@ -75,6 +75,8 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
             let ask = pki::Ask { dry_run: *dry_run, yes: *yes };
             pki::renew(context, pki::which(name.as_deref(), *all), node.as_deref(), ask)
         }
+        Command::Etcd(command) => etcd::run(context, command),
+        Command::Backup(command) => backup::run(context, command),
         Command::Lab(command) => lab::run(context, command),
         Command::Bundle(command) => bundle::run(context, command),
         Command::Schema { file } => schema::run(context, *file),

@@ -83,7 +83,11 @@ impl OneStep<'_> {
     async fn attempt(&self, attempt: u32, changed: &mut bool) -> Result<(), Stop> {
         self.stop_if_cancelled().await?;
         self.tell(State::Started, attempt, self.entry.about.title.to_string());
-        let look = self.first_look(attempt).await?;
+        let mut look = self.first_look(attempt).await?;
+        if look.changes.is_empty() && !look.is_met() {
+            // What has to be changed may depend on what is waited for.
+            look = self.wait(attempt, |look| look.is_met() || !look.changes.is_empty()).await?;
+        }
         if !look.changes.is_empty() {
             self.record_started(&look.changes)?;
             *changed = true;
@@ -94,7 +98,7 @@ impl OneStep<'_> {
             }
         }
         if !look.is_met() {
-            self.wait_until_met(attempt).await?;
+            self.wait(attempt, Look::is_met).await?;
         }
         self.record_verified(*changed)?;
         let state = if *changed { State::Verified } else { State::Unchanged };
@@ -122,13 +126,16 @@ impl OneStep<'_> {
         listening(&self.runner.host, work, |what| self.tell(state, attempt, what)).await
     }
 
-    /// Looks until nothing is left to change and the promise is kept, as long as there is progress.
-    async fn wait_until_met(&self, attempt: u32) -> Result<(), Stop> {
+    /// Looks until it is enough, as long as there is progress.
+    async fn wait(&self, attempt: u32, is_enough: impl Fn(&Look) -> bool) -> Result<Look, Stop> {
         let mut patience = Patience::new(self.entry.step.patience(), Instant::now());
         let mut told = String::new();
         loop {
             let look = self.entry.step.look(&self.runner.host).await?;
-            let Some((what, progress)) = waiting_for(look) else { return Ok(()) };
+            if is_enough(&look) {
+                return Ok(look);
+            }
+            let (what, progress) = waiting_for(look);
             if !patience.goes_on(&progress, Instant::now()) {
                 let limit = patience.limit().as_secs();
                 let message = format!("waited for {what}; no progress for {limit} s");
@@ -203,13 +210,11 @@ impl OneStep<'_> {
     }
 }
 
-/// What is still missing, and what to watch for progress; `None` if nothing is.
-fn waiting_for(look: Look) -> Option<(String, String)> {
+/// What is still missing, and what to watch for progress.
+fn waiting_for(look: Look) -> (String, String) {
     match (look.changes.first(), look.verdict) {
-        (Some(change), _) => {
-            Some((format!("the machine to show the change: {change}"), look.changes.len().to_string()))
-        }
-        (None, Verdict::Waiting { what, progress }) => Some((what, progress)),
-        (None, Verdict::Met) => None,
+        (Some(change), _) => (format!("the machine to show the change: {change}"), look.changes.len().to_string()),
+        (None, Verdict::Waiting { what, progress }) => (what, progress),
+        (None, Verdict::Met) => (String::new(), String::new()),
     }
 }

@@ -388,3 +388,41 @@ async fn what_is_settled_is_not_written_again() {
     runner.run(&list(vec![(waits_a_bit(), &[])])).await.unwrap();
     assert_eq!(generation(), first);
 }
+
+/// Knows what to change only when somebody else has spoken.
+struct Follows(AtomicU32);
+
+impl Step for Follows {
+    type Seen = (bool, bool);
+
+    fn about(&self) -> About {
+        About::new("follows", "Follow", "what to do depends on somebody else")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<(bool, bool), StepError> {
+        let has_spoken = self.0.fetch_add(1, Ordering::Relaxed) >= 3;
+        Ok((has_spoken, host.disk.exists(Path::new("/etc/follows"))?))
+    }
+
+    fn plan(&self, &(has_spoken, is_there): &(bool, bool)) -> Result<Vec<Change>, StepError> {
+        Ok(if has_spoken && !is_there { vec![file("/etc/follows")] } else { Vec::new() })
+    }
+
+    fn judge(&self, &(has_spoken, _): &(bool, bool)) -> Verdict {
+        if has_spoken {
+            return Verdict::Met;
+        }
+        Verdict::Waiting { what: "somebody to speak".into(), progress: String::new() }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_to_be_changed_may_depend_on_what_is_waited_for() {
+    let disk = ModelDisk::default();
+    let (runner, recorder) = runner_on(&disk);
+    let report = runner.run(&Playbook::new("test").step(Follows(AtomicU32::new(0)), &[]).unwrap()).await.unwrap();
+    assert!(report.failed.is_empty() && disk.exists(Path::new("/etc/follows")).unwrap());
+    let states: Vec<State> =
+        recorder.take().iter().filter(|event| event.step.is_some()).map(|event| event.state).collect();
+    assert_eq!(states, [State::Started, State::Waiting, State::Applying, State::Verified]);
+}

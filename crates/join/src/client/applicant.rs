@@ -7,7 +7,7 @@ use super::token_secret;
 use crate::{
     NodeSecret,
     secret::seconds,
-    wire::{ClaimedCredential, ClaimedRole, EarlyReport, JoinCsrs, JoinRequest},
+    wire::{ClaimedCredential, ClaimedRole, EarlyReport, JoinCsrs, JoinRequest, MasterRequest},
 };
 
 /// What a node proves itself with.
@@ -44,6 +44,18 @@ impl Applicant {
             credential: self.credential.claimed(),
             challenge,
             csrs,
+            machine_id: self.machine_id.clone(),
+            proof: String::new(),
+        }
+    }
+
+    /// A master's request, still without its proof.
+    pub(super) fn master_request(&self, challenge: String) -> MasterRequest {
+        MasterRequest {
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            credential: self.credential.claimed(),
+            challenge,
             machine_id: self.machine_id.clone(),
             proof: String::new(),
         }

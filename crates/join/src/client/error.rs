@@ -85,6 +85,12 @@ pub enum JoinError {
         /// What is wrong with it.
         why: String,
     },
+    /// Whoever answered does not know this node's secret.
+    #[error("the answer from {master} cannot be opened with this node's secret")]
+    Envelope {
+        /// Which.
+        master: SocketAddr,
+    },
     /// The master said no.
     #[error("refused by the master at {}: {}", .0.master, .0.message)]
     Refused(Box<Refused>),
@@ -133,6 +139,7 @@ impl Explain for JoinError {
             Self::UnprovenAuthority { .. } => codes::UNPROVEN_CA,
             Self::WrongCluster { .. } => codes::WRONG_CLUSTER,
             Self::Answer { .. } => codes::ANSWER,
+            Self::Envelope { .. } => codes::ENVELOPE,
             Self::Refused(refused) => refused.code,
             Self::Tls(error) => error.code(),
             Self::Keys(_) | Self::Randomness(_) => codes::OWN_KEY,

@@ -46,7 +46,7 @@ impl Member {
     /// Every node with its last report, as one master has received them.
     pub async fn nodes(&self) -> Result<Nodes, JoinError> {
         let mut round = self.reached.round();
-        for master in &self.masters {
+        for master in &self.reached.order(&self.masters) {
             match call::get(&self.http, *master, wire::NODES, &()).await {
                 Ok(nodes) => return Ok(round.reached(*master, nodes)),
                 Err(error) => round.failed(*master, error)?,
@@ -57,7 +57,7 @@ impl Member {
 
     pub(super) async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, JoinError> {
         let mut round = self.reached.round();
-        for master in &self.masters {
+        for master in &self.reached.order(&self.masters) {
             match call::post(&self.http, *master, path, body).await {
                 Ok(answer) => return Ok(round.reached(*master, answer)),
                 Err(error) => round.failed(*master, error)?,

@@ -13,12 +13,17 @@ mod leave;
 mod member;
 mod reached;
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
+use futures::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, join_all},
+    stream::FuturesUnordered,
+};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use spec::Token;
-use tokio::sync::OnceCell;
+use tokio::{sync::OnceCell, time::timeout};
 
 pub use self::{
     applicant::{Applicant, Credential},
@@ -28,8 +33,8 @@ pub use self::{
 };
 use self::{call::get, keys::JoinKeys, reached::Reached};
 use crate::{
-    codes,
-    wire::{self, Hello, HelloQuery, JoinAnswer},
+    MasterKeys, codes,
+    wire::{self, Hello, HelloQuery, JoinAnswer, MasterAnswer},
 };
 
 /// Whom the node believes.
@@ -74,47 +79,80 @@ impl Client {
         Self { masters, trust, http: OnceCell::new(), reached: Reached::default() }
     }
 
-    /// Asks the first master that answers who it is, and whether another node has this machine id.
+    /// Asks all masters at once who they are, and whether another node has this machine id. The first that can let nodes in
+    /// is the answer; where none can, any that is there.
     pub async fn hello(&self, machine_id: Option<&str>) -> Result<(SocketAddr, Hello), JoinError> {
         let mut round = self.reached.round();
-        for master in &self.masters {
-            match self.hello_of(*master, machine_id).await {
-                Ok(hello) => return Ok((*master, round.reached(*master, hello))),
-                Err(error) => round.failed(*master, error)?,
+        let mut other = None;
+        let ask = |master: &SocketAddr| {
+            let master = *master;
+            async move { (master, self.hello_of(master, machine_id).await) }
+        };
+        let mut asked: FuturesUnordered<_> = self.masters.iter().map(ask).collect();
+        while let Some((master, outcome)) = asked.next().await {
+            match outcome {
+                Ok(hello) if hello.admits => return Ok((master, round.reached(master, hello))),
+                Ok(hello) => other = Some((master, round.reached(master, hello))),
+                Err(error) => round.failed(master, error)?,
             }
         }
-        Err(round.verdict())
+        other.map_or_else(|| Err(round.verdict()), Ok)
+    }
+
+    /// What each master says of itself, all asked at once; those that do not answer in time are told with since when.
+    pub async fn survey(&self, limit: Duration) -> Vec<(SocketAddr, Result<Hello, JoinError>)> {
+        let ask = |master: &SocketAddr| {
+            let master = *master;
+            async move {
+                let late = |_| Err(JoinError::unreached(master, "no answer in time".to_owned()));
+                let outcome = timeout(limit, self.hello_of(master, None)).await.unwrap_or_else(late);
+                let mut round = self.reached.round();
+                let outcome = match outcome {
+                    Ok(hello) => Ok(round.reached(master, hello)),
+                    Err(error) => Err(round.failed(master, error).err().unwrap_or_else(|| round.verdict())),
+                };
+                (master, outcome)
+            }
+        };
+        join_all(self.masters.iter().map(ask)).await
     }
 
     /// Joins the cluster.
     pub async fn join(&self, applicant: &Applicant) -> Result<Joined, JoinError> {
         let keys = JoinKeys::generate(&applicant.node)?;
-        let mut round = self.reached.round();
-        for master in &self.masters {
-            let mut outcome = self.join_at(*master, applicant, &keys).await;
-            if outcome.as_ref().is_err_and(JoinError::is_stale_challenge) {
-                // The master was restarted between the two requests, or this machine was asleep.
-                outcome = self.join_at(*master, applicant, &keys).await;
-            }
-            match outcome {
-                Ok(answer) => return Ok(keys.joined(*master, round.reached(*master, answer))),
-                Err(error) => round.failed(*master, error)?,
-            }
-        }
-        Err(round.verdict())
+        let answered = self.in_turn(|master| self.join_at(master, applicant, &keys).boxed()).await;
+        answered.map(|(master, answer)| keys.joined(master, answer))
+    }
+
+    /// Gets the cluster's keys, for a master.
+    pub async fn master_keys(&self, applicant: &Applicant) -> Result<(SocketAddr, MasterKeys), JoinError> {
+        self.in_turn(|master| self.master_keys_at(master, applicant).boxed()).await
     }
 
     /// Tells how this node is, before it has joined.
     pub async fn report(&self, applicant: &Applicant, status: &Value) -> Result<(), JoinError> {
         let status = status.to_string();
+        self.in_turn(|master| self.report_at(master, applicant, &status).boxed()).await.map(drop)
+    }
+
+    /// The answer of the first master that gives one; those that can let nodes in are asked before the others.
+    async fn in_turn<'a, T>(
+        &self,
+        ask: impl Fn(SocketAddr) -> BoxFuture<'a, Result<T, JoinError>>,
+    ) -> Result<(SocketAddr, T), JoinError> {
+        let (best, _) = self.hello(None).await?;
+        let mut order = self.reached.order(&self.masters);
+        order.sort_by_key(|master| *master != best);
         let mut round = self.reached.round();
-        for master in &self.masters {
-            match self.report_at(*master, applicant, &status).await {
-                Ok(()) => {
-                    round.reached(*master, ());
-                    return Ok(());
-                }
-                Err(error) => round.failed(*master, error)?,
+        for master in order {
+            let mut outcome = ask(master).await;
+            if outcome.as_ref().is_err_and(JoinError::is_stale_challenge) {
+                // The master was restarted between the two requests, or this machine was asleep.
+                outcome = ask(master).await;
+            }
+            match outcome {
+                Ok(answer) => return Ok((master, round.reached(master, answer))),
+                Err(error) => round.failed(master, error)?,
             }
         }
         Err(round.verdict())
@@ -135,6 +173,15 @@ impl Client {
         let mut request = applicant.request(challenge, keys.csrs());
         applicant.credential.with_secret(|secret| request.prove(secret));
         call::post(self.http(master).await?, master, wire::JOIN, &request).await
+    }
+
+    async fn master_keys_at(&self, master: SocketAddr, applicant: &Applicant) -> Result<MasterKeys, JoinError> {
+        let challenge = self.challenge_of(master, applicant).await?;
+        let mut request = applicant.master_request(challenge);
+        applicant.credential.with_secret(|secret| request.prove(secret));
+        let MasterAnswer { envelope } = call::post(self.http(master).await?, master, wire::MASTER, &request).await?;
+        let opened = applicant.credential.with_secret(|secret| MasterKeys::open(&envelope, secret, &request));
+        opened.map_err(|_| JoinError::Envelope { master })
     }
 
     async fn report_at(&self, master: SocketAddr, applicant: &Applicant, status: &str) -> Result<(), JoinError> {

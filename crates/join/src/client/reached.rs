@@ -18,6 +18,14 @@ pub(super) struct Round<'a> {
 }
 
 impl Reached {
+    /// Those that answered the last time, or were never asked, before those that did not.
+    pub(super) fn order(&self, masters: &[SocketAddr]) -> Vec<SocketAddr> {
+        let silent = locked(&self.0);
+        let mut order = masters.to_vec();
+        order.sort_by_key(|master| silent.contains_key(master));
+        order
+    }
+
     pub(super) fn round(&self) -> Round<'_> {
         Round { known: self, failures: Vec::new() }
     }
@@ -100,6 +108,15 @@ mod tests {
         reached.round().reached(at(1), ());
         let third = fail();
         assert!(third[0] > first[0] && third[1] == first[1]);
+    }
+
+    #[test]
+    fn the_silent_are_asked_last() {
+        let reached = Reached::default();
+        reached.round().failed(at(1), silent(1)).unwrap();
+        assert_eq!(reached.order(&[at(1), at(2), at(3)]), [at(2), at(3), at(1)]);
+        reached.round().reached(at(1), ());
+        assert_eq!(reached.order(&[at(1), at(2), at(3)]), [at(1), at(2), at(3)]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Existing {
     pub(super) join_key: Option<JoinKey>,
     pub(super) encryption_key: Option<EncryptionKey>,
     pub(super) secrets: BTreeMap<String, NodeSecret>,
+    /// What masters answer with before they have joined, by node.
+    pub(super) serving: BTreeMap<String, Vec<u8>>,
     /// The files below every node's `nodes/`.
     pub(super) node_files: Vec<PathBuf>,
     /// A directory of an earlier sealing, if there is one.
@@ -65,6 +67,7 @@ impl Existing {
             join_key: parsed(disk, &home.join(layout::JOIN_KEY), JoinKey::parse)?,
             encryption_key: parsed(disk, &home.join(layout::ENCRYPTION_KEY), EncryptionKey::parse)?,
             secrets: BTreeMap::new(),
+            serving: BTreeMap::new(),
             node_files: Vec::new(),
             sealed: None,
             elsewhere: None,
@@ -79,6 +82,9 @@ impl Existing {
             if let Some(secret) = parsed(disk, &directory.join(layout::SECRET), NodeSecret::parse)? {
                 existing.secrets.insert(name.clone(), secret);
                 existing.sealed.get_or_insert_with(|| directory.clone());
+            }
+            if let Some(pem) = disk.read_optional(&directory.join(layout::SERVING))? {
+                existing.serving.insert(name.clone(), pem);
             }
             let nodes = directory.join(layout::NODES);
             if disk.meta(&nodes)?.is_some_and(|meta| meta.kind == Kind::Directory) {

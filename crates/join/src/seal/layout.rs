@@ -10,6 +10,8 @@ pub const SECRET: &str = "join-secret";
 pub const CA: &str = "ca.crt";
 /// `sha256:…` of the authority's public key, as `kubeadm join` takes it.
 pub const PIN: &str = "ca-pin";
+/// Masters only: certificate and key, one PEM text, with which it answers before it has anything else.
+pub const SERVING: &str = "serving.pem";
 /// First master only: the key from which all nodes' secrets are derived.
 pub const JOIN_KEY: &str = "join.key";
 /// First master only: base64 of the 32 bytes that encrypt Secrets in etcd.

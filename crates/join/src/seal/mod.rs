@@ -3,7 +3,8 @@
 //! ```text
 //! OUT/<node>/  cluster.yaml  nodes/*.yaml  join-secret  ca.crt  ca-pin       every node; put on its medium as
 //!                                                                            /etc/cluster-config
-//! OUT/<master>/        also  the network add-on's manifest                   if cluster.yaml names one beside it
+//! OUT/<master>/        also  serving.pem                                     with which it answers before it has joined
+//!                      also  the network add-on's manifest                   if cluster.yaml names one beside it
 //! OUT/<first master>/  also  join.key  encryption.key  pki/                  the cluster's keys, nowhere else
 //! ```
 //! [`Existing::read`] looks at what an earlier sealing left, [`plan()`] says what has to be written (pure but for random

@@ -5,7 +5,7 @@
 //! have, and `Change::missing` tells which of them are there already.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -14,7 +14,7 @@ use host::{Change, Content};
 use jiff::Timestamp;
 use pki::table;
 use secrecy::ExposeSecret;
-use spec::{Role, ValidatedCluster};
+use spec::{Node, Role, San, ValidatedCluster};
 
 use super::{
     Existing, SealError, Sources,
@@ -22,6 +22,9 @@ use super::{
     layout::{self, DIRECTORY, FILE},
 };
 use crate::{JoinKey, NodeSecret};
+
+/// Whom the certificate is made out to that a master answers with before it has joined.
+const SERVICE: &str = "blackstart:join";
 
 /// The changes that seal a cluster. `expires` is for secrets that are new or have expired; all others stay as they are.
 pub fn plan(
@@ -51,6 +54,7 @@ pub fn plan(
     let ca_path = home.join(table::CLUSTER.certificate());
     let ca = authority(existing, &changes, &ca_path)?;
     let pin = pki::spki_pin(&ca).map_err(|source| SealError::Authority { path: ca_path, source })?;
+    let signer = pki::Signer::new(&existing.pki.after(&changes), cluster.name(), now)?;
     for node in cluster.nodes() {
         let to = existing.out.join(&node.name);
         let own = node_secret(&join_key, existing.secrets.get(&node.name), &node.name, now, expires);
@@ -69,6 +73,7 @@ pub fn plan(
         changes.extend(wanted.into_iter().map(|(path, text)| plain(&path, text.clone())));
         if node.roles.contains(&Role::Master) {
             changes.extend(add_on(sources, &to));
+            changes.push(serving(&signer, existing.serving.get(&node.name), node, &to, now)?);
         }
         changes.push(secret(&to.join(layout::SECRET), own.text().expose_secret()));
     }
@@ -117,6 +122,26 @@ fn node_secret(
 ) -> NodeSecret {
     let usable = |secret: &&NodeSecret| secret.node == node && key.made(secret) && !secret.is_expired(now);
     existing.filter(usable).cloned().unwrap_or_else(|| key.node_secret(node, expires))
+}
+
+/// What a master answers with before it has joined. It is made for as long as the authority lasts: a medium may be used
+/// years after it was written, and whoever holds it holds the master's secret, too.
+fn serving(
+    signer: &pki::Signer,
+    existing: Option<&Vec<u8>>,
+    node: &Node,
+    to: &Path,
+    now: Timestamp,
+) -> Result<Change, SealError> {
+    let names = BTreeSet::from([San::Ip(node.ip), San::Dns(node.name.clone())]);
+    let bytes = match existing.filter(|pem| signer.still_serves(pem, &names, now)) {
+        Some(pem) => pem.clone(),
+        None => {
+            let days = table::CLUSTER.days;
+            signer.server(&format!("{SERVICE}:{}", node.name), &names, days, now)?.expose_secret().as_bytes().to_vec()
+        }
+    };
+    Ok(Change::File { path: to.join(layout::SERVING), mode: FILE, content: Content::Secret(bytes) })
 }
 
 /// The manifests that masters apply, each after the directories it lies in.

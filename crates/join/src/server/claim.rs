@@ -27,7 +27,7 @@ fn is_name(text: &str) -> bool {
 pub(super) async fn key(service: &Service, credential: &ClaimedCredential) -> Result<Key, Refusal> {
     match credential {
         ClaimedCredential::NodeSecret { node, expires } => {
-            let join_key = service.setup.join_key.as_ref().ok_or(Refusal::NoJoinKey)?;
+            let join_key = service.setup.holdings.join_key().ok_or(Refusal::NoJoinKey)?;
             Ok(join_key.node_secret(node, moment(*expires)).into())
         }
         ClaimedCredential::Token { id } => Ok(stored_token(service, id).await?.into()),

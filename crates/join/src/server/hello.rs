@@ -43,5 +43,8 @@ async fn answer(service: &Service, query: Result<Query<HelloQuery>, QueryRejecti
         ready: *service.setup.api_ready.borrow(),
         challenge: challenge.map_err(|error| Refusal::Trouble { why: error.to_string() })?,
         machine,
+        standing: service.setup.holdings.standing(),
+        admits: service.setup.holdings.admits(),
+        own_machine: service.setup.holdings.machine_id(),
     })
 }

@@ -58,19 +58,27 @@ async fn answer(
     let grant = admit(&request, &seen)?;
     service.challenges.spend(challenge, now)?;
     let answer = signed(service, &grant, &cluster)?;
-    if let Some(id) = request.machine_id {
-        locked(&service.joined).insert(grant.node.clone(), id);
-    }
+    remember_machine(service, &grant.node, request.machine_id);
     tracing::info!(peer = %peer.address, node = grant.node, "a node was let in");
     Ok(answer)
 }
 
 fn check_form(request: &JoinRequest) -> Result<(), Refusal> {
     check_names(&request.cluster, &request.node, &request.credential)?;
-    if request.machine_id.as_deref().is_none_or(is_machine_id) {
+    check_machine_id(request.machine_id.as_deref())
+}
+
+pub(super) fn check_machine_id(id: Option<&str>) -> Result<(), Refusal> {
+    if id.is_none_or(is_machine_id) {
         return Ok(());
     }
     Err(Refusal::Malformed { why: "its machine id is none".to_owned() })
+}
+
+pub(super) fn remember_machine(service: &Service, node: &str, id: Option<String>) {
+    if let Some(id) = id {
+        locked(&service.joined).insert(node.to_owned(), id);
+    }
 }
 
 fn signed(service: &Service, grant: &Grant, cluster: &ValidatedCluster) -> Result<JoinAnswer, Refusal> {

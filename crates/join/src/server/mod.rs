@@ -4,6 +4,7 @@
 //! hello    anybody                      a challenge
 //! ca       anybody, with a token's id   the authority, proved with that token
 //! join     proof of a secret            throttle ─► body ─► challenge ─► credential ─► admit ─► spend ─► sign
+//! master   proof of a secret of its own  the same way, ending with the cluster's keys in an envelope
 //! renew    the agent's certificate      new certificates for the same node
 //! leave    the agent's certificate      its Node object is removed
 //! report   the agent's certificate      kept in memory until the next one
@@ -22,8 +23,10 @@ mod doubters;
 mod early;
 mod exchange;
 mod hello;
+mod holdings;
 mod join;
 mod leave;
+mod master;
 mod member;
 mod outside;
 mod reports;
@@ -48,11 +51,12 @@ use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 pub use self::doubters::Doubters;
+pub use self::holdings::{Holdings, Keys};
 pub use self::leave::Departures;
 pub(crate) use self::outside::locked;
 pub use self::outside::{Answer, Credentials, DiskSigner, KnownMachines, NotReady, Signer, SigningError, StoredToken};
 use self::{challenge::Challenges, reports::Reports, throttle::Throttle};
-use crate::{JoinKey, secret::NoRandomness, wire};
+use crate::{secret::NoRandomness, wire};
 
 /// The API answers within this time or is not ready.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -63,8 +67,8 @@ pub struct Setup {
     pub master: String,
     /// The cluster, which may change while the service runs.
     pub cluster: watch::Receiver<Arc<ValidatedCluster>>,
-    /// From which nodes' secrets are derived; `None` in a cluster that was not sealed.
-    pub join_key: Option<JoinKey>,
+    /// What this master has itself.
+    pub holdings: Arc<dyn Holdings>,
     /// Whether the cluster's API answers.
     pub api_ready: watch::Receiver<bool>,
     /// Where tokens are kept.
@@ -102,6 +106,7 @@ pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
         .route(wire::HELLO, get(hello::hello))
         .route(wire::CA, get(authority::authority))
         .route(wire::JOIN, post(join::join))
+        .route(wire::MASTER, post(master::master))
         .route(wire::RENEW, post(member::renew))
         .route(wire::REPORT, post(member::report))
         .route(wire::EARLY_REPORT, post(early::early_report))

@@ -6,6 +6,7 @@ mod early;
 mod hostile;
 mod joining;
 mod leaving;
+mod masters;
 mod refusals;
 mod replay;
 mod sealing;

@@ -1,5 +1,7 @@
 //! Every refusal: the same code in the master's journal and on the node, and nothing signed.
 
+use std::sync::Arc;
+
 use explain::Explain;
 use jiff::{SignedDuration, Timestamp};
 use join::{
@@ -11,7 +13,7 @@ use join::{
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use secrecy::ExposeSecret;
 
-use crate::world::{WORKER_02, World};
+use crate::world::{Held, WORKER_02, World};
 
 type Case = (&'static str, fn(&World) -> Applicant);
 
@@ -106,7 +108,8 @@ async fn a_clone_is_noticed_without_the_api_too() {
 #[tokio::test]
 async fn a_master_that_cannot_help_says_so_and_another_one_is_asked() {
     let world = World::new().await;
-    let keyless = world.serve(Setup { join_key: None, ..world.setup() }).await;
+    let keyless =
+        world.serve(Setup { holdings: Arc::new(Held { join_key: None, ..world.held() }), ..world.setup() }).await;
     let client = |masters| Client::new(masters, Trust::Ca(world.ca_pem.clone()));
     let error = client(vec![keyless]).join(&world.applicant("worker-01")).await.unwrap_err();
     assert_eq!((error.code().id, error.is_retryable()), ("BS-JOIN-016", true));

@@ -21,13 +21,13 @@ use axum::{
 use host::{Change, Clock, RealDisk};
 use jiff::{SignedDuration, Timestamp};
 use join::{
-    Applicant, Client, Credential, NodeSecret, Trust, seal,
+    Applicant, Client, Credential, JoinKey, MasterKeys, NodeSecret, Trust, seal,
     server::{
-        self, Answer, Credentials, Departures, DiskSigner, KnownMachines, NotReady, Setup, Signer, SigningError,
-        StoredToken,
+        self, Answer, Credentials, Departures, DiskSigner, Holdings, Keys, KnownMachines, NotReady, Setup, Signer,
+        SigningError, StoredToken,
     },
     token,
-    wire::ClaimedRole,
+    wire::{ClaimedRole, Standing},
 };
 use spec::{Token, ValidatedCluster, check_text};
 use tempfile::TempDir;
@@ -113,6 +113,43 @@ impl Departures for Api {
     }
 }
 
+/// What a master has.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) standing: Standing,
+    pub(crate) admits: bool,
+    pub(crate) join_key: Option<JoinKey>,
+}
+
+impl Holdings for Held {
+    fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    fn machine_id(&self) -> Option<String> {
+        Some(join::machine_id("master-01"))
+    }
+
+    fn admits(&self) -> bool {
+        self.admits
+    }
+
+    fn join_key(&self) -> Option<JoinKey> {
+        self.join_key.clone()
+    }
+
+    fn keys_for<'a>(&'a self, node: &'a str, _machine_id: Option<&'a str>) -> Keys<'a> {
+        Box::pin(async move {
+            Ok(MasterKeys {
+                files: BTreeMap::from([("pki/ca.key".to_owned(), format!("the key, for {node}"))]),
+                encryption: "at rest".into(),
+                join_key: None,
+                founding: None,
+            })
+        })
+    }
+}
+
 #[derive(Clone, Default)]
 struct Journal(Arc<Mutex<Vec<u8>>>);
 
@@ -186,13 +223,19 @@ impl World {
         world
     }
 
+    /// What this master has.
+    pub(crate) fn held(&self) -> Held {
+        let directory = self.sealed.path().join("master-01");
+        let join_key = seal::Sealed::read(&RealDisk::new("/"), &directory).unwrap().unwrap().join_key;
+        Held { standing: Standing::Member, admits: true, join_key }
+    }
+
     /// What the service of this master needs.
     pub(crate) fn setup(&self) -> Setup {
-        let directory = self.sealed.path().join("master-01");
         Setup {
             master: "master-01".into(),
             cluster: self.described.subscribe(),
-            join_key: seal::Sealed::read(&RealDisk::new("/"), &directory).unwrap().unwrap().join_key,
+            holdings: Arc::new(self.held()),
             api_ready: watch::Sender::new(true).subscribe(),
             credentials: self.api.clone(),
             machines: self.api.clone(),

@@ -44,6 +44,9 @@ impl Step for AwaitMaster {
             Ok((master, hello)) if !hello.ready && matches!(credential, Credential::Token(_)) => {
                 format!("the API of the cluster, which the master at {master} says is not ready yet")
             }
+            Ok((master, hello)) if !hello.admits => {
+                format!("the master at {master} to be part of the cluster, or another one to answer")
+            }
             Ok(_) => return Ok(Seen(None)),
             Err(JoinError::Unreachable { tried }) => {
                 let one = |unreached: &join::client::Unreached| {

@@ -3,15 +3,18 @@
 //! [`playbook`] is the whole bootstrap. What a node does depends on its role: the first master starts the cluster, every
 //! other machine gets what it needs from a master and joins. What is not ordered runs at the same time.
 
-mod additional_master;
 mod admin_kubeconfig;
 mod api_ready;
 mod await_master;
 mod cluster_dns;
+mod cluster_keys;
 mod components;
 mod configuration;
 mod encryption;
 mod etcd_member;
+mod etcd_place;
+mod etcd_vote;
+mod fence;
 mod footprint;
 mod hostname;
 mod images;
@@ -33,7 +36,6 @@ mod preflight;
 mod program;
 mod record;
 mod reset;
-mod sealed_keys;
 mod services;
 mod unit_files;
 
@@ -60,11 +62,11 @@ use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};
 use self::{
-    additional_master::AdditionalMaster, admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster,
-    cluster_dns::ClusterDns, configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember,
-    images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings, machine_ids::AskMasters,
-    membership::Membership, node_ready::NodeReady, objects::Objects, program::Program, record::Record,
-    sealed_keys::SealedKeys, services::Of, unit_files::UnitFiles,
+    admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster, cluster_dns::ClusterDns, cluster_keys::ClusterKeys,
+    configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember, etcd_place::EtcdPlace,
+    etcd_vote::EtcdVote, fence::Fence, images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings,
+    machine_ids::AskMasters, membership::Membership, node_ready::NodeReady, objects::Objects, program::Program,
+    record::Record, services::Of, unit_files::UnitFiles,
 };
 use crate::{
     Layout,
@@ -112,8 +114,7 @@ pub fn playbook(
         .step(of.containerd(&options.pause_image), &["units"])?
         .step(services::agent(), &["units"])?;
     match role {
-        BootstrapRole::MasterFirst => first_master(prepared, &of, options),
-        BootstrapRole::MasterAdditional => prepared.step(AdditionalMaster, &["node-role"]),
+        BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(prepared, &of, &membership, options),
         BootstrapRole::Worker => worker(prepared, &of, &membership),
     }
 }
@@ -137,27 +138,37 @@ pub fn step_of(unit: &str) -> &str {
 
 /// Who knows the cluster's other machines, seen from this node.
 pub fn machine_ids(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Arc<dyn MachineIds> {
-    match cluster.bootstrap_role(node) {
-        BootstrapRole::MasterFirst => Arc::new(NobodyToAsk),
-        BootstrapRole::MasterAdditional | BootstrapRole::Worker => {
-            Arc::new(AskMasters::new(&Arc::new(Membership::new(cluster, node, layout, None))))
-        }
+    if is_only_master(cluster, node) {
+        Arc::new(NobodyToAsk)
+    } else {
+        Arc::new(AskMasters::new(&Arc::new(Membership::new(cluster, node, layout, None))))
     }
 }
 
 fn checks(of: &Of<'_>, membership: &Arc<Membership>, skip: &[String]) -> Preflight {
     let preflight = Preflight::new(of.cluster, of.node, of.layout).skipping(skip.iter().cloned());
-    match of.cluster.bootstrap_role(of.node) {
-        BootstrapRole::MasterFirst => preflight,
-        BootstrapRole::MasterAdditional | BootstrapRole::Worker => {
-            preflight.asking(Arc::new(AskMasters::new(membership)))
-        }
+    if is_only_master(of.cluster, of.node) {
+        preflight
+    } else {
+        preflight.asking(Arc::new(AskMasters::new(membership)))
     }
 }
 
-/// The master that starts the cluster.
-fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Playbook, PlaybookError> {
+fn is_only_master(cluster: &ValidatedCluster, node: &Node) -> bool {
+    cluster.masters().all(|master| master.name == node.name)
+}
+
+/// A master. The first one by name starts the cluster where there is none, with the others that are there; whoever comes
+/// later, and whoever lost its disk, joins.
+fn master(
+    prepared: Playbook,
+    of: &Of<'_>,
+    membership: &Arc<Membership>,
+    options: &Options,
+) -> Result<Playbook, PlaybookError> {
     let Of { cluster, node, layout, .. } = of;
+    let role = cluster.bootstrap_role(node);
+    let leads = role == BootstrapRole::MasterFirst;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     // Pods of an add-on run before the node is Ready, and need what all pods need. Otherwise this can wait.
     let (images_after, proxy_after) = match cluster.networking().add_on {
@@ -165,15 +176,18 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
         NetworkAddOn::Basic | NetworkAddOn::None => ("node-ready", "node-ready"),
     };
     prepared
-        .step(SealedKeys::new(layout), &["preflight"])?
-        .step(Pki::new(cluster, node, layout), &["sealed-keys"])?
+        .step(Fence::new(cluster, node, membership, options.force_new_cluster), &["units"])?
+        .step(ClusterKeys::new(layout, membership, leads), &["fence"])?
+        .step(Pki::new(cluster, node, layout), &["cluster-keys"])?
         .step(AdminKubeconfig::new(layout), &["pki"])?
         .step(EncryptionKey::new(layout), &["pki"])?
-        .step(of.etcd(), &["pki", "units"])?
+        .step(EtcdPlace::new(cluster, node, layout), &["pki"])?
+        .step(of.etcd(), &["etcd-place"])?
+        .step(EtcdVote::new(cluster, node, layout), &["etcd"])?
         .step(EtcdMember::new(layout), &["etcd"])?
         .step(of.kube_apiserver(), &["encryption-key", "units"])?
         .step(of.kubelet(), &["kube-apiserver", "containerd", "agent"])?
-        .step(of.api_ready(), &["kube-apiserver", "etcd"])?
+        .step(of.api_ready(), &["kube-apiserver", "etcd-vote"])?
         .step(of.kube_controller_manager(), &["api-ready"])?
         .step(roles(cluster, &access), &["api-ready"])?
         .step(network_add_on::step(cluster, layout, &access), &["api-ready"])?
@@ -188,10 +202,7 @@ fn first_master(prepared: Playbook, of: &Of<'_>, options: &Options) -> Result<Pl
             &["node-ready", "images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
         )?
         .step(ClusterDns::new(cluster), &["dns"])?
-        .step(
-            Record::new(&node.name, BootstrapRole::MasterFirst, layout),
-            &["join-info", "cluster-info", "etcd-member", "cluster-dns"],
-        )
+        .step(Record::new(&node.name, role, layout), &["join-info", "cluster-info", "etcd-member", "cluster-dns"])
 }
 
 /// A node that joins.

@@ -20,6 +20,8 @@ pub struct Options {
     pub skip: Vec<String>,
     /// A token to join with, instead of the sealed secret or the token of cluster.yaml.
     pub token: Option<Token>,
+    /// Start a cluster without asking the other masters whether there is one.
+    pub force_new_cluster: bool,
 }
 
 impl Options {
@@ -42,6 +44,7 @@ impl Options {
             dns_image: image("coredns"),
             skip: Vec::new(),
             token: None,
+            force_new_cluster: false,
         })
     }
 }

@@ -18,6 +18,7 @@ use spec::ValidatedCluster;
 use super::{
     NAME,
     admin_kubeconfig::Linked,
+    cluster_keys::Given,
     hostname::Renamed,
     images::Imported,
     join::{KUBELET_PKI, Member},
@@ -36,7 +37,7 @@ use crate::{
 /// What `node install` does.
 pub const INSTALLED: &[&str] = &["own-units", "program", "configuration", "components"];
 /// What makes certificates, keys and kubeconfigs.
-pub const PKI: &[&str] = &["sealed-keys", "pki", "encryption-key", "join"];
+pub const PKI: &[&str] = &["cluster-keys", "pki", "encryption-key", "join"];
 
 /// Our own units, which start others.
 const OWN_UNITS: &[&str] = &["cluster-bootstrap.service", "cluster-detect.service", "blackstart-agent.service"];
@@ -90,6 +91,7 @@ pub fn reversal(reset: &Reset<'_>) -> Reversal {
         .step("kubelet", Kubelet { cluster })
         .step("kube-proxy", Started { units: &["kube-proxy.service"] })
         .step("join", Member { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
+        .step("cluster-keys", Given { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
         .step("images", Imported)
         .step("roles", InTheApi)
         .step("network-add-on", InTheApi)

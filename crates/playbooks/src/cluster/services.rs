@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use engine::About;
-use render::{ClusterState, Initial, Machine, units};
+use render::{Machine, units};
 use spec::{Node, Role, ValidatedCluster, ports};
 
 use super::{api_ready::ApiReady, unit_files::UnitFiles};
@@ -44,17 +44,13 @@ impl Of<'_> {
         ];
         if self.node.roles.contains(&Role::Master) {
             services.extend([
-                render::etcd(self.cluster, self.node, &self.initial()),
+                render::etcd(self.cluster, self.node, etcd::INITIAL),
                 render::kube_apiserver(self.cluster, self.node),
                 render::kube_controller_manager(self.cluster, self.node),
                 render::kube_scheduler(self.cluster, self.node),
             ]);
         }
         services
-    }
-
-    fn initial(&self) -> Initial {
-        Initial { members: vec![(self.node.name.clone(), self.node.ip)], state: ClusterState::New }
     }
 
     fn pki(&self, name: &str) -> PathBuf {
@@ -68,7 +64,7 @@ impl Of<'_> {
 
     pub(super) fn etcd(&self) -> Service {
         let about = About::new("etcd", "Start etcd", "it holds everything the cluster knows");
-        Service::new(about, render::etcd(self.cluster, self.node, &self.initial()), Probe::etcd(self.pki("etcd")))
+        Service::new(about, render::etcd(self.cluster, self.node, etcd::INITIAL), Probe::etcd(self.pki("etcd")))
     }
 
     pub(super) fn kube_apiserver(&self) -> Service {

@@ -8,26 +8,23 @@ use playbooks::{
     cluster::{self, Options},
     run_record::Purpose,
 };
-use spec::{Node, ValidatedCluster};
+use spec::{BootstrapRole, Node, ValidatedCluster};
 
 use super::super::diagnose::likely_cause;
 use crate::{
-    Failure, codes,
+    Failure,
+    cli::UpOptions,
+    codes,
     context::{Context, Ended},
 };
 
-pub(in crate::commands) fn up(
-    context: &Context,
-    name: Option<&str>,
-    skip: &[String],
-    token_file: Option<&Path>,
-) -> Result<(), Ended> {
+pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<(), Ended> {
     if !context.host.is_live {
         return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
     }
     let mut prepared = None;
     let ran = context.recorded(Purpose::Up, |keeper| {
-        let Prepared { node, playbook, .. } = prepared.insert(prepare(context, name, skip, token_file)?);
+        let Prepared { node, playbook, .. } = prepared.insert(prepare(context, options)?);
         Ok(context.run_to_its_end(&context.layout.state_dir, &node.name, playbook, vec![keeper.clone()])?)
     });
     let Some(Prepared { cluster, node, .. }) = prepared else { return ran.map(drop) };
@@ -68,16 +65,17 @@ struct Prepared {
     playbook: Playbook,
 }
 
-fn prepare(
-    context: &Context,
-    name: Option<&str>,
-    skip: &[String],
-    token_file: Option<&Path>,
-) -> Result<Prepared, Ended> {
+fn prepare(context: &Context, options: &UpOptions) -> Result<Prepared, Ended> {
+    let UpOptions { node, skip, token_file, force_new_cluster } = options;
     let cluster = context.cluster(None)?;
-    let node = context.node(&cluster, name)?;
-    let token = token_file.map(read_token).transpose()?;
-    let options = Options { skip: skip.to_vec(), token, ..Options::read(&context.host)? };
+    let node = context.node(&cluster, node.as_deref())?;
+    if *force_new_cluster && cluster.bootstrap_role(node) != BootstrapRole::MasterFirst {
+        let message = format!("`{}` is not the first master, and only that one starts a cluster", node.name);
+        return Err(Failure::usage(codes::NOT_FIRST, message).into());
+    }
+    let token = token_file.as_deref().map(read_token).transpose()?;
+    let force_new_cluster = *force_new_cluster;
+    let options = Options { skip: skip.clone(), token, force_new_cluster, ..Options::read(&context.host)? };
     let playbook = cluster::playbook(&cluster, node, &context.layout, &options)?;
     Ok(Prepared { node: node.clone(), cluster, playbook })
 }

@@ -1,0 +1,210 @@
+//! What this master has, as its disk tells.
+
+use std::{
+    net::Ipv4Addr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use etcd::{Access, Initial};
+use explain::Explain;
+use host::{Host, HostError};
+use join::{JoinKey, MasterKeys, server::Holdings, wire::Standing};
+use pki::table;
+use tokio::time::timeout;
+
+use crate::Paths;
+
+const MACHINE_ID: &str = "/etc/machine-id";
+/// Where a master keeps the join key that another one gave it.
+const GIVEN: &str = "pki/join.key";
+/// A member without a majority takes connections and does not answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The files of this master.
+pub(super) struct OnDisk {
+    pub(super) host: Host,
+    pub(super) paths: Paths,
+}
+
+impl OnDisk {
+    fn exists(&self, path: &Path) -> Result<bool, HostError> {
+        self.host.disk.exists(path)
+    }
+
+    fn text(&self, path: &Path) -> Result<Option<String>, HostError> {
+        Ok(self.host.disk.read_optional(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn kubernetes(&self, name: &str) -> PathBuf {
+        self.paths.kubernetes_dir.join(name)
+    }
+
+    fn config(&self, name: &str) -> PathBuf {
+        self.paths.config_dir.join(name)
+    }
+
+    fn stands(&self) -> Result<Standing, HostError> {
+        if self.exists(Path::new(etcd::DATA))? {
+            Ok(Standing::Member)
+        } else if self.exists(Path::new(etcd::INITIAL))? {
+            Ok(Standing::Decided)
+        } else {
+            Ok(Standing::Apart)
+        }
+    }
+
+    fn can_sign(&self) -> Result<bool, HostError> {
+        use join::seal::layout::{JOIN_KEY, SECRET};
+        let has_join_key = self.exists(&self.kubernetes(GIVEN))? || self.exists(&self.config(JOIN_KEY))?;
+        let knows_secrets = has_join_key || !self.exists(&self.config(SECRET))?;
+        Ok(knows_secrets && self.exists(&self.kubernetes(&table::CLUSTER.key()))?)
+    }
+
+    /// Given by another master, or from the sealed directory.
+    fn join_key_text(&self) -> Result<Option<String>, HostError> {
+        let given = self.text(&self.kubernetes(GIVEN))?;
+        given.map_or_else(|| self.text(&self.config(join::seal::layout::JOIN_KEY)), |given| Ok(Some(given)))
+    }
+
+    fn read_join_key(&self) -> Result<Option<JoinKey>, String> {
+        let text = self.join_key_text().map_err(|error| explain::chain(&error))?;
+        text.map(|text| JoinKey::parse(&text)).transpose().map_err(|error| error.to_string())
+    }
+
+    fn required(&self, path: &Path) -> Result<String, String> {
+        let text = self.text(path).map_err(|error| explain::chain(&error))?;
+        text.ok_or_else(|| format!("this master has no {} yet", path.display()))
+    }
+
+    /// What the member of a founder starts with. Not once it has been there: then it has lost its data, and must be
+    /// brought in anew by those that have theirs.
+    async fn founding(&self, node: &str, machine_id: Option<&str>) -> Result<Option<String>, String> {
+        let decided = self.text(Path::new(etcd::INITIAL)).map_err(|error| explain::chain(&error))?;
+        let Some(decided) = decided else { return Ok(None) };
+        let founds = |initial: &Initial| machine_id.is_some_and(|machine| initial.founds(node, machine));
+        if !Initial::parse(&decided).is_some_and(|initial| founds(&initial)) {
+            return Ok(None);
+        }
+        let access = match Access::read(&*self.host.disk, &self.paths.kubernetes_dir) {
+            Ok(access) => access,
+            Err(error) => return Err(explain::chain(&error)),
+        };
+        let own = access.member(etcd::client_url(Ipv4Addr::LOCALHOST.into()));
+        let has_started = match timeout(PATIENCE, own.known_members()).await {
+            Ok(Ok(members)) => members.iter().any(|member| member.name == node && member.has_started()),
+            // It waits for the founders itself.
+            Ok(Err(_)) | Err(_) => false,
+        };
+        Ok((!has_started).then_some(decided))
+    }
+}
+
+impl Holdings for OnDisk {
+    fn standing(&self) -> Standing {
+        self.stands().unwrap_or_else(|error| {
+            tracing::warn!(
+                code = error.code().id,
+                "cannot tell whether etcd has data here: {}",
+                explain::chain(&error)
+            );
+            // Whoever hears it must not believe that there is no cluster.
+            Standing::Member
+        })
+    }
+
+    fn machine_id(&self) -> Option<String> {
+        let id = self.text(Path::new(MACHINE_ID)).ok()??;
+        Some(join::machine_id(id.trim()))
+    }
+
+    fn admits(&self) -> bool {
+        self.can_sign().unwrap_or_else(|error| {
+            tracing::warn!(code = error.code().id, "cannot let nodes in: {}", explain::chain(&error));
+            false
+        })
+    }
+
+    fn join_key(&self) -> Option<JoinKey> {
+        self.read_join_key().unwrap_or_else(|why| {
+            tracing::warn!("the join key cannot be used: {why}");
+            None
+        })
+    }
+
+    fn keys_for<'a>(&'a self, node: &'a str, machine_id: Option<&'a str>) -> join::server::Keys<'a> {
+        Box::pin(async move {
+            let file = |name: String| self.required(&self.kubernetes(&name)).map(|text| (name, text));
+            Ok(MasterKeys {
+                files: table::shared_files().into_iter().map(file).collect::<Result<_, _>>()?,
+                encryption: self.required(&self.kubernetes("encryption.yaml"))?,
+                join_key: self.join_key_text().map_err(|error| explain::chain(&error))?,
+                founding: self.founding(node, machine_id).await?,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use host::{Change, Content};
+
+    use super::*;
+    use crate::testing::{Scripted, agent};
+
+    fn on_disk() -> OnDisk {
+        let agent = agent("master-01", &Arc::new(Scripted::default()));
+        OnDisk { host: agent.host, paths: agent.paths }
+    }
+
+    fn write(held: &OnDisk, path: impl AsRef<Path>, text: &str) {
+        let path = path.as_ref().to_path_buf();
+        let content = Content::Plain(text.into());
+        Change::File { path, mode: 0o600, content }.apply(&*held.host.disk).unwrap();
+    }
+
+    #[test]
+    fn a_master_stands_where_its_disk_says() {
+        let held = on_disk();
+        assert_eq!(held.standing(), Standing::Apart);
+        write(&held, etcd::INITIAL, "");
+        assert_eq!(held.standing(), Standing::Decided);
+        write(&held, format!("{}/wal", etcd::DATA), "");
+        assert_eq!(held.standing(), Standing::Member);
+    }
+
+    #[test]
+    fn only_a_master_with_all_keys_lets_nodes_in() {
+        let held = on_disk();
+        assert!(!held.admits());
+        write(&held, "/etc/kubernetes/pki/ca.key", "key");
+        assert!(held.admits(), "a cluster that was not sealed");
+        write(&held, "/etc/cluster-config/join-secret", "secret");
+        assert!(!held.admits());
+        write(&held, "/etc/cluster-config/join.key", "key");
+        assert!(held.admits());
+    }
+
+    #[tokio::test]
+    async fn what_is_missing_is_named() {
+        let held = on_disk();
+        let why = held.keys_for("master-02", None).await.unwrap_err();
+        assert_eq!(why, "this master has no /etc/kubernetes/pki/ca.key yet");
+    }
+
+    #[tokio::test]
+    async fn founders_are_machines_that_agreed() {
+        let held = on_disk();
+        let founding =
+            Initial::founding([("master-01", [10, 0, 0, 1].into(), "aa"), ("master-02", [10, 0, 0, 2].into(), "bb")]);
+        assert_eq!(held.founding("master-02", Some("bb")).await, Ok(None), "nothing is decided");
+        write(&held, etcd::INITIAL, &founding.text());
+        for (node, machine) in [("master-02", None), ("master-02", Some("cc")), ("master-03", Some("bb"))] {
+            assert_eq!(held.founding(node, machine).await, Ok(None), "{node} {machine:?}");
+        }
+        let why = held.founding("master-02", Some("bb")).await.unwrap_err();
+        assert!(why.contains("pki/etcd/ca.crt"), "a founder, who comes before this master has its own keys: {why}");
+    }
+}

@@ -1,0 +1,128 @@
+//! The files of a backup against those on the machine.
+
+use std::path::{Path, PathBuf};
+
+use host::{Change, Content, Disk, HostError};
+use join::{JoinKey, seal::layout};
+use secrecy::ExposeSecret;
+
+use crate::{Contents, Place};
+
+const FILE: u32 = 0o600;
+const DIRECTORY: u32 = 0o700;
+
+/// What becomes of the files.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Those to be written.
+    pub write: Vec<Change>,
+    /// Those that are there and hold something else; they are among `write`, too.
+    pub different: Vec<PathBuf>,
+    /// How many are there already, and the same.
+    pub same: usize,
+}
+
+impl Plan {
+    /// Compares; `node` is the master that this machine becomes.
+    pub fn new(
+        contents: &Contents,
+        node: &str,
+        disk: &dyn Disk,
+        config_dir: &Path,
+        kubernetes_dir: &Path,
+    ) -> Result<Self, HostError> {
+        let mut plan = Self::default();
+        for (place, path, bytes) in contents.placed() {
+            let dir = match place {
+                Place::Config => config_dir,
+                Place::Kubernetes => kubernetes_dir,
+            };
+            plan.add(dir.join(path), bytes, disk)?;
+        }
+        let secret = config_dir.join(layout::SECRET);
+        if let Some(text) = secret_of(contents, node)
+            && !disk.exists(&secret)?
+        {
+            plan.add(secret, text.as_bytes(), disk)?;
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, path: PathBuf, bytes: &[u8], disk: &dyn Disk) -> Result<(), HostError> {
+        match disk.read_optional(&path)? {
+            Some(existing) if existing == bytes => {
+                self.same += 1;
+                return Ok(());
+            }
+            Some(_) => self.different.push(path.clone()),
+            None => {}
+        }
+        self.write.push(Change::File { path, mode: FILE, content: Content::Secret(bytes.to_vec()) });
+        Ok(())
+    }
+
+    /// Writes them, each atomically.
+    pub fn apply(&self, disk: &dyn Disk) -> Result<(), HostError> {
+        for change in &self.write {
+            if let Change::File { path, .. } = change {
+                host::create_dir_all(disk, path.parent().unwrap_or(Path::new("/")), DIRECTORY)?;
+            }
+            change.apply(disk)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a sealed directory of this node would hold: it is not in the backup, but follows from what is.
+fn secret_of(contents: &Contents, node: &str) -> Option<String> {
+    let files = contents.of(Place::Config);
+    let key = String::from_utf8_lossy(files.get(Path::new(layout::JOIN_KEY))?).into_owned();
+    let secret = JoinKey::parse(&key).ok()?.node_secret(node, None);
+    Some(format!("{}\n", secret.text().expose_secret()))
+}
+
+#[cfg(test)]
+mod tests {
+    use host::disk::model::ModelDisk;
+
+    use super::*;
+    use crate::contents::tests::{master, read, write};
+
+    fn planned(disk: &dyn Disk, contents: &Contents) -> Plan {
+        Plan::new(contents, "master-02", disk, Path::new("/etc/cluster-config"), Path::new("/etc/kubernetes")).unwrap()
+    }
+
+    #[test]
+    fn an_empty_machine_gets_everything_and_then_nothing_is_left_to_do() {
+        let (contents, disk) = (read(&master()).unwrap(), ModelDisk::default());
+        let plan = planned(&disk, &contents);
+        assert_eq!((plan.write.len(), plan.different.len(), plan.same), (contents.files.len(), 0, 0));
+        plan.apply(&disk).unwrap();
+        assert_eq!(disk.read(Path::new("/etc/kubernetes/pki/etcd/ca.key")).unwrap(), b"pki/etcd/ca.key");
+        let again = planned(&disk, &contents);
+        assert_eq!(again, Plan { same: contents.files.len(), ..Plan::default() });
+    }
+
+    #[test]
+    fn what_differs_is_named_and_no_secret_is_shown() {
+        let (contents, disk) = (read(&master()).unwrap(), ModelDisk::default());
+        write(&disk, "/etc/kubernetes/pki/ca.key", "of another cluster");
+        write(&disk, "/etc/cluster-config/cluster.yaml", "cluster.yaml");
+        let plan = planned(&disk, &contents);
+        assert_eq!(plan.different, [PathBuf::from("/etc/kubernetes/pki/ca.key")]);
+        assert_eq!(plan.same, 1);
+        assert!(!format!("{plan:?}").contains("of another cluster") && !format!("{plan:?}").contains("encryption key"));
+    }
+
+    #[test]
+    fn a_node_gets_its_own_secret_unless_it_has_one() {
+        let mut contents = read(&master()).unwrap();
+        contents.files.insert("config/join.key".into(), "A".repeat(43).into_bytes());
+        let disk = ModelDisk::default();
+        let secret = Path::new("/etc/cluster-config/join-secret");
+        planned(&disk, &contents).apply(&disk).unwrap();
+        assert!(disk.read(secret).unwrap().starts_with(b"v1.master-02.0."));
+        write(&disk, "/etc/cluster-config/join-secret", "sealed");
+        assert_eq!(planned(&disk, &contents), Plan { same: contents.files.len(), ..Plan::default() });
+    }
+}

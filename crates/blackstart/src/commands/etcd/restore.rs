@@ -1,0 +1,103 @@
+//! `blackstart etcd restore`: one member from a snapshot, in the place of what was there.
+
+use std::path::Path;
+
+use backup::{
+    BackupError,
+    restore::{Settled, SoleMember, Staging, check_snapshot},
+};
+use playbooks::systemd;
+use serde_json::json;
+use spec::{BootstrapRole, Node, ValidatedCluster};
+
+use crate::{
+    Failure, codes,
+    context::{Context, Ended, block_on},
+    output::{confirm, note},
+    progress::busy,
+};
+
+/// What must not run while its data is exchanged: the second would go on answering from its memory.
+const HOLDERS: [&str; 2] = ["etcd", "kube-apiserver"];
+
+pub(super) fn run(context: &Context, file: &Path, name: Option<&str>, yes: bool) -> Result<(), Ended> {
+    let cluster = context.cluster(None)?;
+    let node = context.node(&cluster, name)?;
+    if cluster.bootstrap_role(node) == BootstrapRole::Worker {
+        return Err(Failure::usage(codes::NOT_A_MASTER, format!("node `{}` is a worker", node.name)).into());
+    }
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+    busy(context.out, "checking the snapshot", || check_snapshot(&file))?;
+    refuse_if_running(context)?;
+    if !yes {
+        note(&format!("etcd on {} becomes a cluster of its own, with what is in {}.\n", node.name, file.display()));
+        warn_of_others(&cluster, node);
+    }
+    confirm(yes, "Go on?")?;
+    let _lock = engine::lock_machine(&context.host, &context.layout.state_dir, "etcd restore")?;
+    let settled = restore(context, &cluster, node, |_| Ok(file.clone()))?;
+    if context.out.is_json() {
+        return Ok(context.out.json(&json!({ "restored": node.name, "aside": settled.aside }))?);
+    }
+    Ok(context.out.text(&format!("{}etcd is ready to start: run `blackstart node up`\n", told(&settled)))?)
+}
+
+/// Makes etcd's data from a snapshot that is had when there is a place for it, and puts it in the place of the old.
+pub(in crate::commands) fn restore(
+    context: &Context,
+    cluster: &ValidatedCluster,
+    node: &Node,
+    snapshot: impl FnOnce(&Staging<'_>) -> Result<std::path::PathBuf, Ended>,
+) -> Result<Settled, Ended> {
+    let machine = machine(context)?;
+    let member = SoleMember { cluster: cluster.name(), name: &node.name, ip: node.ip, machine: &machine };
+    let staging = staged(context, &member, snapshot)?;
+    Ok(staging.settle(&member, context.host.clock.now())?)
+}
+
+/// The first half: the data is made, and nothing is changed yet.
+pub(in crate::commands) fn staged<'a>(
+    context: &'a Context,
+    member: &SoleMember<'_>,
+    snapshot: impl FnOnce(&Staging<'_>) -> Result<std::path::PathBuf, Ended>,
+) -> Result<Staging<'a>, Ended> {
+    let staging = Staging::new(&context.host, &context.real_path(Path::new("/")))?;
+    let snapshot = snapshot(&staging)?;
+    busy(context.out, "making etcd's data", || block_on(staging.fill(&snapshot, member)))??;
+    Ok(staging)
+}
+
+/// What this machine is told apart by.
+pub(in crate::commands) fn machine(context: &Context) -> Result<String, Failure> {
+    let id = context.host.disk.read(Path::new("/etc/machine-id"))?;
+    Ok(join::machine_id(&String::from_utf8_lossy(&id)))
+}
+
+/// Where the old data is.
+pub(in crate::commands) fn told(settled: &Settled) -> String {
+    let aside = settled.aside.as_ref();
+    aside.map_or_else(String::new, |path| format!("what was there before is in {}\n", path.display()))
+}
+
+pub(in crate::commands) fn refuse_if_running(context: &Context) -> Result<(), Ended> {
+    if !context.host.is_live {
+        return Ok(());
+    }
+    let states = block_on(async {
+        let [etcd, api] = HOLDERS.map(|unit| systemd::look(&context.host, unit));
+        tokio::try_join!(etcd, api)
+    })?;
+    let (etcd, api) = states?;
+    let running: Vec<&'static str> =
+        HOLDERS.into_iter().zip([etcd, api]).filter(|(_, state)| state.is_up()).map(|(unit, _)| unit).collect();
+    if running.is_empty() { Ok(()) } else { Err(BackupError::Running(running).into()) }
+}
+
+/// Other masters would go on with what they have.
+pub(in crate::commands) fn warn_of_others(cluster: &ValidatedCluster, node: &Node) {
+    let others: Vec<&str> =
+        cluster.masters().filter(|master| master.name != node.name).map(|master| master.name.as_str()).collect();
+    if !others.is_empty() {
+        note(&format!("It must be the only one: reset {} before they start again.\n", others.join(" and ")));
+    }
+}

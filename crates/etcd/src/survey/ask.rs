@@ -1,0 +1,64 @@
+//! Asking every member, all at once.
+
+use std::collections::BTreeSet;
+
+use explain::chain;
+use futures::future::join_all;
+
+use super::best_list;
+use crate::{Access, Alarm, Etcd, EtcdError, Member, Status};
+
+/// What came of asking one member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// The master's name; empty for a member that no configuration names.
+    pub name: String,
+    /// Where it was asked.
+    pub url: String,
+    /// What it told, or why not.
+    pub told: Result<Told, String>,
+}
+
+/// What a member told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Of itself.
+    pub status: Status,
+    /// The members it knows.
+    pub known: Vec<Member>,
+    /// The members that a majority agrees on; `None` if there is no majority.
+    pub agreed: Option<Vec<Member>>,
+    /// All alarms it knows.
+    pub alarms: Vec<Alarm>,
+}
+
+/// Asks these masters, by name and client URL, and whoever else is a member by what they say.
+pub async fn ask(access: &Access, masters: impl IntoIterator<Item = (String, String)>) -> Vec<Heard> {
+    let one = |name: String, url: String| async move {
+        let told = tell(&access.member(&url)).await.map_err(|error| chain(&error));
+        Heard { name, url, told }
+    };
+    let mut heard = join_all(masters.into_iter().map(|(name, url)| one(name, url))).await;
+    let others = unasked(&heard);
+    heard.extend(join_all(others.into_iter().map(|url| one(String::new(), url))).await);
+    heard
+}
+
+async fn tell(etcd: &Etcd) -> Result<Told, EtcdError> {
+    // Without a majority the second waits for its time limit, and is no answer.
+    let (status, agreed, known, alarms) =
+        tokio::join!(etcd.status(), etcd.members(), etcd.known_members(), etcd.alarms());
+    Ok(Told { status: status?, known: known?, agreed: agreed.ok(), alarms: alarms.unwrap_or_default() })
+}
+
+/// The URLs of members that nobody has asked yet.
+fn unasked(heard: &[Heard]) -> BTreeSet<String> {
+    let asked = |member: &Member| {
+        heard.iter().any(|one| {
+            let is_it = |told: &super::Told| told.status.member_id() == member.id;
+            one.name == member.name || member.client_urls.contains(&one.url) || one.told.as_ref().is_ok_and(is_it)
+        })
+    };
+    let members = best_list(heard).map(|(members, _)| members).unwrap_or_default();
+    members.iter().filter(|member| !asked(member)).filter_map(|member| member.client_urls.first().cloned()).collect()
+}

@@ -1,0 +1,117 @@
+//! How etcd is doing as a whole, seen from one machine.
+//!
+//! [`ask`] asks everybody at once who should be a member, and then whoever the answers name besides. [`Survey::of`] makes
+//! of what was heard, and of what was not, one row per member. It needs no majority and no answer at all: silence is
+//! something that was seen, too.
+
+mod ask;
+mod judge;
+
+pub use ask::{Heard, Told, ask};
+use serde::Serialize;
+
+use crate::{Member, quorum::Votes};
+
+/// What was seen of etcd.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Survey {
+    /// One row per member and per master that should be one.
+    pub members: Vec<Row>,
+    /// True if a majority works: what is asked is answered, what is written is kept.
+    pub has_majority: bool,
+    /// Members with a vote, as far as anybody told.
+    pub voters: usize,
+    /// Those of them that are healthy.
+    pub healthy: usize,
+}
+
+impl Survey {
+    /// The votes, for the arithmetic.
+    pub fn votes(&self) -> Votes {
+        Votes { voters: self.voters, healthy: self.healthy }
+    }
+
+    /// True if there is nothing to complain about.
+    pub fn is_well(&self) -> bool {
+        self.has_majority && self.members.iter().all(|row| row.health == Health::Healthy)
+    }
+}
+
+/// A member, or a master that should be one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Its number in hex, as etcd's own tools show it; `None` if it is no member.
+    pub id: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Where it was asked.
+    pub url: Option<String>,
+    /// What it is.
+    pub role: Role,
+    /// How it is.
+    pub health: Health,
+    /// What it says of itself, if it answers.
+    pub told: Option<Figures>,
+    /// What is wrong, one sentence each.
+    pub problems: Vec<String>,
+}
+
+/// What a member says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Figures {
+    /// etcd's version.
+    pub version: String,
+    /// Size of its database in bytes.
+    pub db_size: u64,
+    /// How far its log is.
+    pub raft_index: u64,
+    /// Since how many elections.
+    pub raft_term: u64,
+    /// The newest revision it has.
+    pub revision: u64,
+}
+
+/// What a member is to the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Every write goes through it.
+    Leader,
+    /// Has a vote.
+    Voter,
+    /// Follows without a vote, until it has caught up.
+    Learner,
+    /// A master that is no member.
+    None,
+}
+
+/// How a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// It answers and has nothing to complain about.
+    Healthy,
+    /// It answers, and something is wrong.
+    Ailing,
+    /// It does not answer.
+    Silent,
+    /// It was announced and has never been there.
+    NotStarted,
+    /// It should be a member and is none.
+    NotAMember,
+}
+
+impl Survey {
+    /// What this comes to. Pure.
+    pub fn of(heard: &[Heard]) -> Self {
+        judge::judge(heard)
+    }
+}
+
+/// The members as most know them: from a majority if there is one, else from whoever is furthest.
+pub(crate) fn best_list(heard: &[Heard]) -> Option<(&[Member], bool)> {
+    let told = || heard.iter().filter_map(|one| one.told.as_ref().ok());
+    let agreed = told().find_map(|told| told.agreed.as_deref());
+    let furthest = || told().max_by_key(|told| (told.status.raft_term, told.status.raft_index));
+    agreed.map(|members| (members, true)).or_else(|| furthest().map(|told| (told.known.as_slice(), false)))
+}

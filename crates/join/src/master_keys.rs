@@ -1,0 +1,45 @@
+//! What a master needs that all masters share.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    envelope::{self, Unusable},
+    wire::MasterRequest,
+};
+
+/// The cluster's keys. They travel only in an envelope, and cannot be printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MasterKeys {
+    /// Authorities and service account key, PEM, by their path below `/etc/kubernetes`.
+    pub files: BTreeMap<String, String>,
+    /// `encryption.yaml`, with the key for encryption at rest.
+    pub encryption: String,
+    /// `join.key`; absent in a cluster that was not sealed.
+    pub join_key: Option<String>,
+    /// For a master that founds etcd together with the others: what its member starts with.
+    pub founding: Option<String>,
+}
+
+impl fmt::Debug for MasterKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MasterKeys").finish_non_exhaustive()
+    }
+}
+
+impl MasterKeys {
+    /// Only whoever made this request with this secret can open it.
+    pub(crate) fn close(&self, secret: &[u8], request: &MasterRequest) -> Result<String, Unusable> {
+        let text = serde_json::to_vec(self).map_err(|_| Unusable)?;
+        envelope::close(secret, &exchange(request), text)
+    }
+
+    pub(crate) fn open(envelope: &str, secret: &[u8], request: &MasterRequest) -> Result<Self, Unusable> {
+        serde_json::from_slice(&envelope::open(secret, &exchange(request), envelope)?).map_err(|_| Unusable)
+    }
+}
+
+fn exchange(request: &MasterRequest) -> [&[u8]; 3] {
+    [&request.cluster, &request.node, &request.challenge].map(|text| text.as_bytes())
+}

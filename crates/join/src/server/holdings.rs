@@ -1,0 +1,26 @@
+//! What this master has itself. Looked at anew each time: one that has just joined has more than a moment before.
+
+use std::pin::Pin;
+
+use crate::{JoinKey, MasterKeys, wire::Standing};
+
+/// The keys for another master, or why they cannot be given now.
+pub type Keys<'a> = Pin<Box<dyn Future<Output = Result<MasterKeys, String>> + Send + 'a>>;
+
+/// What this master has.
+pub trait Holdings: Send + Sync {
+    /// How it stands to the cluster.
+    fn standing(&self) -> Standing;
+
+    /// Which machine it is, see [`crate::machine_id`].
+    fn machine_id(&self) -> Option<String>;
+
+    /// Whether it can sign for others.
+    fn admits(&self) -> bool;
+
+    /// From which nodes' secrets are derived; `None` in a cluster that was not sealed, and before this master joined.
+    fn join_key(&self) -> Option<JoinKey>;
+
+    /// The cluster's keys for a master that was let in.
+    fn keys_for<'a>(&'a self, node: &'a str, machine_id: Option<&'a str>) -> Keys<'a>;
+}

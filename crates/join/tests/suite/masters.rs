@@ -1,0 +1,75 @@
+//! Masters get the cluster's keys, nobody else does, and nodes go to a master that can let them in.
+
+use std::{sync::Arc, time::Duration};
+
+use explain::Explain;
+use join::{Applicant, Client, Credential, Trust, server::Setup, wire::Standing};
+
+use crate::world::{Held, WORKER_01, World};
+
+const MASTER_01: [u8; 4] = [192, 168, 1, 11];
+
+fn with(world: &World, node: &str, credential: Credential) -> Applicant {
+    Applicant { credential, ..world.applicant(node) }
+}
+
+#[tokio::test]
+async fn a_master_gets_the_clusters_keys_with_a_secret_of_its_own() {
+    let world = World::new().await;
+    world.come_from(MASTER_01);
+    let bound = world.new_token(None, Some("master-01"));
+    for applicant in [world.applicant("master-01"), with(&world, "master-01", Credential::Token(bound))] {
+        let (_, keys) = world.client().master_keys(&applicant).await.unwrap();
+        assert_eq!(keys.files["pki/ca.key"], "the key, for master-01");
+        assert_eq!(format!("{keys:?}"), "MasterKeys { .. }");
+        let journal = world.journal();
+        assert!(journal.contains("given the cluster's keys") && !journal.contains("the key"), "{journal}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_else_gets_them() {
+    let world = World::new().await;
+    let shared = world.new_token(None, None);
+    let foreign = Credential::NodeSecret(world.secret("worker-01"));
+    let cases = [
+        ("a worker", WORKER_01, world.applicant("worker-01"), "BS-JOIN-006"),
+        ("a worker that says it is a master", MASTER_01, with(&world, "master-01", foreign), "BS-JOIN-004"),
+        (
+            "a master with a token for all",
+            MASTER_01,
+            with(&world, "master-01", Credential::Token(shared)),
+            "BS-JOIN-033",
+        ),
+        ("a master from elsewhere", WORKER_01, world.applicant("master-01"), "BS-JOIN-007"),
+    ];
+    for (who, address, applicant, expected) in cases {
+        world.come_from(address);
+        let refused = world.client().master_keys(&applicant).await.unwrap_err();
+        assert_eq!(refused.code().id, expected, "{who}: {refused}");
+        assert!(world.journal().contains(expected), "{who}");
+    }
+}
+
+#[tokio::test]
+async fn nodes_go_to_a_master_that_can_let_them_in() {
+    let world = World::new().await;
+    let apart = Held { standing: Standing::Apart, admits: false, join_key: None };
+    let waiting = world.serve(Setup { holdings: Arc::new(apart), ..world.setup() }).await;
+    let gone = "127.0.0.1:1".parse().unwrap();
+    let client = Client::new(vec![gone, waiting, world.address], Trust::Ca(world.ca_pem.clone()));
+    let (master, hello) = client.hello(None).await.unwrap();
+    assert_eq!((master, hello.standing, hello.admits), (world.address, Standing::Member, true));
+    assert_eq!(client.join(&world.applicant("worker-01")).await.unwrap().master, world.address);
+
+    let survey = client.survey(Duration::from_secs(5)).await;
+    let told: Vec<Option<Standing>> =
+        survey.iter().map(|(_, said)| said.as_ref().ok().map(|hello| hello.standing)).collect();
+    assert_eq!(told, [None, Some(Standing::Apart), Some(Standing::Member)]);
+
+    let early = Client::new(vec![gone, waiting], Trust::Ca(world.ca_pem.clone()));
+    let (master, hello) = early.hello(None).await.unwrap();
+    assert!(master == waiting && !hello.admits);
+    let refused = early.join(&world.applicant("worker-01")).await.unwrap_err();
+    assert!(refused.code().id == "BS-JOIN-016" && refused.is_retryable(), "{refused}");
+}

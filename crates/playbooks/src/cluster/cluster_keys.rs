@@ -1,0 +1,176 @@
+//! What all masters share: authorities, service account key, the key for encryption at rest, the join key.
+//!
+//! The master that starts the cluster takes them from its sealed directory, or makes them in the steps behind this one.
+//! Every other master asks one that has them. What is in use already wins.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use engine::{About, Step, StepError, TakeBack};
+use etcd::{Initial, State};
+use host::{Change, Content, Disk, Host, HostError};
+use join::{Applicant, MasterKeys, wire::ClaimedRole};
+
+use super::{fence, membership::Membership};
+use crate::Layout;
+
+const MACHINE_ID: &str = "/etc/machine-id";
+const ENCRYPTION: &str = "encryption.yaml";
+/// Beside the authorities and not in the configuration directory, which is the operator's.
+const JOIN_KEY: &str = "pki/join.key";
+const ASK: &str = "ask";
+
+/// The cluster's keys are where Kubernetes looks for them.
+pub(super) struct ClusterKeys {
+    membership: Arc<Membership>,
+    leads: bool,
+    from: PathBuf,
+    to: PathBuf,
+}
+
+/// What was found.
+pub(super) enum Seen {
+    /// Everything is there.
+    There,
+    /// This master starts the cluster, and its sealed directory has these.
+    Sealed(Vec<Change>),
+    /// Another master has them.
+    Elsewhere { directories: Vec<Change> },
+}
+
+impl ClusterKeys {
+    /// `leads` on the first master, which alone starts a cluster.
+    pub(super) fn new(layout: &Layout, membership: &Arc<Membership>, leads: bool) -> Self {
+        Self {
+            membership: membership.clone(),
+            leads,
+            from: layout.config_dir.clone(),
+            to: layout.kubernetes_dir.clone(),
+        }
+    }
+
+    fn directories(&self, disk: &dyn Disk) -> Result<Vec<Change>, HostError> {
+        let below = |name: &str| Change::Directory { path: self.to.join(name), mode: 0o700 };
+        Change::missing(pki::table::DIRECTORIES.iter().map(|name| below(name)).collect(), disk)
+    }
+
+    fn sealed(&self, disk: &dyn Disk) -> Result<Vec<Change>, HostError> {
+        let mut missing = Vec::new();
+        for name in pki::table::shared_files() {
+            let (from, path) = (self.from.join(&name), self.to.join(&name));
+            if let Some(bytes) = disk.read_optional(&from)?
+                && !disk.exists(&path)?
+            {
+                missing.push(Change::File { path, mode: 0o600, content: Content::Secret(bytes) });
+            }
+        }
+        if !missing.is_empty() {
+            missing.splice(0..0, self.directories(disk)?);
+        }
+        Ok(missing)
+    }
+
+    async fn ask(&self, host: &Host) -> Result<(), StepError> {
+        let (credential, trust) = self.membership.credential(&*host.disk)?;
+        let machine_id = host.disk.read_optional(Path::new(MACHINE_ID))?;
+        let applicant = Applicant {
+            cluster: self.membership.cluster.clone(),
+            node: self.membership.node.clone(),
+            role: ClaimedRole::Master,
+            machine_id: machine_id.map(|id| join::machine_id(String::from_utf8_lossy(&id).trim())),
+            credential,
+        };
+        let answered = self.membership.client(trust).await.master_keys(&applicant).await;
+        let (_, keys) = answered.map_err(|error| {
+            let failed = StepError::from_explained(&error);
+            if error.is_retryable() { failed.retryable() } else { failed }
+        })?;
+        for change in self.write(&keys) {
+            change.apply(&*host.disk)?;
+        }
+        Ok(())
+    }
+
+    /// The certificate of the cluster's authority comes last of the files that are looked for: whoever has it has all. A
+    /// founder's decision comes behind everything, because its etcd starts with it.
+    fn write(&self, keys: &MasterKeys) -> Vec<Change> {
+        let secret = |name: &str, text: &str| Change::File {
+            path: self.to.join(name),
+            mode: 0o600,
+            content: Content::Secret(text.as_bytes().to_vec()),
+        };
+        let mut changes = vec![secret(ENCRYPTION, &keys.encryption)];
+        changes.extend(keys.join_key.iter().map(|key| secret(JOIN_KEY, key)));
+        let wanted = pki::table::shared_files();
+        let files = keys.files.iter().filter(|(name, _)| wanted.contains(name));
+        changes.extend(files.map(|(name, text)| secret(name, text)));
+        let founding = keys.founding.as_deref().and_then(Initial::parse);
+        changes.extend(founding.iter().flat_map(fence::decided));
+        changes
+    }
+}
+
+/// Whether this master has decided to start a cluster.
+fn founds(disk: &dyn Disk) -> Result<bool, HostError> {
+    let text = disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
+    Ok(Initial::parse(&String::from_utf8_lossy(&text)).is_some_and(|initial| initial.state == State::New))
+}
+
+impl Step for ClusterKeys {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("cluster-keys", "Take over the cluster's keys", "all masters sign with the same authorities")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let disk = &*host.disk;
+        let mut all_there = true;
+        for name in pki::table::shared_files().iter().map(String::as_str).chain([ENCRYPTION]) {
+            all_there &= disk.exists(&self.to.join(name))?;
+        }
+        if all_there {
+            return Ok(Seen::There);
+        }
+        if self.leads && (founds(disk)? || !host.is_live) {
+            return Ok(Seen::Sealed(self.sealed(disk)?));
+        }
+        Ok(Seen::Elsewhere { directories: self.directories(disk)? })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        match seen {
+            Seen::There => Ok(Vec::new()),
+            Seen::Sealed(missing) => Ok(missing.clone()),
+            Seen::Elsewhere { directories } => {
+                let masters: Vec<String> = self.membership.masters.iter().map(ToString::to_string).collect();
+                let what = format!("ask {} for the cluster's keys", masters.join(", "));
+                Ok(directories.iter().cloned().chain([Change::Act { key: ASK.into(), what }]).collect())
+            }
+        }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        match change {
+            Change::Act { .. } => self.ask(host).await,
+            change => Ok(change.apply(&*host.disk)?),
+        }
+    }
+}
+
+/// How keys that another master gave are taken back.
+pub(super) struct Given {
+    pub(super) kubernetes_dir: PathBuf,
+}
+
+impl TakeBack for Given {
+    async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
+        let names = pki::table::shared_files();
+        for name in names.iter().map(String::as_str).chain([JOIN_KEY, ENCRYPTION]) {
+            host::remove_file(&*host.disk, &self.kubernetes_dir.join(name))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! This master's etcd member has a vote. One that joined a running etcd gets it when it has received everything.
+
+use std::{net::Ipv4Addr, path::PathBuf};
+
+use engine::{About, Step, StepError, Verdict};
+use etcd::{
+    Access, Etcd,
+    quorum::{self, Change as Membership},
+};
+use host::{Change, Host};
+use spec::{Node, ValidatedCluster};
+
+use crate::Layout;
+
+/// Gives this master's member its vote.
+pub(super) struct EtcdVote {
+    peer_url: String,
+    /// Client URLs of the other masters.
+    others: Vec<String>,
+    kubernetes_dir: PathBuf,
+}
+
+/// What was found.
+pub(super) enum Seen {
+    /// It has one, or nothing can be asked.
+    Has,
+    /// It has caught up, as far as can be told.
+    May(u64),
+    /// Not yet.
+    NotYet(String),
+}
+
+impl EtcdVote {
+    pub(super) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
+        let others = cluster.masters().filter(|master| master.name != node.name);
+        Self {
+            peer_url: etcd::peer_url(node.ip),
+            others: others.map(|master| etcd::client_url(master.ip)).collect(),
+            kubernetes_dir: layout.kubernetes_dir.clone(),
+        }
+    }
+
+    /// A learner itself answers nothing of this.
+    async fn look(&self, host: &Host) -> Result<(Seen, Option<Etcd>), StepError> {
+        let access =
+            Access::read(&*host.disk, &self.kubernetes_dir).map_err(|error| StepError::from_explained(&error))?;
+        let own = etcd::client_url(Ipv4Addr::LOCALHOST.into());
+        let mut why = Vec::new();
+        for url in [&own].into_iter().chain(&self.others) {
+            let etcd = access.member(url);
+            let members = match etcd.members().await {
+                Ok(members) => members,
+                Err(error) => {
+                    why.push(explain::chain(&error));
+                    continue;
+                }
+            };
+            let Some(member) = members.iter().find(|member| member.peer_urls.contains(&self.peer_url)) else {
+                let text = "this master's member is in etcd's list no more; it was removed by somebody".to_owned();
+                return Ok((Seen::NotYet(text), None));
+            };
+            if !member.is_learner {
+                return Ok((Seen::Has, None));
+            }
+            // A voter answered this question, so there is a majority; whether it stays one with this member is etcd's
+            // own check, which asks the member itself how far it is.
+            let allowed = quorum::allow(Membership::Promote(member.id), &members, |_| true);
+            return Ok(match allowed {
+                Ok(()) => (Seen::May(member.id), Some(etcd)),
+                Err(refused) => (Seen::NotYet(refused.to_string()), None),
+            });
+        }
+        Ok((Seen::NotYet(format!("an etcd member with a vote to answer ({})", why.join("; "))), None))
+    }
+}
+
+impl Step for EtcdVote {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("etcd-vote", "Get a vote in etcd", "only members with a vote keep the cluster alive")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        if !host.is_live || self.others.is_empty() {
+            return Ok(Seen::Has);
+        }
+        Ok(self.look(host).await?.0)
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let Seen::May(id) = seen else { return Ok(Vec::new()) };
+        Ok(vec![Change::Act { key: "vote".into(), what: format!("give etcd's member {id:x} a vote") }])
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        match seen {
+            Seen::NotYet(what) => Verdict::Waiting { what: what.clone(), progress: what.clone() },
+            Seen::Has | Seen::May(_) => Verdict::Met,
+        }
+    }
+
+    /// etcd refuses while the member has not received everything: then it is tried again.
+    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+        let (Seen::May(id), Some(etcd)) = self.look(host).await? else { return Ok(()) };
+        match etcd.promote(id).await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let is_passing = error.is_not_yet();
+                let failed = StepError::from_explained(&error);
+                Err(if is_passing { failed.retryable() } else { failed })
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Whether this master starts a cluster or joins one. Pure.
+//!
+//! | this master | the others | it |
+//! |---|---|---|
+//! | any | one has data, or has decided what to start with | joins |
+//! | the first | all say that they know of no cluster | founds, together with them |
+//! | the first | most of all masters, itself counted, know of none, the rest is silent for a minute | founds alone |
+//! | any | anything else | waits |
+//!
+//! Silence is not a no: a cluster may be running where nobody hears us. Of the masters that a cluster was founded with,
+//! most must agree on every write; so where most masters know of none, none that works can be among the silent ones.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// How long masters may be silent before the first one starts without them.
+pub(super) const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
+
+/// What another master said of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Said {
+    /// It knows of no cluster.
+    Apart,
+    /// It is part of one, or has decided to be.
+    Part {
+        /// It can hand out the cluster's keys.
+        admits: bool,
+    },
+    /// Nothing.
+    Silent {
+        /// Since when this node knows.
+        since: Timestamp,
+        /// What the system said.
+        why: String,
+    },
+    /// Something that cannot be believed.
+    Doubtful(String),
+}
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cluster) enum Decision {
+    /// This master starts the cluster, with these others.
+    Found(Vec<String>),
+    /// There is a cluster, or one is about to be.
+    Join,
+    /// It cannot be told yet.
+    Wait(String),
+}
+
+/// Decides. `first` is the name of the first master, `None` if this is it.
+pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timestamp) -> Decision {
+    if others.iter().any(|(_, said)| matches!(said, Said::Part { admits: true })) {
+        return Decision::Join;
+    }
+    if let Some((name, _)) = others.iter().find(|(_, said)| matches!(said, Said::Part { .. })) {
+        return Decision::Wait(format!("{name} to have the cluster's keys, so that it can let this master in"));
+    }
+    let told = || others.iter().map(|(name, said)| tell(name, said)).collect::<Vec<_>>().join("; ");
+    if let Some(first) = first {
+        return Decision::Wait(format!(
+            "{first} to start the cluster, or another master to be part of it ({})",
+            told()
+        ));
+    }
+    let apart = |said: &Said| *said == Said::Apart;
+    if others.iter().all(|(_, said)| apart(said)) {
+        return Decision::Found(others.iter().map(|(name, _)| name.clone()).collect());
+    }
+    let (all, apart_and_self) = (others.len() + 1, others.iter().filter(|(_, said)| apart(said)).count() + 1);
+    let rest = || others.iter().filter(|(_, said)| !apart(said));
+    let is_long = |since: Timestamp| now.duration_since(since) >= PATIENCE;
+    if apart_and_self <= all / 2 {
+        return Decision::Wait(format!(
+            "word from most of the {all} masters that there is no cluster yet ({}); if there is none, \
+             `blackstart node up --force-new-cluster` starts one",
+            told()
+        ));
+    }
+    if rest().all(|(_, said)| matches!(said, Said::Silent { since, .. } if is_long(*since))) {
+        return Decision::Found(Vec::new());
+    }
+    let seconds = PATIENCE.as_secs();
+    Decision::Wait(format!("the other masters, to found etcd with them, for {seconds} s at most ({})", told()))
+}
+
+fn tell(name: &str, said: &Said) -> String {
+    match said {
+        Said::Apart => format!("{name} knows of none"),
+        Said::Part { .. } => format!("{name} is part of one"),
+        Said::Silent { since, why } => format!("{name} is silent since {since:.0}: {why}"),
+        Said::Doubtful(why) => format!("{name} is not believed: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-11-16T08:00:00Z";
+
+    /// One letter per other master: a apart, p part, P part and admits, s silent for 30 s, S silent for two minutes, d doubtful.
+    fn told(first: Option<&str>, others: &str) -> String {
+        let now: Timestamp = NOW.parse().unwrap();
+        let silent = |seconds| Said::Silent { since: now - SignedDuration::from_secs(seconds), why: "refused".into() };
+        let said = |letter| match letter {
+            'a' => Said::Apart,
+            'p' => Said::Part { admits: false },
+            'P' => Said::Part { admits: true },
+            's' => silent(30),
+            'S' => silent(120),
+            _ => Said::Doubtful("another authority".into()),
+        };
+        let named = (2..).zip(others.chars()).map(|(number, letter)| (format!("m{number}"), said(letter)));
+        match decide(first, &named.collect::<Vec<_>>(), now) {
+            Decision::Found(with) if with.is_empty() => "found alone".into(),
+            Decision::Found(with) => format!("found with {}", with.join(" and ")),
+            Decision::Join => "join".into(),
+            Decision::Wait(what) => format!("wait for {what}"),
+        }
+    }
+
+    #[test]
+    fn a_cluster_is_started_once() {
+        let of_first = ["", "aa", "aP", "SP", "ap", "as", "aS", "SS", "ad", "a", "S", "aaaa", "aaSS", "aSSS", "aaSs"];
+        let of_others = ["aa", "Pa", "SS", "pS", "SP"];
+        let lines = of_first.map(|others| format!("first {others:5} {}", told(None, others)));
+        let more = of_others.map(|others| format!("other {others:5} {}", told(Some("m2"), others)));
+        insta::assert_snapshot!(lines.into_iter().chain(more).collect::<Vec<_>>().join("\n"));
+    }
+}

@@ -1,0 +1,170 @@
+//! Whether there is a cluster already. A master that was given an empty disk must never start a second one.
+//!
+//! The answer is a file beside etcd's data ([`etcd::INITIAL`]), written before anything starts: whoever has it, or has
+//! data, never asks again.
+
+mod decide;
+
+use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
+
+use engine::{About, Step, StepError, Verdict};
+use etcd::Initial;
+use explain::Explain;
+use host::{Change, Content, Host};
+use join::{
+    JoinError,
+    wire::{Hello, Standing},
+};
+use spec::{Node, ValidatedCluster};
+
+use self::decide::{Decision, Said, decide};
+use super::membership::Membership;
+
+const MACHINE_ID: &str = "/etc/machine-id";
+/// Whoever is there answers at once.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// Finds out whether this master starts a cluster or joins one.
+pub(super) struct Fence {
+    membership: Arc<Membership>,
+    node: String,
+    ip: IpAddr,
+    others: Vec<(String, IpAddr)>,
+    /// `None` if this is it.
+    first: Option<String>,
+    force: bool,
+}
+
+/// What was found.
+pub(super) enum Seen {
+    /// It was decided before.
+    Settled,
+    /// There are data, but not the decision that they were made by.
+    DataOnly,
+    /// Nobody was asked: the machine does not run.
+    Unasked,
+    /// The others were asked.
+    Asked {
+        decision: Decision,
+        /// Every master that was heard and knows of no cluster, and which machine it is; this one too.
+        machines: Vec<(String, IpAddr, String)>,
+        /// Changes with every look: another machine is switched on when somebody switches it on.
+        moment: String,
+    },
+}
+
+impl Fence {
+    pub(super) fn new(cluster: &ValidatedCluster, node: &Node, membership: &Arc<Membership>, force: bool) -> Self {
+        let others = cluster.masters().filter(|master| master.name != node.name);
+        let first = cluster.masters().next().map(|master| master.name.clone());
+        Self {
+            membership: membership.clone(),
+            node: node.name.clone(),
+            ip: node.ip,
+            others: others.map(|master| (master.name.clone(), master.ip)).collect(),
+            first: first.filter(|first| *first != node.name),
+            force,
+        }
+    }
+
+    async fn ask(&self, host: &Host) -> Result<Seen, StepError> {
+        let own = host.disk.read_optional(Path::new(MACHINE_ID))?.unwrap_or_default();
+        let own = join::machine_id(String::from_utf8_lossy(&own).trim());
+        let mut machines = vec![(self.node.clone(), self.ip, own)];
+        let now = host.clock.now();
+        let moment = now.to_string();
+        if self.others.is_empty() || self.force {
+            return Ok(Seen::Asked { decision: Decision::Found(Vec::new()), machines, moment });
+        }
+        let (_, trust) = self.membership.credential(&*host.disk)?;
+        let survey = self.membership.client(trust).await.survey(LIMIT).await;
+        let mut said = Vec::new();
+        for (address, outcome) in survey {
+            let Some((name, ip)) = self.others.iter().find(|(_, ip)| *ip == address.ip()) else { continue };
+            if let Ok(Hello { standing: Standing::Apart, own_machine: Some(machine), .. }) = &outcome {
+                machines.push((name.clone(), *ip, machine.clone()));
+            }
+            said.push((name.clone(), understood(outcome)));
+        }
+        Ok(Seen::Asked { decision: decide(self.first.as_deref(), &said, now), machines, moment })
+    }
+}
+
+fn understood(outcome: Result<Hello, JoinError>) -> Said {
+    match outcome {
+        Ok(Hello { standing: Standing::Apart, own_machine: Some(_), .. }) => Said::Apart,
+        Ok(Hello { standing: Standing::Apart, .. }) => Said::Doubtful("it has no machine id".to_owned()),
+        Ok(hello) => Said::Part { admits: hello.admits },
+        Err(JoinError::Unreachable { tried }) => match tried.into_iter().next() {
+            Some(unreached) => Said::Silent { since: unreached.since, why: unreached.why },
+            None => Said::Doubtful("it was not asked".to_owned()),
+        },
+        Err(error) => Said::Doubtful(format!("{} ({})", error, error.code().id)),
+    }
+}
+
+/// The file that holds the decision, and the directory it lies in.
+pub(super) fn decided(initial: &Initial) -> [Change; 2] {
+    let content = Content::Plain(initial.text().into_bytes());
+    [
+        Change::Directory { path: etcd::DATA_DIR.into(), mode: 0o700 },
+        Change::File { path: etcd::INITIAL.into(), mode: 0o600, content },
+    ]
+}
+
+impl Step for Fence {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new(
+            "fence",
+            "Find out whether there is a cluster",
+            "a master with an empty disk joins the cluster that is there, and never starts a second one",
+        )
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let has = |path: &str| host.disk.exists(Path::new(path));
+        match (has(etcd::INITIAL)?, has(etcd::DATA)?) {
+            (true, _) => Ok(Seen::Settled),
+            (false, true) => Ok(Seen::DataOnly),
+            (false, false) if !host.is_live && !self.others.is_empty() => Ok(Seen::Unasked),
+            (false, false) => self.ask(host).await,
+        }
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let (initial, forced) = match seen {
+            Seen::Settled | Seen::Unasked => return Ok(Vec::new()),
+            // etcd does not look at it where it has data; the unit wants it to be there.
+            Seen::DataOnly => (Initial::joining([(self.node.clone(), etcd::peer_url(self.ip))].into()), None),
+            Seen::Asked { decision: Decision::Found(with), machines, .. } => {
+                let takes_part = |name: &String| *name == self.node || with.contains(name);
+                let founders = machines.iter().filter(|(name, _, _)| takes_part(name));
+                let others = self.others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+                let forced = (self.force && !others.is_empty()).then(|| Change::Act {
+                    key: "force-new-cluster".into(),
+                    what: format!("start a new cluster without asking {others}, as --force-new-cluster says"),
+                });
+                (Initial::founding(founders.map(|(name, ip, machine)| (name.as_str(), *ip, machine.as_str()))), forced)
+            }
+            Seen::Asked { .. } => return Ok(Vec::new()),
+        };
+        Ok(forced.into_iter().chain(decided(&initial)).collect())
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        match seen {
+            Seen::Asked { decision: Decision::Wait(what), moment, .. } => {
+                Verdict::Waiting { what: what.clone(), progress: moment.clone() }
+            }
+            _ => Verdict::Met,
+        }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        // To force is to decide; what is done is the file that follows.
+        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        Ok(())
+    }
+}

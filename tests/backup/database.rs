@@ -1,0 +1,79 @@
+//! etcd itself: how it is, and a snapshot of it alone.
+
+use serde_json::Value;
+
+use crate::{
+    MASTER, remember, remembers, start,
+    support::{Check, Cluster, text},
+};
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("etcd is told as it is, also while it is down", told),
+    ("a snapshot is whole, private and overwrites nothing", snapshot),
+    ("what is no snapshot is not restored", refused),
+    ("etcd goes back to a snapshot and keeps what was there", restored),
+];
+
+fn told(cluster: &Cluster) {
+    let status = cluster.sh(MASTER, "blackstart etcd status -o json");
+    let status: Value = serde_json::from_str(&status).unwrap();
+    assert_eq!((status["has_majority"].as_bool(), status["voters"].as_u64()), (Some(true), Some(1)), "{status}");
+    let member = &status["members"][0];
+    assert_eq!((text(&member["name"]).as_str(), text(&member["role"]).as_str()), (MASTER, "leader"), "{status}");
+    let shown = cluster.sh(MASTER, "blackstart etcd status");
+    assert!(shown.contains("healthy") && shown.contains("none of them may fail"), "{shown}");
+    let members: Value = serde_json::from_str(&cluster.sh(MASTER, "blackstart etcd members -o json")).unwrap();
+    assert_eq!(members["members"][0]["id"], member["id"]);
+
+    cluster.sh(MASTER, "systemctl stop etcd");
+    let down = cluster.try_sh(MASTER, "blackstart etcd status");
+    let list = cluster.try_sh(MASTER, "blackstart etcd members");
+    let snapshot = cluster.try_sh(MASTER, "blackstart etcd snapshot /root/none.db");
+    cluster.sh(MASTER, "systemctl start etcd");
+    assert_eq!(down.code, Some(3), "{down:?}");
+    assert!(down.out.contains("silent") && down.out.contains("nobody answers"), "{down:?}");
+    list.refused(1, "BS-ETCD-007");
+    snapshot.refused(1, "BS-ETCD-001");
+    assert_eq!(cluster.sh(MASTER, "ls -A /root | grep none.db || true"), "", "nothing half-written is left");
+    cluster.await_ready(&[MASTER]);
+}
+
+fn snapshot(cluster: &Cluster) {
+    remember(cluster, "in-the-snapshot");
+    let said = cluster.sh(MASTER, "blackstart etcd snapshot /root/x.db && stat -c %a /root/x.db");
+    assert!(said.contains("its sum fits") && said.ends_with("600"), "{said}");
+    let theirs = cluster.sh(MASTER, "etcdutl snapshot status /root/x.db -w json");
+    let theirs: Value = serde_json::from_str(&theirs).unwrap();
+    assert!(theirs["totalKey"].as_u64().is_some_and(|keys| keys > 50), "{theirs}");
+    cluster.try_sh(MASTER, "blackstart etcd snapshot /root/x.db").refused(1, "BS-ETCD-005");
+    cluster.sh(MASTER, "mkdir -p /run/small && mount -t tmpfs -o size=64k tmpfs /run/small");
+    let full = cluster.try_sh(MASTER, "blackstart etcd snapshot /run/small/x.db");
+    full.refused(1, "BS-HOST-003");
+    assert_eq!(cluster.sh(MASTER, "ls -A /run/small; umount /run/small"), "", "nothing half-written is left");
+}
+
+fn refused(cluster: &Cluster) {
+    cluster.try_sh(MASTER, "blackstart etcd restore /root/x.db --yes").refused(1, "BS-BACKUP-012");
+    for (what, line) in [
+        ("a flipped byte", "cp /root/x.db /root/y.db && printf X | dd of=/root/y.db bs=1 seek=50000 conv=notrunc"),
+        ("half of it", "head -c 50000 /root/x.db > /root/y.db"),
+        ("nothing", ": > /root/y.db"),
+    ] {
+        cluster.sh(MASTER, line);
+        let said = cluster.try_sh(MASTER, "blackstart etcd restore /root/y.db --yes");
+        assert!(said.err.contains("BS-ETCD-008"), "{what}: {said:?}");
+    }
+    cluster.try_sh(MASTER, "blackstart etcd restore /root/x.db < /dev/null").refused(1, "BS-BACKUP-012");
+}
+
+fn restored(cluster: &Cluster) {
+    remember(cluster, "after-the-snapshot");
+    cluster.sh(MASTER, "systemctl stop kube-apiserver etcd");
+    cluster.try_sh(MASTER, "blackstart etcd restore /root/x.db < /dev/null").refused(2, "BS-CLI-002");
+    let said = cluster.sh(MASTER, "blackstart etcd restore /root/x.db --yes");
+    assert!(said.contains("/var/lib/etcd/member.before-") && said.contains("blackstart node up"), "{said}");
+    assert_eq!(cluster.sh(MASTER, "ls /var/lib/etcd/member.before-*/snap/db | wc -l"), "1");
+    start(cluster);
+    assert!(remembers(cluster, "in-the-snapshot"));
+    assert!(!remembers(cluster, "after-the-snapshot"));
+}
