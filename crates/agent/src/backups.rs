@@ -82,7 +82,7 @@ async fn turn_of(agent: &Agent, turn: Turn) -> Result<Option<Made>, Trouble> {
 
 async fn make(agent: &Agent) -> Result<Made, Trouble> {
     let Agent { host, cluster, node, paths, .. } = agent;
-    let key = store::key(&*host.disk, &paths.config_dir)?;
+    let key = store::key(&*host.disk, &paths.config_dir, &paths.kubernetes_dir)?;
     let access = Access::read(&*host.disk, &paths.kubernetes_dir)?;
     let dir = Path::new(store::DIR);
     store::prepare(dir)?;
@@ -125,9 +125,12 @@ impl Turn {
         ((moment.as_second() - self.0).div_euclid(every) + 1) * every + self.0
     }
 
-    /// Whether there was a turn since the newest backup. One of the future was made by a clock that was wrong.
+    /// Whether there was a turn since the newest backup, and that one is not just made: the first one of a node comes out
+    /// of turn. One of the future was made by a clock that was wrong.
     fn is_due(self, newest: Option<Timestamp>, now: Timestamp) -> bool {
-        newest.is_none_or(|newest| newest > now || self.after(newest) <= now.as_second())
+        let Some(newest) = newest else { return true };
+        let is_old = now.as_second() - newest.as_second() >= EVERY.as_secs().cast_signed() / 2;
+        newest > now || (is_old && self.after(newest) <= now.as_second())
     }
 
     fn until_next(self, now: Timestamp) -> Duration {
@@ -165,6 +168,7 @@ mod tests {
             (None, "12:00:00", true),
             (Some("12:05:01"), "12:19:59", false),
             (Some("12:05:01"), "12:20:00", true),
+            (Some("12:19:30"), "12:20:00", false),
             (Some("11:00:00"), "12:00:00", true),
             (Some("12:30:00"), "12:00:00", true),
         ] {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use host::{Disk, Kind};
-use join::seal::layout;
+use join::{JoinKey, seal::layout};
 
 use crate::BackupError;
 
@@ -18,6 +18,9 @@ pub(crate) const SNAPSHOT: &str = "etcd/snapshot.db";
 
 /// The key of encryption at rest, beside the kubeconfigs.
 const ENCRYPTION: &str = "encryption.yaml";
+
+/// The join key of a master that was given it by another one; the first master's is in its sealed directory.
+pub(crate) const GIVEN_JOIN_KEY: &str = "pki/join.key";
 
 /// The key of automatic backups: whoever reads the backup has it.
 pub(crate) const BACKUP_KEY: &str = "backup.key";
@@ -63,6 +66,9 @@ impl Contents {
             let bytes = disk.read_optional(&path)?.ok_or(BackupError::Incomplete(path))?;
             contents.files.insert(format!("{}{name}", Place::Kubernetes.prefix()), bytes);
         }
+        if let Some(bytes) = disk.read_optional(&kubernetes_dir.join(GIVEN_JOIN_KEY))? {
+            contents.files.insert(format!("{}{GIVEN_JOIN_KEY}", Place::Kubernetes.prefix()), bytes);
+        }
         contents.add_config(disk, config_dir, Path::new(""))?;
         let description = format!("{}{}", Place::Config.prefix(), layout::CLUSTER);
         if !contents.files.contains_key(&description) {
@@ -98,6 +104,13 @@ impl Contents {
             let (place, path) = place_of(name)?;
             Some((place, path, bytes.as_slice()))
         })
+    }
+
+    /// The cluster's join key, wherever the master that made the backup had it.
+    pub(crate) fn join_key(&self) -> Option<JoinKey> {
+        let [given, sealed] = [(Place::Kubernetes, GIVEN_JOIN_KEY), (Place::Config, layout::JOIN_KEY)]
+            .map(|(place, name)| self.files.get(&format!("{}{name}", place.prefix())));
+        JoinKey::parse(&String::from_utf8_lossy(given.or(sealed)?)).ok()
     }
 
     /// The files of one place, by their path below it.
@@ -153,6 +166,15 @@ pub(crate) mod tests {
     fn what_is_shared_goes_in_and_what_is_a_nodes_own_does_not() {
         let names: Vec<String> = read(&master()).unwrap().files.into_keys().collect();
         insta::assert_snapshot!(names.join("\n"));
+    }
+
+    #[test]
+    fn a_join_key_that_was_given_goes_in() {
+        let disk = master();
+        host::remove_file(&disk, Path::new("/etc/cluster-config/join.key")).unwrap();
+        write(&disk, "/etc/kubernetes/pki/join.key", &"A".repeat(43));
+        let contents = read(&disk).unwrap();
+        assert!(contents.files.contains_key("kubernetes/pki/join.key") && contents.join_key().is_some());
     }
 
     #[test]

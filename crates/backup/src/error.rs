@@ -20,12 +20,12 @@ pub enum BackupError {
         why: String,
     },
     /// Not for whoever asks.
-    #[error("{} does not open with {with}", path.display())]
+    #[error("{} does not open with this {}", path.display(), if *by_passphrase { "passphrase" } else { "key" })]
     WrongKey {
         /// The file.
         path: PathBuf,
-        /// `this passphrase`, `this key`.
-        with: &'static str,
+        /// Whether a passphrase was tried, or a key.
+        by_passphrase: bool,
     },
     /// A byte was changed.
     #[error("{} is damaged: {why}", path.display())]
@@ -155,6 +155,16 @@ impl Explain for BackupError {
             Self::NoKey(..) => codes::NO_KEY,
             Self::Etcd(error) => error.code(),
             Self::Host(error) => error.code(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::WrongKey { by_passphrase: true, .. } => Some(
+                "type it again: capitals and spaces count; or take the passphrase that this backup was made with"
+                    .into(),
+            ),
+            _ => None,
         }
     }
 }

@@ -165,13 +165,9 @@ impl Reading {
 /// Why a backup did not open.
 fn closed(path: &Path, key: &Key, error: &DecryptError) -> BackupError {
     let path = path.to_path_buf();
-    let with = match key {
-        Key::Passphrase(_) => "this passphrase",
-        Key::Identity(_) => "this key",
-    };
     match error {
         DecryptError::NoMatchingKeys | DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed => {
-            BackupError::WrongKey { path, with }
+            BackupError::WrongKey { path, by_passphrase: matches!(key, Key::Passphrase(_)) }
         }
         DecryptError::InvalidMac => BackupError::Damaged { path, why: "its beginning was changed".into() },
         other => BackupError::NotABackup { path, why: other.to_string() },

@@ -12,7 +12,12 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use join::{JoinKey, seal::layout};
 use serde::Serialize;
 
-use crate::{BackupError, Key, contents::BACKUP_KEY, fresh_file::is_leftover, rotation};
+use crate::{
+    BackupError, Key,
+    contents::{BACKUP_KEY, GIVEN_JOIN_KEY},
+    fresh_file::is_leftover,
+    rotation,
+};
 
 /// The directory of automatic backups.
 pub const DIR: &str = "/var/backups/blackstart";
@@ -37,18 +42,20 @@ pub fn file_name(cluster: &str, node: &str, made: Timestamp) -> String {
     format!("{cluster}-{node}-{}{ENDING}", made.strftime(TIME))
 }
 
-/// The key that automatic backups on this machine are made for: the operator's if there is one, else the cluster's.
-pub fn key(disk: &dyn Disk, config_dir: &Path) -> Result<Key, BackupError> {
-    let [own, cluster] = [BACKUP_KEY, layout::JOIN_KEY].map(|name| config_dir.join(name));
+/// The key that automatic backups on this machine are made for: the operator's if there is one, else the cluster's, which
+/// the first master has in its sealed directory and every other one was given.
+pub fn key(disk: &dyn Disk, config_dir: &Path, kubernetes_dir: &Path) -> Result<Key, BackupError> {
+    let [own, sealed] = [BACKUP_KEY, layout::JOIN_KEY].map(|name| config_dir.join(name));
     let text = |path: &Path| {
         Ok::<_, BackupError>(disk.read_optional(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     };
     if let Some(text) = text(&own)? {
         return Key::parse(&text);
     }
-    match text(&cluster)? {
+    let given = text(&kubernetes_dir.join(GIVEN_JOIN_KEY))?;
+    match given.map_or_else(|| text(&sealed), |given| Ok(Some(given)))? {
         Some(text) => Key::of_cluster(&JoinKey::parse(&text).map_err(|_| BackupError::BadKey)?),
-        None => Err(BackupError::NoKey(own, cluster)),
+        None => Err(BackupError::NoKey(own, sealed)),
     }
 }
 
@@ -154,7 +161,7 @@ mod tests {
     #[test]
     fn the_operators_key_comes_first() {
         let disk = ModelDisk::default();
-        let found = || match key(&disk, Path::new("/c")) {
+        let found = || match key(&disk, Path::new("/c"), Path::new("/k")) {
             Ok(Key::Identity(identity)) => identity.to_public().to_string(),
             Ok(Key::Passphrase(_)) => "a passphrase".into(),
             Err(error) => error.code().id.to_owned(),
@@ -163,6 +170,9 @@ mod tests {
         write(&disk, "/c/join.key", &"A".repeat(43));
         let of_cluster = found();
         assert!(of_cluster.starts_with("age1"), "{of_cluster}");
+        host::remove_file(&disk, Path::new("/c/join.key")).unwrap();
+        write(&disk, "/k/pki/join.key", &"A".repeat(43));
+        assert_eq!(found(), of_cluster, "it does not matter which master made the backup");
         let own = Key::generate();
         write(&disk, "/c/backup.key", own.expose_secret());
         assert!(own.expose_secret().contains(&found()));

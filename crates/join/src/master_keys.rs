@@ -41,5 +41,5 @@ impl MasterKeys {
 }
 
 fn exchange(request: &MasterRequest) -> [&[u8]; 3] {
-    [&request.cluster, &request.node, &request.challenge].map(|text| text.as_bytes())
+    [&request.cluster, &request.node, &request.challenge].map(String::as_bytes)
 }

@@ -42,7 +42,7 @@ pub use glance::{Glance, Power, glance};
 pub use machine::Machine;
 pub use name::LabName;
 pub use packages::check_root;
-pub use power::{Exec, down, exec, inside, kill, logs, pause, reboot, resume};
+pub use power::{Exec, down, exec, inside, kill, logs, pause, reboot, resume, wipe};
 pub use prepare::{Machines, Plan, Prepared, prepare};
 pub use record::{Lab, MachineRecord};
 pub use status::{MachineState, MachineStatus, list, status};

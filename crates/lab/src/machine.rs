@@ -45,6 +45,16 @@ impl<'a> Machine<'a> {
         self.dir().join("created").exists()
     }
 
+    /// From now on it has to be made anew.
+    pub(crate) fn forget(&self) -> Result<(), LabError> {
+        match fs::remove_file(self.dir().join("created")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(LabError::while_doing(format!("forget {}", self.record.name))(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Puts everything in place. What a killed run left half-made is made anew, and what still runs of a machine whose
     /// directory is gone is ended; a machine that was complete is not touched.
     pub(crate) async fn create(&self, config: &Path) -> Result<(), LabError> {

@@ -90,6 +90,12 @@ pub fn kill(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.kill()
 }
 
+/// Cuts the power and takes the disk out: the next `lab up` makes the machine anew, from its sealed directory.
+pub fn wipe(machine: &Machine<'_>) -> Result<(), LabError> {
+    machine.groups.kill()?;
+    machine.forget()
+}
+
 /// Stops all processes where they are, and waits until they are: one that is writing to a disk stops when it has written.
 pub async fn pause(machine: &Machine<'_>) -> Result<(), LabError> {
     leader(machine)?;

@@ -45,6 +45,7 @@ impl Existing {
     }
 
     /// What would be there after these changes, as far as they write files of the table.
+    #[must_use]
     pub fn after(&self, changes: &[Change]) -> Self {
         let mut after = self.clone();
         for change in changes {

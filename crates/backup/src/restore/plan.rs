@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use host::{Change, Content, Disk, HostError};
-use join::{JoinKey, seal::layout};
+use join::seal::layout;
 use secrecy::ExposeSecret;
 
 use crate::{Contents, Place};
@@ -75,9 +75,7 @@ impl Plan {
 
 /// What a sealed directory of this node would hold: it is not in the backup, but follows from what is.
 fn secret_of(contents: &Contents, node: &str) -> Option<String> {
-    let files = contents.of(Place::Config);
-    let key = String::from_utf8_lossy(files.get(Path::new(layout::JOIN_KEY))?).into_owned();
-    let secret = JoinKey::parse(&key).ok()?.node_secret(node, None);
+    let secret = contents.join_key()?.node_secret(node, None);
     Some(format!("{}\n", secret.text().expose_secret()))
 }
 

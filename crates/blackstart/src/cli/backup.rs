@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 pub enum BackupCommand {
     /// Write a backup, read it back, and say where it is; run on a master
     #[command(
-        after_help = "It holds a snapshot of etcd (with it all objects, bootstrap tokens too), the certificate authorities, the service account\nkeys, the key that encrypts Secrets, and the configuration directory without what is this node's own. It is always\nencrypted: without --passphrase-file or --key-file a passphrase is asked for.\n\nExamples:\n  blackstart backup create\n  blackstart backup create /mnt/usb/ --key-file /root/backup.key\n  blackstart backup create home.age --passphrase-file /root/passphrase"
+        after_help = "It holds a snapshot of etcd (all objects, bootstrap tokens too), the certificate authorities, the\nservice account keys, the key that encrypts Secrets, and the configuration directory without what\nis this node's own. It is always encrypted: without --passphrase-file or --key-file a passphrase is\nasked for.\n\nExamples:\n  blackstart backup create\n  blackstart backup create /mnt/usb/ --key-file /root/backup.key\n  blackstart backup create home.age --passphrase-file /root/passphrase"
     )]
     Create {
         /// A file that does not exist, or a directory [default: the current directory]
@@ -21,7 +21,7 @@ pub enum BackupCommand {
 
     /// Decrypt a backup and check every byte of it; changes nothing
     #[command(
-        after_help = "Automatic backups open by themselves on a master of their cluster. Elsewhere, name the key they were made for:\nbackup.key, or join.key of the first master's sealed directory.\n\nExamples:\n  blackstart backup verify home.age\n  blackstart backup verify home.age --key-file sealed/master-01/join.key -o json | jq .manifest"
+        after_help = "Automatic backups open by themselves on a master of their cluster. Elsewhere, name the key they were\nmade for: backup.key, or join.key of the first master's sealed directory.\n\nExamples:\n  blackstart backup verify home.age\n  blackstart backup verify home.age --key-file sealed/master-01/join.key -o json | jq .manifest"
     )]
     Verify {
         /// The backup
@@ -31,9 +31,9 @@ pub enum BackupCommand {
         key: KeyOptions,
     },
 
-    /// Make this machine the first master of the cluster in a backup
+    /// Make this machine a master of the cluster in a backup
     #[command(
-        after_help = "For a machine that has nothing, or was reset. Files that are there and differ from the backup are never replaced, unless\n--force is given. etcd comes back with one member; `blackstart node up` then starts it, and the other masters join anew\nwith empty disks.\n\nExamples:\n  blackstart backup restore home.age\n  blackstart backup restore /mnt/usb/home-master-01-20261116T034101Z.age --key-file sealed/master-01/join.key --yes\n  blackstart node up"
+        after_help = "For a machine that has nothing, or was reset. Files that are there and differ from the backup are\nnever replaced, unless --force is given. etcd comes back with one member; `blackstart node up` then\nstarts it, and the other masters join anew with empty disks.\n\nExamples:\n  blackstart backup restore home.age\n  blackstart backup restore home.age --key-file sealed/master-01/join.key --yes\n  blackstart node up"
     )]
     Restore {
         /// The backup
@@ -54,7 +54,7 @@ pub enum BackupCommand {
 
     /// List the automatic backups of this machine, the newest first
     #[command(
-        after_help = "A master makes one every 15 minutes. The last eight are kept, one per hour for a day, and one per day for a week.\n\nExamples:\n  blackstart backup list\n  blackstart backup list -o json | jq -r '.backups[0].path'"
+        after_help = "A master makes one every 15 minutes. The last eight are kept, one per hour for a day, and one per\nday for a week.\n\nExamples:\n  blackstart backup list\n  blackstart backup list -o json | jq -r '.backups[0].path'"
     )]
     List {
         /// Look here instead
@@ -64,7 +64,7 @@ pub enum BackupCommand {
 
     /// Print a new key for backups, in the form of the tool `age`
     #[command(
-        after_help = "Keep it where the machines are not: whoever has it can read every backup made for it, and nobody else can. Automatic\nbackups are made for the key in backup.key beside cluster.yaml, if it is there.\n\nExamples:\n  (umask 077; blackstart backup key > backup.key)\n  blackstart backup create --key-file backup.key"
+        after_help = "Keep it where the machines are not: whoever has it can read every backup made for it, and nobody\nelse can. Automatic backups are made for the key in backup.key beside cluster.yaml, if it is there.\n\nExamples:\n  (umask 077; blackstart backup key > backup.key)\n  blackstart backup create --key-file backup.key"
     )]
     Key,
 }

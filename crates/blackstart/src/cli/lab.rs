@@ -119,6 +119,10 @@ pub enum LabCommand {
     #[command(after_help = "Example:\n  blackstart lab kill master-01 && blackstart lab up")]
     Kill(Machines),
 
+    /// Cut the power of machines and give them an empty disk; `lab up` boots them as new ones of the same name
+    #[command(after_help = "Example:\n  blackstart lab wipe master-01 && blackstart lab up")]
+    Wipe(Machines),
+
     /// Stop all processes of machines where they are
     #[command(after_help = "Example:\n  blackstart lab pause worker-01")]
     Pause(Machines),

@@ -127,7 +127,7 @@ pub enum Command {
     #[command(subcommand)]
     Pki(PkiCommand),
 
-    /// The cluster's database: who its members are, snapshots
+    /// The cluster's database: its members, snapshots, the way back
     #[command(subcommand)]
     Etcd(EtcdCommand),
 

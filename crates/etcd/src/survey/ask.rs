@@ -1,6 +1,6 @@
 //! Asking every member, all at once.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, error::Error};
 
 use explain::chain;
 use futures::future::join_all;
@@ -35,7 +35,7 @@ pub struct Told {
 /// Asks these masters, by name and client URL, and whoever else is a member by what they say.
 pub async fn ask(access: &Access, masters: impl IntoIterator<Item = (String, String)>) -> Vec<Heard> {
     let one = |name: String, url: String| async move {
-        let told = tell(&access.member(&url)).await.map_err(|error| chain(&error));
+        let told = tell(&access.member(&url)).await.map_err(|error| why(&url, &error));
         Heard { name, url, told }
     };
     let mut heard = join_all(masters.into_iter().map(|(name, url)| one(name, url))).await;
@@ -48,14 +48,29 @@ async fn tell(etcd: &Etcd) -> Result<Told, EtcdError> {
     // Without a majority the second waits for its time limit, and is no answer.
     let (status, agreed, known, alarms) =
         tokio::join!(etcd.status(), etcd.members(), etcd.known_members(), etcd.alarms());
-    Ok(Told { status: status?, known: known?, agreed: agreed.ok(), alarms: alarms.unwrap_or_default() })
+    // A learner tells of itself and of nothing else.
+    let (known, alarms) = (known.unwrap_or_default(), alarms.unwrap_or_default());
+    Ok(Told { status: status?, known, agreed: agreed.ok(), alarms })
+}
+
+/// The last cause says it best: those above it repeat the URL.
+fn why(url: &str, error: &EtcdError) -> String {
+    let EtcdError::Unreachable { source, .. } = error else { return chain(error) };
+    if source.is_timeout() {
+        return format!("no answer from {url} in time");
+    }
+    let mut last: &dyn Error = source;
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    format!("no answer from {url}: {last}")
 }
 
 /// The URLs of members that nobody has asked yet.
 fn unasked(heard: &[Heard]) -> BTreeSet<String> {
     let asked = |member: &Member| {
         heard.iter().any(|one| {
-            let is_it = |told: &super::Told| told.status.member_id() == member.id;
+            let is_it = |told: &Told| told.status.member_id() == member.id;
             one.name == member.name || member.client_urls.contains(&one.url) || one.told.as_ref().is_ok_and(is_it)
         })
     };

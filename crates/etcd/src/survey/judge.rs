@@ -21,8 +21,14 @@ pub(super) fn judge(heard: &[Heard]) -> Survey {
 fn is_of(heard: &Heard, member: &Member) -> bool {
     match &heard.told {
         Ok(told) => told.status.member_id() == member.id,
-        Err(_) => heard.name == member.name || member.client_urls.contains(&heard.url),
+        // One that was only announced has no name yet, and is known by its address.
+        Err(_) => heard.name == member.name || member.peer_urls.iter().any(|url| address(url) == address(&heard.url)),
     }
+}
+
+/// A URL without its port: a member's differs for clients and for other members.
+fn address(url: &str) -> &str {
+    url.rsplit_once(':').map_or(url, |(address, _)| address)
 }
 
 /// As whoever has seen the latest election says; zero if nobody knows one.

@@ -4,9 +4,11 @@
 //! of what was heard, and of what was not, one row per member. It needs no majority and no answer at all: silence is
 //! something that was seen, too.
 
+mod agreed;
 mod ask;
 mod judge;
 
+pub use agreed::Agreed;
 pub use ask::{Heard, Told, ask};
 use serde::Serialize;
 
@@ -112,6 +114,6 @@ impl Survey {
 pub(crate) fn best_list(heard: &[Heard]) -> Option<(&[Member], bool)> {
     let told = || heard.iter().filter_map(|one| one.told.as_ref().ok());
     let agreed = told().find_map(|told| told.agreed.as_deref());
-    let furthest = || told().max_by_key(|told| (told.status.raft_term, told.status.raft_index));
+    let furthest = || told().filter(|told| !told.known.is_empty()).max_by_key(|told| (told.status.raft_term, told.status.raft_index));
     agreed.map(|members| (members, true)).or_else(|| furthest().map(|told| (told.known.as_slice(), false)))
 }

@@ -134,12 +134,11 @@ fn serving(
     now: Timestamp,
 ) -> Result<Change, SealError> {
     let names = BTreeSet::from([San::Ip(node.ip), San::Dns(node.name.clone())]);
-    let bytes = match existing.filter(|pem| signer.still_serves(pem, &names, now)) {
-        Some(pem) => pem.clone(),
-        None => {
-            let days = table::CLUSTER.days;
-            signer.server(&format!("{SERVICE}:{}", node.name), &names, days, now)?.expose_secret().as_bytes().to_vec()
-        }
+    let bytes = if let Some(pem) = existing.filter(|pem| signer.still_serves(pem, &names, now)) {
+        pem.clone()
+    } else {
+        let made = signer.server(&format!("{SERVICE}:{}", node.name), &names, table::CLUSTER.days, now)?;
+        made.expose_secret().as_bytes().to_vec()
     };
     Ok(Change::File { path: to.join(layout::SERVING), mode: FILE, content: Content::Secret(bytes) })
 }

@@ -28,7 +28,7 @@ const LOCK: &str = "blackstart/membership";
 /// A change takes a moment; whoever is killed in the middle keeps others waiting for so long.
 const HELD: Duration = Duration::from_secs(30);
 /// etcd itself refuses a change for some seconds after another one.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Takes this master's place.

@@ -41,6 +41,8 @@ pub fn etcd(cluster: &ValidatedCluster, node: &Node, initial: &str) -> Service {
         .flag("watch-progress-notify-interval", "5s");
     Unit::new("etcd.service", "etcd, the cluster's database")
         .unit("Documentation", "https://etcd.io/docs/")
+        // Wanted by the API server, too, which may start before it is decided.
+        .unit("ConditionPathExists", initial)
         .follows_network()
         // Not `notify`: it reports ready when there is a majority, and a machine is not to be stuck in the middle of its
         // boot until others have come up. Whoever needs to know asks etcd itself.

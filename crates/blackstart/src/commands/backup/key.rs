@@ -27,7 +27,7 @@ pub(super) fn opening(context: &Context, options: &KeyOptions, locked: &Locked) 
         Some(Given::Key(key)) => Ok(key),
         Some(Given::Passphrase(text)) => Ok(Key::passphrase(&text)),
         None if locked.needs_passphrase() => Ok(Key::passphrase(&ask("Passphrase of the backup: ")?)),
-        None => Ok(store::key(&*context.host.disk, &context.layout.config_dir)?),
+        None => Ok(store::key(&*context.host.disk, &context.layout.config_dir, &context.layout.kubernetes_dir)?),
     }
 }
 

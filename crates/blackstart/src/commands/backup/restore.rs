@@ -69,7 +69,7 @@ pub(super) fn run(context: &Context, file: &Path, options: &KeyOptions, how: &Ho
         of_etcd::told(&settled),
         node.name,
         cluster.name(),
-        verified.manifest.made,
+        verified.manifest.made.strftime("%Y-%m-%d %H:%M:%S UTC"),
     ))?)
 }
 

@@ -33,8 +33,10 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
 
 fn shown(survey: &Survey, color: bool) -> String {
     let width = survey.members.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max("NAME".len());
-    let mut text =
-        format!("{:<16}  {:<width$}  ROLE     HEALTH        VERSION  DB SIZE     INDEX       TERM\n", "MEMBER", "NAME");
+    let mut text = format!(
+        "{:<16}  {:<width$}  ROLE     HEALTH        VERSION  DB SIZE      INDEX       TERM\n",
+        "MEMBER", "NAME"
+    );
     for row in &survey.members {
         text += line(row, width, color).trim_end();
         text += "\n";
@@ -63,7 +65,7 @@ fn line(row: &Row, width: usize, color: bool) -> String {
     let id = row.id.as_deref().unwrap_or("-");
     let known = row.told.as_ref().map_or_else(String::new, |told| {
         let size = HumanBytes(told.db_size).to_string();
-        format!("{:<7}  {size:<10}  {:<10}  {}", told.version, told.raft_index, told.raft_term)
+        format!("{:<7}  {size:<11}  {:<10}  {}", told.version, told.raft_index, told.raft_term)
     });
     format!("{id:<16}  {:<width$}  {role:<7}  {health}  {known}", row.name)
 }
@@ -71,7 +73,8 @@ fn line(row: &Row, width: usize, color: bool) -> String {
 fn summary(survey: &Survey, color: bool) -> String {
     let votes = survey.votes();
     if survey.voters == 0 {
-        return painted(color, Style::Bad, "nobody answers, so nobody can tell who the members are") + "\n";
+        let told = painted(color, Style::Bad, "nobody answers, so nobody can tell who the members are");
+        return format!("{told}; `journalctl -u etcd` on a master says why\n");
     }
     if !survey.has_majority {
         return painted(color, Style::Bad, format!("no majority: {votes}; nothing can be written")) + "\n";

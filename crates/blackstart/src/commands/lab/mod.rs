@@ -45,6 +45,7 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
         }
         LabCommand::Reboot(machines) => each(machines, &async |machine| lab::reboot(machine).await),
         LabCommand::Kill(machines) => each(machines, &async |machine| lab::kill(machine)),
+        LabCommand::Wipe(machines) => each(machines, &async |machine| lab::wipe(machine)),
         LabCommand::Pause(machines) => each(machines, &async |machine| lab::pause(machine).await),
         LabCommand::Resume(machines) => each(machines, &async |machine| lab::resume(machine)),
         LabCommand::Cut { lab, machine, others } => {

@@ -135,7 +135,6 @@ impl Step for Fence {
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
         let (initial, forced) = match seen {
-            Seen::Settled | Seen::Unasked => return Ok(Vec::new()),
             // etcd does not look at it where it has data; the unit wants it to be there.
             Seen::DataOnly => (Initial::joining([(self.node.clone(), etcd::peer_url(self.ip))].into()), None),
             Seen::Asked { decision: Decision::Found(with), machines, .. } => {
@@ -148,7 +147,7 @@ impl Step for Fence {
                 });
                 (Initial::founding(founders.map(|(name, ip, machine)| (name.as_str(), *ip, machine.as_str()))), forced)
             }
-            Seen::Asked { .. } => return Ok(Vec::new()),
+            Seen::Settled | Seen::Unasked | Seen::Asked { .. } => return Ok(Vec::new()),
         };
         Ok(forced.into_iter().chain(decided(&initial)).collect())
     }

@@ -23,7 +23,7 @@ const KUBECONFIGS: [&str; 4] = ["admin.conf", "kubelet.conf", "controller-manage
 
 /// What other ways to make a node leave behind.
 const TRACES: &[(&str, &str)] = &[
-    ("/var/lib/etcd/member", "data of an etcd that is not ours"),
+    (etcd::DATA, "data of an etcd that is not ours"),
     ("/etc/kubernetes/manifests/kube-apiserver.yaml", "a control plane of kubeadm"),
     ("/etc/kubernetes/bootstrap-kubelet.conf", "a node of kubeadm that was joining"),
     ("/etc/rancher/k3s", "k3s"),
@@ -65,11 +65,18 @@ fn judge(signs: &[String]) -> Finding {
 fn traces(disk: &dyn Disk) -> Result<Vec<String>, HostError> {
     let mut found = Vec::new();
     for (path, whose) in TRACES {
-        if disk.exists(Path::new(path))? {
+        let is_ours = *path == etcd::DATA && has_decided(disk)?;
+        if !is_ours && disk.exists(Path::new(path))? {
             found.push(format!("{path} is there: {whose}"));
         }
     }
     Ok(found)
+}
+
+/// Whether our decision lies beside etcd's data: a restored backup leaves both on a machine that was nothing before.
+fn has_decided(disk: &dyn Disk) -> Result<bool, HostError> {
+    let text = disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
+    Ok(etcd::Initial::parse(&String::from_utf8_lossy(&text)).is_some())
 }
 
 /// The cluster that an authority of ours names in its subject; others name none.
@@ -170,5 +177,10 @@ mod tests {
             std::fs::create_dir_all(root.path().join(dir)).unwrap();
         }
         insta::assert_snapshot!(told([judge(&traces(&disk).unwrap())]));
+
+        std::fs::remove_dir_all(root.path().join("var/lib/rancher")).unwrap();
+        let decision = etcd::Initial::founding([("m", Ipv4Addr::LOCALHOST.into(), "aa")]);
+        std::fs::write(root.path().join("var/lib/etcd/initial.env"), decision.text()).unwrap();
+        assert_eq!(judge(&traces(&disk).unwrap()), Finding::Fine, "what a backup brought back is ours");
     }
 }

@@ -1,0 +1,219 @@
+//! The `remove` playbook: takes another node out of the cluster, from a master. The node may be there or gone for good.
+//!
+//! ```text
+//! cordon ─► drain ─► etcd-member ─► node-object ─► traces
+//! ```
+//! Nothing happens on the machine of that node: what is on it stays until `node reset` is run there. Every step looks at the
+//! cluster and not at what an earlier run has done, so a run that was killed goes on where it was, from any master. A plan is
+//! made of all steps before the first one runs, and one that refuses (a majority that would be lost, pods nobody can see
+//! end) keeps all of them from running. To add a step: a file here, and its line in [`playbook`].
+
+mod cordon;
+mod drain;
+mod etcd_member;
+mod node_object;
+mod traces;
+
+use std::{
+    net::IpAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::{Playbook, PlaybookError, StepError};
+use host::{Disk, Host, HostError};
+use kubeapi::{
+    ApiError,
+    k8s_openapi::api::core::v1::Node as ApiNode,
+    kube::{self, Api},
+};
+use spec::ValidatedCluster;
+
+use self::{
+    cordon::Cordon, drain::Drain, etcd_member::EtcdMember, node_object::NodeObject, traces::Traces,
+};
+use crate::{
+    Layout,
+    access::{self, Access},
+    codes,
+    residue::tree,
+};
+
+/// The playbook's name in ledger and events.
+pub const NAME: &str = "remove";
+
+/// Which node is removed, and from where.
+pub struct Removal<'a> {
+    /// The cluster.
+    pub cluster: &'a ValidatedCluster,
+    /// The node to be removed; it need not be in cluster.yaml any more.
+    pub node: &'a str,
+    /// The master that this runs on.
+    pub from: &'a str,
+    /// Where things are on that master.
+    pub layout: &'a Layout,
+    /// What becomes of its pods.
+    pub pods: Pods,
+}
+
+/// What becomes of the pods of a node that is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pods {
+    /// They are evicted, within this time.
+    Evict {
+        /// For how long budgets and pods that end slowly are waited for.
+        within: Duration,
+        /// Those of a node that does not answer are deleted without its word.
+        force: bool,
+    },
+    /// They go with the node.
+    Leave,
+}
+
+/// All steps, or why this node cannot be removed from here.
+pub fn playbook(removal: &Removal<'_>) -> Result<Playbook, RemoveError> {
+    if removal.node == removal.from {
+        return Err(RemoveError::Own(removal.node.to_owned()));
+    }
+    let target = Target::new(removal);
+    let playbook = Playbook::new(NAME).step(Cordon::new(&target), &[])?;
+    let (playbook, drained) = match removal.pods {
+        Pods::Evict { within, force } => (playbook.step(Drain::new(&target, within, force), &["cordon"])?, "drain"),
+        Pods::Leave => (playbook, "cordon"),
+    };
+    Ok(playbook
+        .step(EtcdMember::new(removal, &target), &[drained])?
+        .step(NodeObject::new(&target), &["etcd-member"])?
+        .step(Traces::new(&target), &["node-object"])?)
+}
+
+/// Where a removal keeps its ledger: apart from that of the machine it runs on, which is another node's.
+pub fn state_dir(layout: &Layout, node: &str) -> PathBuf {
+    removals(layout).join(node)
+}
+
+/// Forgets a removal that is done.
+pub fn tidy(disk: &dyn Disk, layout: &Layout, node: &str) -> Result<(), HostError> {
+    tree::remove(disk, &state_dir(layout, node))?;
+    let all = removals(layout);
+    if disk.list(&all)?.is_empty() {
+        host::remove_dir_if_empty(disk, &all)?;
+    }
+    Ok(())
+}
+
+fn removals(layout: &Layout) -> PathBuf {
+    layout.state_dir.join("removals")
+}
+
+/// Why a removal cannot even be planned.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveError {
+    /// It would cut off the branch it sits on.
+    #[error("`{0}` is the node that this runs on")]
+    Own(String),
+    /// A mistake in the list of steps.
+    #[error(transparent)]
+    Playbook(#[from] PlaybookError),
+}
+
+impl explain::Explain for RemoveError {
+    fn code(&self) -> explain::Code {
+        match self {
+            Self::Own(_) => codes::OWN_NODE,
+            Self::Playbook(error) => error.code(),
+        }
+    }
+}
+
+/// The node that goes, as every step needs it.
+#[derive(Clone)]
+struct Target {
+    name: String,
+    /// Of cluster.yaml; a node that is not there any more has none.
+    ip: Option<IpAddr>,
+    api: Arc<Access>,
+}
+
+impl Target {
+    fn new(removal: &Removal<'_>) -> Self {
+        Self {
+            name: removal.node.to_owned(),
+            ip: removal.cluster.node(removal.node).map(|node| node.ip),
+            api: Arc::new(Access::new(removal.layout.kubernetes_dir.join("super-admin.conf"))),
+        }
+    }
+
+    /// The Node object, if there is one.
+    async fn node(&self, host: &Host) -> Result<Option<ApiNode>, StepError> {
+        let client = self.api.required(host).await?;
+        Api::<ApiNode>::all(client).get_opt(&self.name).await.map_err(refused(format!("see node {}", self.name)))
+    }
+}
+
+/// An error of the API, for the engine.
+fn refused(doing: impl Into<String>) -> impl FnOnce(kube::Error) -> StepError {
+    move |error| access::failed(&ApiError::of(doing)(error))
+}
+
+/// What was deleted, or was gone already.
+fn gone<T>(deleted: Result<T, kube::Error>, doing: impl Into<String>) -> Result<(), StepError> {
+    match deleted {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(refused(doing)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use explain::Explain;
+
+    use super::*;
+
+    fn removal<'a>(cluster: &'a ValidatedCluster, layout: &'a Layout, node: &'a str) -> Removal<'a> {
+        let pods = Pods::Evict { within: Duration::from_mins(2), force: false };
+        Removal { cluster, node, from: "master-01", layout, pods }
+    }
+
+    fn cluster() -> ValidatedCluster {
+        let text = "cluster: { name: home, networking: { node_cidr: 192.168.1.0/24, gateway: 192.168.1.1 } }\n\
+                    nodes: [{ name: master-01, ip: 192.168.1.10, roles: [master] }]";
+        spec::check_text(text).cluster.unwrap()
+    }
+
+    #[test]
+    fn nobody_removes_the_node_they_are_on() {
+        let (cluster, layout) = (cluster(), Layout::default());
+        let error = playbook(&removal(&cluster, &layout, "master-01")).err().unwrap();
+        assert_eq!(error.code(), codes::OWN_NODE);
+        assert!(error.code().fix.contains("blackstart node reset"));
+    }
+
+    #[test]
+    fn without_a_drain_everything_else_is_done() {
+        let (cluster, layout) = (cluster(), Layout::default());
+        let steps = |pods| {
+            let playbook = playbook(&Removal { pods, ..removal(&cluster, &layout, "worker-01") }).unwrap();
+            playbook.ids().collect::<Vec<_>>().join(" ")
+        };
+        let evict = Pods::Evict { within: Duration::from_mins(2), force: false };
+        assert_eq!(steps(evict), "cordon drain etcd-member node-object traces");
+        assert_eq!(steps(Pods::Leave), "cordon etcd-member node-object traces");
+    }
+
+    #[test]
+    fn a_removal_that_is_done_leaves_nothing() {
+        let layout = Layout::default();
+        let disk = host::disk::model::ModelDisk::default();
+        for node in ["worker-01", "worker-02"] {
+            host::create_dir_all(&disk, &state_dir(&layout, node), 0o755).unwrap();
+        }
+        tidy(&disk, &layout, "worker-01").unwrap();
+        assert!(disk.exists(&state_dir(&layout, "worker-02")).unwrap(), "another removal goes on");
+        tidy(&disk, &layout, "worker-02").unwrap();
+        assert!(!disk.exists(&removals(&layout)).unwrap());
+        assert!(disk.exists(&layout.state_dir).unwrap());
+    }
+}

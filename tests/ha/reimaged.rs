@@ -1,0 +1,49 @@
+//! A master that lost its disk comes back into the cluster that is there, and never starts another one.
+
+use crate::{
+    ETCDCTL, MASTERS, NODES, await_whole,
+    support::{Check, Cluster, eventually},
+};
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("the first master with an empty disk joins the cluster", joins),
+    ("it waits, and says why, while the others have no majority without it", waits),
+];
+
+const KEEP: &str =
+    "kubectl create configmap kept --from-literal=since=before --dry-run=client -o yaml | kubectl apply -f -";
+
+fn cluster_id(cluster: &Cluster, master: &str) -> String {
+    cluster.sh(master, &format!("{ETCDCTL} endpoint status -w json | grep -o '\"cluster_id\":[0-9]*'"))
+}
+
+fn member_of(cluster: &Cluster, master: &str) -> String {
+    cluster.sh(MASTERS[1], &format!("{ETCDCTL} member list | grep ', {master},' | cut -d, -f1"))
+}
+
+fn joins(cluster: &Cluster) {
+    cluster.sh(MASTERS[1], KEEP);
+    let (id, member) = (cluster_id(cluster, MASTERS[1]), member_of(cluster, MASTERS[0]));
+    cluster.lab.run("wipe", &[MASTERS[0]]).ok();
+    cluster.lab.run("up", &crate::UP).ok();
+    await_whole(cluster, &NODES);
+    assert_eq!(cluster_id(cluster, MASTERS[0]), id, "it is the same cluster");
+    assert_ne!(member_of(cluster, MASTERS[0]), member, "and another member: the old one had lost what it voted for");
+    assert_eq!(cluster.sh(MASTERS[0], "kubectl get configmap kept -o jsonpath={.data.since}"), "before");
+    assert_eq!(cluster.sh(MASTERS[0], "cat /var/lib/cluster-state/etcd-member-id"), member_of(cluster, MASTERS[0]));
+}
+
+fn waits(cluster: &Cluster) {
+    let id = cluster_id(cluster, MASTERS[1]);
+    cluster.lab.run("cut", &[MASTERS[1]]).ok();
+    cluster.lab.run("wipe", &[MASTERS[0]]).ok();
+    // It would wait for all of them to be Ready.
+    let mut up = cluster.lab.command("up").args(crate::UP).spawn().unwrap();
+    let message = || cluster.last_up(MASTERS[0]).map(|run| run.message()).unwrap_or_default();
+    eventually("it says what it waits for", || message().contains("a majority of etcd's members to answer"));
+    assert_eq!(cluster.sh(MASTERS[0], "ls /var/lib/etcd 2>/dev/null || true"), "", "nothing was started");
+    cluster.lab.run("heal", &[]).ok();
+    assert!(up.wait().unwrap().success());
+    await_whole(cluster, &NODES);
+    assert_eq!(cluster_id(cluster, MASTERS[0]), id);
+}

@@ -1,0 +1,46 @@
+//! Any one master may be gone, and everything goes on.
+
+use crate::{
+    MASTERS, NODES, WORKER, await_whole,
+    caller::Caller,
+    ready_at,
+    support::{Check, Cluster, eventually},
+};
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("with any one master killed, standing still or cut off, the API goes on and loses nothing", goes_on),
+    ("a worker joins while the first master is dead", joins_without_the_first),
+];
+
+fn goes_on(cluster: &Cluster) {
+    let caller = Caller::begin(cluster);
+    for master in MASTERS {
+        for (how, back) in [("kill", "up"), ("pause", "resume"), ("cut", "heal")] {
+            let mark = caller.acknowledged();
+            cluster.lab.run(how, &[master]).ok();
+            let longest = caller.goes_on(mark);
+            eprintln!("  {how} {master}: no longer than {longest} ms without a write that was acknowledged");
+            let other = if master == MASTERS[0] { MASTERS[1] } else { MASTERS[0] };
+            eventually("the worker's kubelet is heard", || ready_at(cluster, other).contains(&WORKER.to_owned()));
+            match back {
+                "up" => cluster.lab.run("up", &crate::UP).ok(),
+                back => cluster.lab.run(back, &[master]).ok(),
+            };
+            await_whole(cluster, &NODES);
+        }
+    }
+    let (acknowledged, lost) = caller.end();
+    eprintln!("  {acknowledged} writes were acknowledged, {} of them are lost", lost.len());
+    assert!(lost.is_empty(), "{lost:?}");
+}
+
+fn joins_without_the_first(cluster: &Cluster) {
+    cluster.sh(WORKER, "blackstart node reset --yes --keep-installed");
+    eventually("the worker has left", || !ready_at(cluster, MASTERS[1]).contains(&WORKER.to_owned()));
+    cluster.lab.run("kill", &[MASTERS[0]]).ok();
+    let said = cluster.node_up(WORKER, "").ok();
+    assert!(said.contains("is a Ready node"), "{said}");
+    eventually("it is Ready", || ready_at(cluster, MASTERS[1]).contains(&WORKER.to_owned()));
+    cluster.lab.run("up", &crate::UP).ok();
+    await_whole(cluster, &NODES);
+}
