@@ -4,8 +4,9 @@ use std::{process::Command, time::Duration};
 
 use crate::{
     Times, floor,
-    machines::{BOTH, MASTER, Machines, PROGRAM, WORKER},
-    outside::{api_ready, from_outside, node_ready},
+    machines::{MASTER, Machines, PROGRAM, WORKER},
+    outside::{api_ready, from_outside, node_ready, nodes_ready},
+    running::Running,
     starting_point::{self, settle},
     steps::{self, Span},
 };
@@ -22,7 +23,7 @@ pub(crate) struct Round {
 }
 
 pub(crate) fn round() -> Round {
-    let (machines, _) = starting_point::machines();
+    let machines = starting_point::machines(1, 1);
     install(&machines);
     settle();
     let address = machines.address(MASTER);
@@ -44,6 +45,34 @@ pub(crate) fn round() -> Round {
     Round { times: Times { api, master, worker }, master_steps, worker_steps, agent_memory, floor }
 }
 
+/// All machines at the same moment, until the last of them is a Ready node.
+pub(crate) fn all_at_once(masters: u8, workers: u8) -> Duration {
+    let machines = starting_point::machines(masters, workers);
+    install(&machines);
+    settle();
+    let up = |machine: &&str| machines.start(machine, &["blackstart", "node", "up"]);
+    let mut running: Vec<Running> = machines.names().iter().map(up).collect();
+    api_ready(machines.address(MASTER), &mut running[0]);
+    let kubeconfig = from_outside(&machines.read(MASTER, "/etc/kubernetes/super-admin.conf"), machines.address(MASTER));
+    let taken = nodes_ready(&kubeconfig, &machines.names(), &mut running[0]);
+    running.into_iter().for_each(|one| drop(one.finish()));
+    taken
+}
+
+/// Workers that join a cluster which is there, at the same moment, until the last of them is a Ready node.
+pub(crate) fn workers_at_once(workers: u8) -> Duration {
+    let machines = starting_point::machines(1, workers);
+    install(&machines);
+    machines.sh(MASTER, "blackstart node up");
+    let kubeconfig = from_outside(&machines.read(MASTER, "/etc/kubernetes/super-admin.conf"), machines.address(MASTER));
+    settle();
+    let up = |machine: &&str| machines.start(machine, &["blackstart", "node", "up"]);
+    let mut running: Vec<Running> = machines.workers().iter().map(up).collect();
+    let taken = nodes_ready(&kubeconfig, &machines.workers(), &mut running[0]);
+    running.into_iter().for_each(|one| drop(one.finish()));
+    taken
+}
+
 /// What is done to a machine once, before it becomes a node.
 fn install(machines: &Machines) {
     let sealed = tempfile::tempdir().unwrap();
@@ -51,7 +80,7 @@ fn install(machines: &Machines) {
     seal.args(["config", "seal", &machines.config_dir(), "--out"]).arg(sealed.path());
     let output = seal.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for machine in BOTH {
+    for machine in machines.names() {
         machines.copy(&sealed.path().join(machine), machine, "/root");
         machines.sh(machine, &format!("blackstart node install --config /root/{machine}"));
     }

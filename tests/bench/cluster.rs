@@ -5,6 +5,9 @@
 //! from outside, by the same client at the same interval: when the API server says that it is ready, and when a node is
 //! Ready. After our run the same master starts etcd and the API server by hand: nobody can be faster than that.
 //!
+//! Then five machines: three masters and two workers, all switched on at the same moment by us, in kubeadm's own way by kubeadm.
+//! And twenty workers that join at the same moment, beside one.
+//!
 //! Nothing here is a test: figures of a computer that does something else at the same time say little.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a round that fails is no measurement")]
@@ -24,10 +27,14 @@ mod steps;
 
 use std::{fs, time::Duration};
 
+use figures::Figures;
 use kit::Kit;
 use report::Report;
 
 const ROUNDS: usize = 5;
+/// Of five machines and of twenty workers, which take long.
+const LARGE_ROUNDS: usize = 2;
+const MANY: u8 = 20;
 
 /// What both tools are measured by, each from the start of the command.
 pub(crate) struct Times {
@@ -40,7 +47,47 @@ pub(crate) struct Times {
 }
 
 fn main() {
-    let rounds = rounds();
+    let wanted = argument("--only").unwrap_or_default();
+    let is_wanted = |part: &str| wanted.is_empty() || wanted == part;
+    if is_wanted("one") {
+        one_master();
+    }
+    if is_wanted("five") {
+        five_machines();
+    }
+    if is_wanted("many") {
+        many_workers();
+    }
+}
+
+fn five_machines() {
+    println!("three masters, two workers; load before: {}", load());
+    let kit = Kit::new();
+    let (mut ours, mut theirs) = (Figures::default(), Figures::default());
+    for round in 1..=rounds(LARGE_ROUNDS) {
+        let (us, them) = (blackstart::all_at_once(3, 2).as_secs_f64(), kubeadm::all(&kit, 3, 2).as_secs_f64());
+        println!("round {round}: five Ready nodes after {us:.1} s, kubeadm {them:.1} s");
+        ours.add(us);
+        theirs.add(them);
+    }
+    println!("load after: {}\n\n{}", load(), report::five(&ours, &theirs));
+}
+
+fn many_workers() {
+    println!("one worker, then {MANY} at the same moment; load before: {}", load());
+    let (mut one, mut many) = (Figures::default(), Figures::default());
+    for round in 1..=rounds(LARGE_ROUNDS) {
+        let (single, all) =
+            (blackstart::workers_at_once(1).as_secs_f64(), blackstart::workers_at_once(MANY).as_secs_f64());
+        println!("round {round}: one after {single:.1} s, all {MANY} after {all:.1} s");
+        one.add(single);
+        many.add(all / f64::from(MANY));
+    }
+    println!("load after: {}\n\n{}", load(), report::many(&one, &many));
+}
+
+fn one_master() {
+    let rounds = rounds(ROUNDS);
     let build = if cfg!(debug_assertions) { "a development build, which is slower" } else { "a release build" };
     println!("one master, one worker, {build}; rounds: {rounds}; load before: {}", load());
     let kit = Kit::new();
@@ -61,10 +108,13 @@ fn main() {
 }
 
 /// How often everything is measured: `--rounds N`. Other arguments are cargo's.
-fn rounds() -> usize {
-    let mut arguments = std::env::args().skip_while(|argument| argument != "--rounds").skip(1);
-    let given = arguments.next().map(|number| number.parse().expect("a number after --rounds"));
-    given.unwrap_or(ROUNDS).max(1)
+fn rounds(usually: usize) -> usize {
+    let given = argument("--rounds").map(|number| number.parse().expect("a number after --rounds"));
+    given.unwrap_or(usually).max(1)
+}
+
+fn argument(name: &str) -> Option<String> {
+    std::env::args().skip_while(|argument| argument != name).nth(1)
 }
 
 fn load() -> String {

@@ -12,15 +12,18 @@ use crate::{
 const UNITS: &str = "cluster-detect cluster-bootstrap blackstart-agent containerd kubelet kube-proxy \
                      kube-controller-manager kube-scheduler kube-apiserver etcd";
 
+/// What etcd starts with is beside its data; here it is kept.
+const INITIAL: &str = "/root/initial.env";
+
 /// On machines that are a cluster of ours; only their certificates, keys and units are used.
 pub(crate) fn measure(machines: &Machines) -> Duration {
     machines.kill(WORKER);
     machines.sh(MASTER, &format!("systemctl --quiet disable {UNITS}; sync"));
     machines.reboot(MASTER);
-    machines.sh(MASTER, "rm -rf /var/lib/etcd");
+    machines.sh(MASTER, &format!("cp {} {INITIAL}; rm -rf {}", etcd::INITIAL, etcd::DATA_DIR));
     settle();
     let [etcd, api] = ["etcd", "kube-apiserver"].map(|name| command_line(machines, name));
-    let mut both = machines.start(MASTER, &["sh", "-c", &format!("{etcd} & {api} & wait")]);
+    let mut both = machines.start(MASTER, &["sh", "-c", &format!("env $(cat {INITIAL}) {etcd} & {api} & wait")]);
     api_ready(machines.address(MASTER), &mut both)
 }
 

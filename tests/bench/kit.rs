@@ -10,7 +10,7 @@ use std::{
 use bundle::{Builder, Cache, Component, Image, Sources, Stop, Update, Wanted, component::Arch};
 use tempfile::TempDir;
 
-use crate::machines::{MASTER, Machines, WORKER};
+use crate::machines::Machines;
 
 /// What kubeadm wants to have as images. It would try to pull kube-proxy too, though that is never started here.
 const IN_IMAGES: [&str; 5] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"];
@@ -43,14 +43,16 @@ impl Kit {
 
     /// Puts into machines what must be there before kubeadm starts.
     pub(crate) fn install(&self, machines: &Machines) {
-        for machine in [MASTER, WORKER] {
+        for machine in machines.names() {
             let kubeadm = File::open(self.program("kubeadm")).unwrap();
             let install = "cat > /usr/local/bin/kubeadm; chmod 755 /usr/local/bin/kubeadm";
             machines.sh_with(machine, install, kubeadm);
         }
-        for name in IN_IMAGES {
-            let image = File::open(self.image(name)).unwrap();
-            machines.sh_with(MASTER, "ctr --namespace k8s.io images import --local -", image);
+        for master in machines.masters() {
+            for name in IN_IMAGES {
+                let image = File::open(self.image(name)).unwrap();
+                machines.sh_with(master, "ctr --namespace k8s.io images import --local -", image);
+            }
         }
     }
 

@@ -3,15 +3,19 @@
 //! As it comes, apart from what this computer asks for (see [`config`]). Add-ons are left out: they are not needed for a
 //! node to be Ready, and we do ours after that.
 
+use std::time::{Duration, Instant};
+
 use crate::{
     Times,
     kit::{Kit, REGISTRY, tag},
-    machines::{BOTH, MASTER, Machines, WORKER},
-    outside::{api_ready, from_outside, node_ready},
+    machines::{MASTER, Machines, WORKER},
+    outside::{api_ready, from_outside, node_ready, nodes_ready},
+    running::Running,
     starting_point::{self, settle},
 };
 
 const CONFIG: &str = "/root/kubeadm.yaml";
+const INIT: [&str; 6] = ["kubeadm", "init", "--config", CONFIG, "--skip-phases=addon", "--ignore-preflight-errors=all"];
 
 /// The unit and its drop-in as in the package of kubeadm's publisher, with the directory where the bundle is.
 const UNIT: &str = "\
@@ -50,14 +54,13 @@ const NETWORK: &str = r#"{
 "#;
 
 pub(crate) fn round(kit: &Kit) -> Times {
-    let (machines, _) = starting_point::machines();
+    let machines = starting_point::machines(1, 1);
     kit.install(&machines);
     install(&machines);
     settle();
     let address = machines.address(MASTER);
 
-    let init = ["kubeadm", "init", "--config", CONFIG, "--skip-phases=addon", "--ignore-preflight-errors=all"];
-    let mut init = machines.start(MASTER, &init);
+    let mut init = machines.start(MASTER, &INIT);
     let api = api_ready(address, &mut init);
     let kubeconfig = from_outside(&machines.read(MASTER, "/etc/kubernetes/super-admin.conf"), address);
     let master = node_ready(&kubeconfig, MASTER, &mut init);
@@ -72,8 +75,46 @@ pub(crate) fn round(kit: &Kit) -> Times {
     Times { api, master, worker }
 }
 
+/// Three masters and workers in kubeadm's own way: init, then each further master when the one before is done, then all
+/// workers at the same moment; until the last of them is a Ready node.
+pub(crate) fn all(kit: &Kit, masters: u8, workers: u8) -> Duration {
+    let machines = starting_point::machines(masters, workers);
+    kit.install(&machines);
+    install(&machines);
+    settle();
+    let address = machines.address(MASTER);
+    let mut init = machines.start(MASTER, &[INIT.as_slice(), &["--upload-certs"]].concat());
+    api_ready(address, &mut init);
+    let began = Instant::now() - init.elapsed();
+    let kubeconfig = from_outside(&machines.read(MASTER, "/etc/kubernetes/super-admin.conf"), address);
+    let told = init.finish();
+    // Printed as a person copies it, broken into lines.
+    let told = told.replace("\\\n", " ");
+    let line = |wanted: bool| {
+        let mut lines = told.lines().filter(|line| line.trim_start().starts_with("kubeadm join"));
+        lines.find(|line| line.contains("--control-plane") == wanted).expect("init tells how to join").to_owned()
+    };
+    let (as_master, as_worker) = (line(true), line(false));
+    let join = |machine: &str, line: &str| {
+        let name = format!("--node-name={machine}");
+        let own = format!("--apiserver-advertise-address={}", machines.address(machine));
+        let more =
+            if line.contains("--control-plane") { vec![name.as_str(), own.as_str()] } else { vec![name.as_str()] };
+        let words: Vec<&str> = line.split_whitespace().chain(["--ignore-preflight-errors=all"]).chain(more).collect();
+        machines.start(machine, &words)
+    };
+    for master in &machines.masters()[1..] {
+        join(master, &as_master).finish();
+    }
+    let mut running: Vec<Running> = machines.workers().iter().map(|worker| join(worker, &as_worker)).collect();
+    nodes_ready(&kubeconfig, &machines.names(), &mut running[0]);
+    let taken = began.elapsed();
+    running.into_iter().for_each(|one| drop(one.finish()));
+    taken
+}
+
 fn install(machines: &Machines) {
-    for machine in BOTH {
+    for machine in machines.names() {
         machines.write(machine, "/etc/systemd/system/kubelet.service", UNIT);
         machines.write(machine, "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf", DROP_IN);
         machines.write(machine, "/etc/cni/net.d/10-pods.conflist", NETWORK);
@@ -107,6 +148,7 @@ nodeRegistration: {{ name: {MASTER}, criSocket: \"unix:///run/containerd/contain
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
 kubernetesVersion: {kubernetes}
+controlPlaneEndpoint: {address}:6443
 imageRepository: {REGISTRY}
 networking: {{ podSubnet: 10.90.0.0/16, serviceSubnet: 10.87.0.0/16 }}
 etcd: {{ local: {{ dataDir: /var/lib/etcd, imageTag: \"{etcd}\" }} }}

@@ -14,25 +14,40 @@ use crate::running::Running;
 
 pub(crate) const MASTER: &str = "master-01";
 pub(crate) const WORKER: &str = "worker-01";
-pub(crate) const BOTH: [&str; 2] = [MASTER, WORKER];
 
 /// The program under test; it is in the machines too, because the lab puts itself there.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_blackstart");
 
 const NAME: &str = "cbench";
 
-/// One master and one worker that have booted.
+/// Machines that have booted.
 pub(crate) struct Machines {
     lab: Lab,
 }
 
 impl Machines {
     /// Boots them; what a killed run left behind is removed before.
-    pub(crate) fn boot() -> Self {
+    pub(crate) fn boot(masters: u8, workers: u8) -> Self {
         let name: LabName = NAME.parse().unwrap();
         run(&name, "destroy", &["--yes"], Stdio::null());
-        run(&name, "up", &["--machines-only", "--masters", "1", "--workers", "1"], Stdio::null());
+        let (masters, workers) = (masters.to_string(), workers.to_string());
+        run(&name, "up", &["--machines-only", "--masters", &masters, "--workers", &workers], Stdio::null());
         Self { lab: Lab::open(&name).unwrap() }
+    }
+
+    /// All of them.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.lab.machines.iter().map(|machine| machine.name.as_str()).collect()
+    }
+
+    /// Those that run a control plane, the first one first.
+    pub(crate) fn masters(&self) -> Vec<&str> {
+        self.names().into_iter().filter(|name| name.starts_with("master")).collect()
+    }
+
+    /// The others.
+    pub(crate) fn workers(&self) -> Vec<&str> {
+        self.names().into_iter().filter(|name| !name.starts_with("master")).collect()
     }
 
     /// The directory with their cluster.yaml.

@@ -2,7 +2,10 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use kubeapi::{k8s_openapi::api::core::v1::Node, kube::Api};
+use kubeapi::{
+    k8s_openapi::api::core::v1::Node,
+    kube::{Api, api::ListParams},
+};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::running::Running;
@@ -27,6 +30,17 @@ pub(crate) fn node_ready(kubeconfig: &str, node: &str, command: &mut Running) ->
     until(&format!("{node} is Ready"), command, async || {
         let client = client.get_or_init(async || kubeapi::connect(kubeconfig).await.unwrap()).await;
         Api::<Node>::all(client.clone()).get(node).await.is_ok_and(|node| is_ready(&node))
+    })
+}
+
+/// When all of these nodes are Ready, counted from the start of the command.
+pub(crate) fn nodes_ready(kubeconfig: &str, nodes: &[&str], command: &mut Running) -> Duration {
+    let client = tokio::sync::OnceCell::new();
+    until(&format!("{nodes:?} are Ready"), command, async || {
+        let client = client.get_or_init(async || kubeapi::connect(kubeconfig).await.unwrap()).await;
+        let Ok(list) = Api::<Node>::all(client.clone()).list(&ListParams::default()).await else { return false };
+        let ready = |name: &&str| list.iter().any(|node| node.metadata.name.as_deref() == Some(name) && is_ready(node));
+        nodes.iter().all(ready)
     })
 }
 

@@ -7,6 +7,8 @@ use crate::{Times, blackstart::Round, figures::Figures, steps::Span};
 const MASTER_GOAL: f64 = 0.5;
 const WORKER_GOAL: f64 = 1.0;
 const MEMORY_GOAL: f64 = 20.0;
+const FIVE_GOAL: f64 = 0.25;
+const MANY_GOAL: f64 = 2.0;
 
 #[derive(Default)]
 pub(crate) struct Report {
@@ -86,9 +88,34 @@ impl fmt::Display for Report {
     }
 }
 
-fn goal(f: &mut fmt::Formatter<'_>, what: &str, measured: f64, goal: f64) -> fmt::Result {
+/// Five machines by both tools.
+pub(crate) fn five(ours: &Figures, theirs: &Figures) -> String {
+    let rows = [("five machines, all Ready: blackstart", ours), ("five machines, all Ready: kubeadm", theirs)];
+    table(&rows, ("five machines, of kubeadm", ours.median() / theirs.median(), FIVE_GOAL))
+}
+
+/// Time per worker, of one and of many at once.
+pub(crate) fn many(one: &Figures, many: &Figures) -> String {
+    let rows = [("one worker, Node Ready", one), ("per worker of many at once, all Ready", many)];
+    table(&rows, ("per worker of many, of one alone", many.median() / one.median(), MANY_GOAL))
+}
+
+fn table(rows: &[(&str, &Figures)], (what, measured, limit): (&str, f64, f64)) -> String {
+    let mut text =
+        format!("{:<44} {:>8} {:>8} {:>8}\n", "seconds from the start of the command", "min", "median", "max");
+    for (row, figures) in rows {
+        text.push_str(&format!("{row:<44} {figures}\n"));
+    }
+    text + &verdict(what, measured, limit)
+}
+
+fn verdict(what: &str, measured: f64, goal: f64) -> String {
     let met = if measured <= goal { "met" } else { "not met" };
-    writeln!(f, "{what}: {measured:.2}, goal at most {goal}: {met}")
+    format!("{what}: {measured:.2}, goal at most {goal}: {met}\n")
+}
+
+fn goal(f: &mut fmt::Formatter<'_>, what: &str, measured: f64, goal: f64) -> fmt::Result {
+    f.write_str(&verdict(what, measured, goal))
 }
 
 impl fmt::Display for Steps {

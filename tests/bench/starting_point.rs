@@ -6,16 +6,16 @@ use bundle::Manifest;
 use host::{Host, Surroundings};
 use render::{Cgroup, Machine};
 
-use crate::machines::{BOTH, Machines};
+use crate::machines::{MASTER, Machines};
 
 /// Machines in that state.
-pub(crate) fn machines() -> (Machines, Manifest) {
-    let machines = Machines::boot();
-    let manifest = machines.sh(BOTH[0], "cat /opt/blackstart/current/manifest.json");
+pub(crate) fn machines(masters: u8, workers: u8) -> Machines {
+    let machines = Machines::boot(masters, workers);
+    let manifest = machines.sh(MASTER, "cat /opt/blackstart/current/manifest.json");
     let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
     // As our own step would write and start it, so that neither tool has to do it again.
     let containerd = render::containerd(&facts(), manifest.image("pause").unwrap());
-    for machine in BOTH {
+    for machine in machines.names() {
         for file in containerd.files.iter().chain([&containerd.unit_file()]) {
             machines.write(machine, &file.path.display().to_string(), &file.text);
         }
@@ -23,7 +23,7 @@ pub(crate) fn machines() -> (Machines, Manifest) {
         let import = "ctr --namespace k8s.io images import --local";
         machines.sh(machine, &format!("for image in /opt/blackstart/current/images/*; do {import} $image; done"));
     }
-    (machines, manifest)
+    machines
 }
 
 /// Lets this computer finish what was begun before the measurement: its disk, and whatever the last command started.

@@ -39,6 +39,12 @@ impl<'a> Caller<'a> {
         self.cluster.sh(WORKER, &format!("cat {DIR}/log 2>/dev/null | grep -c ' 201 ' || true")).parse().unwrap()
     }
 
+    /// The calls that were not acknowledged, as the log has them.
+    pub(crate) fn refused(&self) -> Vec<String> {
+        let log = self.cluster.sh(WORKER, &format!("grep -v ' 201 ' {DIR}/log || true"));
+        log.lines().map(str::to_owned).collect()
+    }
+
     /// Waits until writes go through again, and tells the longest time without one since `mark` writes were made.
     pub(crate) fn goes_on(&self, mark: usize) -> String {
         eventually("writes go through", || self.acknowledged() > mark + 10);

@@ -43,6 +43,12 @@ fn a_worker_recovers() {
     prove("worker", &Ground::worker());
 }
 
+#[test]
+fn an_additional_master_recovers() {
+    let _turn = turn();
+    prove("additional master", &Ground::additional_master());
+}
+
 fn prove(kind: &str, ground: &Ground) {
     let reference = ground.reference();
     fingerprint::assert_telling(&reference.fingerprint);

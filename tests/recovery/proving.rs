@@ -1,6 +1,6 @@
 //! A machine that becomes a node, is stopped at an instant, goes on by itself, and is compared with one that was not.
 
-use std::{fs, time::Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -19,6 +19,7 @@ const PATIENCE: &str = "300";
 /// The machines, and which of them is made anew for every case.
 pub(crate) struct Ground {
     pub(crate) lab: TestLab,
+    masters: u8,
     workers: u8,
     subject: &'static str,
 }
@@ -32,22 +33,36 @@ pub(crate) struct Reference {
 impl Ground {
     /// One machine, which starts the cluster.
     pub(crate) fn first_master() -> Self {
-        Self::new(0, MASTER)
+        Self::new(1, 0, MASTER)
+    }
+
+    /// Two masters that stay, and a machine that joins them. From the second case on it is one that had a place in etcd and
+    /// lost its disk.
+    pub(crate) fn additional_master() -> Self {
+        let ground = Self::new(3, 0, "master-03");
+        for master in [MASTER, "master-02"] {
+            ground.install(master, "");
+        }
+        // They found etcd with whoever is there; the third only boots, so they give it a minute.
+        for master in [MASTER, "master-02"] {
+            ground.await_node(master).ok();
+        }
+        ground
     }
 
     /// A master that stays, and a machine that joins it.
     pub(crate) fn worker() -> Self {
-        let ground = Self::new(1, "worker-01");
+        let ground = Self::new(1, 1, "worker-01");
         ground.install(MASTER, "");
         ground.await_node(MASTER).ok();
         ground
     }
 
-    fn new(workers: u8, subject: &'static str) -> Self {
-        let lab = TestLab::with(1, workers);
+    fn new(masters: u8, workers: u8, subject: &'static str) -> Self {
+        let lab = TestLab::with(masters, workers);
         let [config, out] = ["config", "sealed"].map(|name| lab.dir().join(name).display().to_string());
         run(crate::support::PROGRAM, &["config", "seal", &config, "--out", &out]).ok();
-        Self { lab, workers, subject }
+        Self { lab, masters, workers, subject }
     }
 
     /// What happens, and what there is in the end, when nobody interferes.
@@ -108,15 +123,12 @@ impl Ground {
         if self.subject != MASTER {
             self.master_sh(&format!("kubectl delete node {} --ignore-not-found", self.subject));
         }
-        self.lab.run("kill", &[self.subject]).ok();
-        // Without it the lab takes the machine for half-made and begins anew.
-        let created = self.lab.dir().join("machines").join(self.subject).join("created");
-        fs::remove_file(created).unwrap();
+        self.lab.run("wipe", &[self.subject]).ok();
         self.up().ok();
     }
 
     fn up(&self) -> Said {
-        self.lab.up(1, self.workers)
+        self.lab.up(self.masters, self.workers)
     }
 
     /// Settings for a unit that end with the boot.

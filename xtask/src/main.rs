@@ -17,7 +17,7 @@ const USAGE: &str = "\
 cargo xtask test             install what is missing, then check format, lints, all tests and docs
 cargo xtask test --full      the same, and every case of the suites that otherwise play a few: hours
 cargo xtask dist             build the release: one static file, with its man pages and completions
-cargo xtask bench cluster    measure beside kubeadm how fast machines become a cluster; --rounds N, 5 by default
+cargo xtask bench cluster    measure beside kubeadm how fast machines become a cluster; --rounds N, --only one|five|many
 ";
 
 fn main() -> ExitCode {

@@ -15,6 +15,8 @@ explain::codes! {
         "remove the file named in the message and run `blackstart node up`, which makes it anew";
     OWN_KEY = "BS-AGENT-007", "the agent could not make a key or certificate for itself",
         "this is a mistake in the program, or the system has no random bytes: please report it with the message";
+    NEVER_CAME = "BS-AGENT-008", "a master was announced to etcd and never came, so its place is free again",
+        "nothing has to be done in etcd; look at `journalctl -u cluster-bootstrap -u etcd` on that master for why it did not start";
     UNREADABLE = "BS-CSR-001", "the certificate request cannot be read, or is not signed by the key it is for",
         "have the node make a new key and request: remove its old certificates and restart the kubelet";
     SUBJECT = "BS-CSR-002", "the certificate request is not for a node",

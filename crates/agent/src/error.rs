@@ -2,6 +2,7 @@
 
 use std::{error::Error, io, net::SocketAddr, path::PathBuf};
 
+use etcd::{EtcdError, NoAccess};
 use explain::{Code, Explain};
 use host::{CommandError, HostError};
 use join::{BadSecret, JoinError};
@@ -72,6 +73,12 @@ pub enum AgentError {
     /// The agent's own request.
     #[error("cannot sign a certificate for the agent")]
     Request(#[from] BadRequest),
+    /// etcd.
+    #[error(transparent)]
+    Etcd(#[from] EtcdError),
+    /// The certificate for etcd.
+    #[error(transparent)]
+    EtcdAccess(#[from] NoAccess),
     /// The join key.
     #[error(transparent)]
     Secret(#[from] BadSecret),
@@ -136,6 +143,8 @@ impl Explain for AgentError {
             Self::Tls(error) => error.code(),
             Self::Kubeconfig { .. } => codes::KUBECONFIG,
             Self::Key(_) | Self::Request(_) => codes::OWN_KEY,
+            Self::Etcd(error) => error.code(),
+            Self::EtcdAccess(error) => error.code(),
             Self::Secret(error) => error.code(),
             Self::Join(error) => error.code(),
         }

@@ -13,6 +13,7 @@
 //! | `join_server` | masters | the service through which nodes get in |
 //! | `tokens` | masters | removes bootstrap tokens long after their end |
 //! | `backups` | masters | an encrypted backup of the cluster every quarter of an hour |
+//! | `learners` | masters | frees the place in etcd of a master that was announced and never came |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
 //! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart
@@ -28,6 +29,7 @@ mod error;
 mod join_server;
 mod kubeconfig;
 mod labels;
+mod learners;
 mod node_object;
 mod nodes;
 mod notify;

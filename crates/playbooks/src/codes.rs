@@ -21,6 +21,16 @@ explain::codes! {
         "remove or move it yourself if nobody needs it, then run `blackstart node reset` again";
     STILL_RUNS = "BS-RESET-002", "a process does not end",
         "look at it with `ps`; one that waits for a disk or a network file system ends when that answers, or at a restart";
+    OWN_NODE = "BS-REMOVE-001", "a node cannot be removed from itself",
+        "to take this machine out of the cluster run `blackstart node reset` on it; or run the command on another master";
+    NOT_DRAINED = "BS-REMOVE-002", "pods have not left the node in time",
+        "look at what holds them (`kubectl get pdb -A`, `kubectl describe pod`), then run the command again, with a longer \
+         `--drain-timeout` if they need it; `kubectl uncordon NODE` lets the node go on instead";
+    SILENT_NODE = "BS-REMOVE-003", "the node does not answer, so nobody can see whether its pods have ended",
+        "start the machine and run the command again; if it is off for good, `--force` deletes its pods without its word: \
+         on a machine that still runs they would go on running";
+    MEMBERSHIP_BUSY = "BS-REMOVE-004", "somebody else changes etcd's members",
+        "wait for whoever the message names, then run the command again; whoever was killed at it is forgotten after 30 s";
     UNKNOWN_NODE = "BS-IDENT-003", "the cluster has no node of that name",
         "use a name from the list in the message";
     UNKNOWN_CHECK = "BS-PRE-001", "there is no check of that name",

@@ -11,6 +11,7 @@ mod kubeconfig;
 mod layout;
 pub mod looking;
 pub mod preflight;
+pub mod remove;
 mod residue;
 pub mod run_record;
 mod service;

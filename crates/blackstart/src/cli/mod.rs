@@ -20,7 +20,7 @@ pub use etcd::EtcdCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use lab::{LabCommand, LabOption, Machines};
-pub use node::{NodeCommand, ResetOptions, UpOptions};
+pub use node::{NodeCommand, RemoveOptions, ResetOptions, UpOptions};
 pub use pki::PkiCommand;
 pub use token::TokenCommand;
 

@@ -92,6 +92,12 @@ pub enum NodeCommand {
         after_help = "Everything that `node up`, `node detect`, `node install` and `bundle install` did here goes: the Node object, units,\ncontainers, network, certificates, data and files; on the only master the cluster goes with it. Pods are not\nmoved first: `kubectl drain` does that. It works without cluster.yaml and without an API that answers.\n\nExit codes: 0 nothing of ours is left here but what was to be kept, 1 something is, with the reason; run the\ncommand again to go on.\n\nExamples:\n  blackstart node reset --dry-run\n  blackstart node reset\n  blackstart node reset --yes --keep-installed && blackstart node up"
     )]
     Reset(ResetOptions),
+
+    /// Take another node out of the cluster: its pods, its etcd member, its Node; run on a master
+    #[command(
+        after_help = "The node may be there, or gone for good. Pods are evicted as their budgets allow; those of DaemonSets stay and go with\nthe node. A master is only taken out if etcd keeps a majority without it. Nothing is changed if one of the steps\nwould refuse, and nothing is done on the machine itself: run `blackstart node reset` there.\n\nExamples:\n  blackstart node remove worker-03 --dry-run\n  blackstart node remove worker-03\n  blackstart node remove master-03 --force --yes      a machine that never comes back"
+    )]
+    Remove(RemoveOptions),
 }
 
 /// How a machine becomes a node.
@@ -125,6 +131,29 @@ pub struct ResetOptions {
     #[arg(long)]
     pub keep_installed: bool,
     /// Only show what would be taken back
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Which node goes, and how gently.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own on the command line")]
+pub struct RemoveOptions {
+    /// The node
+    pub name: String,
+    /// How long budgets and pods that end slowly are waited for
+    #[arg(long, value_name = "TIME", default_value = "2m")]
+    pub drain_timeout: String,
+    /// Leave its pods where they are; they go with the node
+    #[arg(long, conflicts_with = "force")]
+    pub no_drain: bool,
+    /// Delete the pods of a node that does not answer, without its word
+    #[arg(long)]
+    pub force: bool,
+    /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask

@@ -61,6 +61,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Node(NodeCommand::Status { node }) => node::status(context, node.as_deref()),
         Command::Node(NodeCommand::Timeline { run, list }) => node::timeline(context, run.as_deref(), *list),
         Command::Node(NodeCommand::Reset(options)) => node::reset(context, options),
+        Command::Node(NodeCommand::Remove(options)) => node::remove(context, options),
         Command::Watch(options) => watch::run(context, options),
         Command::Diagnose { node, list } => diagnose::run(context, node.as_deref(), *list),
         Command::Gather { to, lab } => gather::run(context, to.as_deref(), lab.as_deref()),

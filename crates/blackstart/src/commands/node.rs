@@ -2,6 +2,7 @@
 
 mod install;
 mod preflight;
+mod remove;
 mod reset;
 mod status;
 mod timeline;
@@ -11,6 +12,7 @@ use host::Facts;
 pub(super) use install::install;
 use playbooks::{cluster, identity, run_record::Purpose};
 pub(super) use preflight::preflight;
+pub(super) use remove::remove;
 pub(super) use reset::reset;
 pub(super) use status::status;
 pub(super) use timeline::timeline;

@@ -29,7 +29,8 @@ pub(super) fn run(context: &Context, dir: Option<&Path>, name: Option<&str>) -> 
     if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Told(Exit::Failed)) } else { Ok(()) }
 }
 
-fn as_json(step: &StepPlan) -> Value {
+/// A step for scripts.
+pub(super) fn as_json(step: &StepPlan) -> Value {
     let StepPlan { about, after, changes, waiting } = step;
     let (changes, error) = match changes {
         Ok(changes) => (changes.iter().map(ToString::to_string).collect(), None),
@@ -52,7 +53,12 @@ fn as_json(step: &StepPlan) -> Value {
 
 fn as_text(node: &Node, role: BootstrapRole, steps: &[StepPlan], color: bool) -> String {
     let name = painted(color, Style::Strong, &node.name);
-    let mut text = format!("{name} is {role}; {}\n", counted(steps.len(), "step"));
+    format!("{name} is {role}; {}\n{}", counted(steps.len(), "step"), listed(steps, color))
+}
+
+/// Every step with its changes, for people.
+pub(super) fn listed(steps: &[StepPlan], color: bool) -> String {
+    let mut text = String::new();
     let mut changes_in_all = 0;
     for (number, StepPlan { about, after, changes, waiting }) in steps.iter().enumerate() {
         let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };

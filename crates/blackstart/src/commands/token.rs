@@ -1,6 +1,6 @@
 //! `blackstart token`: tokens by which machines join, kept as Kubernetes keeps them.
 
-use jiff::{SpanRelativeTo, Timestamp, Unit};
+use jiff::{SignedDuration, SpanRelativeTo, Timestamp, Unit};
 use kubeapi::{
     Client,
     k8s_openapi::api::core::v1::Secret,
@@ -171,13 +171,18 @@ fn refused(doing: &str, error: &kubeapi::kube::Error) -> Failure {
 }
 
 /// The moment a length of time from now, `30m`, `24h` or `7d`.
-pub(super) fn moment(context: &Context, length: &str) -> Result<Timestamp, Failure> {
-    let wrong = || Failure::usage(codes::BAD_TIME, format!("`{length}` is no length of time in the future"));
-    let span: jiff::Span = length.parse().map_err(|_| wrong())?;
-    let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
-    if !duration.is_positive() {
-        return Err(wrong());
-    }
-    let end = context.host.clock.now().checked_add(duration).map_err(|_| wrong())?;
+pub(super) fn moment(context: &Context, text: &str) -> Result<Timestamp, Failure> {
+    let end = context.host.clock.now().checked_add(length(text)?).map_err(|_| no_length(text))?;
     Ok(end.round(Unit::Second).unwrap_or(end))
+}
+
+/// A length of time, `30m`, `24h` or `7d`.
+pub(super) fn length(text: &str) -> Result<SignedDuration, Failure> {
+    let span: jiff::Span = text.parse().map_err(|_| no_length(text))?;
+    let length = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| no_length(text))?;
+    if length.is_positive() { Ok(length) } else { Err(no_length(text)) }
+}
+
+fn no_length(text: &str) -> Failure {
+    Failure::usage(codes::BAD_TIME, format!("`{text}` is no length of time in the future"))
 }

@@ -114,6 +114,8 @@ impl Survey {
 pub(crate) fn best_list(heard: &[Heard]) -> Option<(&[Member], bool)> {
     let told = || heard.iter().filter_map(|one| one.told.as_ref().ok());
     let agreed = told().find_map(|told| told.agreed.as_deref());
-    let furthest = || told().filter(|told| !told.known.is_empty()).max_by_key(|told| (told.status.raft_term, told.status.raft_index));
+    let furthest = || {
+        told().filter(|told| !told.known.is_empty()).max_by_key(|told| (told.status.raft_term, told.status.raft_index))
+    };
     agreed.map(|members| (members, true)).or_else(|| furthest().map(|told| (told.known.as_slice(), false)))
 }

@@ -14,7 +14,10 @@ use std::{
 };
 
 use engine::{About, Step, StepError, Verdict};
-use etcd::{Access, Etcd, Initial, Lease, Lock, Member, survey};
+use etcd::{
+    Access, Asked, Etcd, Initial, MembershipLock, State,
+    survey::{self, Agreed},
+};
 use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
 use tokio::time::{Instant, sleep};
@@ -23,10 +26,6 @@ pub(super) use self::next::Next;
 use super::fence;
 use crate::{Layout, codes};
 
-/// Who holds it may change the membership.
-const LOCK: &str = "blackstart/membership";
-/// A change takes a moment; whoever is killed in the middle keeps others waiting for so long.
-const HELD: Duration = Duration::from_secs(30);
 /// etcd itself refuses a change for some seconds after another one.
 const PATIENCE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(300);
@@ -38,13 +37,6 @@ pub(super) struct EtcdPlace {
     /// Name and client URL of the other masters.
     others: Vec<(String, String)>,
     kubernetes_dir: PathBuf,
-}
-
-/// etcd as the others see it.
-struct Others {
-    etcd: Etcd,
-    members: Vec<Member>,
-    healthy: Vec<u64>,
 }
 
 /// What was found.
@@ -67,38 +59,38 @@ impl EtcdPlace {
         }
     }
 
-    async fn look(&self, host: &Host) -> Result<Result<Others, String>, StepError> {
-        let access =
-            Access::read(&*host.disk, &self.kubernetes_dir).map_err(|error| StepError::from_explained(&error))?;
-        let heard = survey::ask(&access, self.others.iter().cloned()).await;
-        let answer = heard.iter().find_map(|one| {
-            let agreed = one.told.as_ref().ok()?.agreed.clone()?;
-            Some((one.url.clone(), agreed))
-        });
-        let Some((url, members)) = answer else {
-            let why = |one: &survey::Heard| match &one.told {
-                Ok(_) => format!("{} answers without a majority", one.name),
-                Err(why) => format!("{}: {why}", one.name),
-            };
-            return Ok(Err(heard.iter().map(why).collect::<Vec<_>>().join("; ")));
-        };
-        let healthy = heard.iter().filter_map(|one| one.told.as_ref().ok());
-        let healthy =
-            healthy.filter(|told| told.status.errors.is_empty()).map(|told| told.status.member_id()).collect();
-        Ok(Ok(Others { etcd: access.member(url), members, healthy }))
+    async fn look(&self, access: &Access) -> Result<Agreed, String> {
+        Agreed::of(&survey::ask(access, self.others.iter().cloned()).await)
     }
 
-    fn next(&self, others: &Result<Others, String>) -> Next {
+    fn access(&self, host: &Host) -> Result<Access, StepError> {
+        Access::read(&*host.disk, &self.kubernetes_dir).map_err(|error| StepError::from_explained(&error))
+    }
+
+    fn next(&self, others: &Result<Agreed, String>) -> Next {
         match others {
             Ok(others) => next::next(&self.node, &self.peer_url, &others.members, &others.healthy),
             Err(why) => Next::Wait(format!("a majority of etcd's members to answer ({why})")),
         }
     }
 
+    /// Whether it was decided what this member starts with, and still holds. A place that was taken and not used is given
+    /// up by the others after a while.
+    async fn is_decided(&self, host: &Host) -> Result<bool, StepError> {
+        let Some(text) = host.disk.read_optional(Path::new(etcd::INITIAL))? else { return Ok(false) };
+        let joins = Initial::parse(&String::from_utf8_lossy(&text)).is_some_and(|it| it.state == State::Existing);
+        if !joins || host.disk.exists(Path::new(etcd::DATA))? {
+            return Ok(true);
+        }
+        // Where nobody can say, etcd itself asks them when it starts.
+        let others = self.look(&self.access(host)?).await;
+        Ok(others.map_or(true, |others| others.member(&self.node, Some(&self.peer_url)).is_some()))
+    }
+
     /// What is to be done, one thing after the other, each decided on what is there now.
     async fn take(&self, host: &Host) -> Result<(), StepError> {
         let until = Instant::now() + PATIENCE;
-        let mut held: Option<(Etcd, Lease)> = None;
+        let mut held: Option<MembershipLock> = None;
         let outcome = loop {
             match self.one(host, &mut held).await {
                 Ok(true) => break Ok(()),
@@ -110,35 +102,22 @@ impl EtcdPlace {
                 Err(error) => break Err(error),
             }
         };
-        if let Some((etcd, lease)) = held {
-            // One that cannot be given back ends by itself.
-            let _ended_anyway = etcd.revoke(lease).await;
+        if let Some(lock) = held {
+            lock.release().await;
         }
         outcome
     }
 
     /// One change; true if it was the last.
-    async fn one(&self, host: &Host, held: &mut Option<(Etcd, Lease)>) -> Result<bool, StepError> {
-        let failed = |error: etcd::EtcdError| {
-            let is_passing = error.is_not_yet();
-            let failed = StepError::from_explained(&error);
-            if is_passing { failed.retryable() } else { failed }
+    async fn one(&self, host: &Host, held: &mut Option<MembershipLock>) -> Result<bool, StepError> {
+        let access = self.access(host)?;
+        let no_answer = |why: String| {
+            let message = format!("etcd's members do not answer: {why}");
+            StepError::new(codes::NO_PLACE, message).retryable()
         };
-        let others = match self.look(host).await? {
-            Ok(others) => others,
-            Err(why) => {
-                let message = format!("etcd's members do not answer: {why}");
-                return Err(StepError::new(codes::NO_PLACE, message).retryable());
-            }
-        };
-        if held.is_none() {
-            let lease = others.etcd.grant(HELD).await.map_err(failed)?;
-            *held = Some((others.etcd.clone(), lease));
-            if let Lock::HeldBy(holder) = others.etcd.lock(LOCK, &self.node, lease).await.map_err(failed)? {
-                *held = None;
-                let message = format!("{holder} changes etcd's members at this moment");
-                return Err(StepError::new(codes::NO_PLACE, message).retryable());
-            }
+        let others = self.look(&access).await.map_err(no_answer)?;
+        let etcd = access.member(others.speaker_besides(None).unwrap_or_default());
+        if !self.holds(&etcd, held).await? {
             // What was seen before the lock was taken may be old.
             return Ok(false);
         }
@@ -149,12 +128,35 @@ impl EtcdPlace {
                 }
                 return Ok(true);
             }
-            Next::Add => drop(others.etcd.add_learner(&self.peer_url).await.map_err(failed)?),
-            Next::Remove(id) => others.etcd.remove(id).await.map_err(failed)?,
+            Next::Add => drop(etcd.add_learner(&self.peer_url).await.map_err(failed)?),
+            Next::Remove(id) => etcd.remove(id).await.map_err(failed)?,
             Next::Wait(why) => return Err(StepError::new(codes::NO_PLACE, format!("waiting for {why}")).retryable()),
         }
         Ok(false)
     }
+
+    /// Whether the lock was held already; if not, it is from now on.
+    async fn holds(&self, etcd: &Etcd, held: &mut Option<MembershipLock>) -> Result<bool, StepError> {
+        if let Some(lock) = held
+            && lock.renew().await.map_err(failed)?
+        {
+            return Ok(true);
+        }
+        *held = match MembershipLock::ask(etcd, &self.node).await.map_err(failed)? {
+            Asked::Got(lock) => Some(lock),
+            Asked::HeldBy(holder) => {
+                let message = format!("{holder} changes etcd's members at this moment");
+                return Err(StepError::new(codes::NO_PLACE, message).retryable());
+            }
+        };
+        Ok(false)
+    }
+}
+
+fn failed(error: etcd::EtcdError) -> StepError {
+    let is_passing = error.is_not_yet();
+    let failed = StepError::from_explained(&error);
+    if is_passing { failed.retryable() } else { failed }
 }
 
 impl Step for EtcdPlace {
@@ -165,10 +167,10 @@ impl Step for EtcdPlace {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || host.disk.exists(Path::new(etcd::INITIAL))? {
+        if !host.is_live || self.is_decided(host).await? {
             return Ok(Seen::Decided);
         }
-        Ok(Seen::Due(self.next(&self.look(host).await?)))
+        Ok(Seen::Due(self.next(&self.look(&self.access(host)?).await)))
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {

@@ -33,8 +33,7 @@ pub(super) struct EtcdMember {
 
 impl EtcdMember {
     pub(super) fn new(removal: &Removal<'_>, target: &Target) -> Self {
-        let (own, others): (Vec<_>, Vec<_>) =
-            removal.cluster.masters().partition(|master| master.name == removal.from);
+        let (own, others): (Vec<_>, Vec<_>) = removal.cluster.masters().partition(|master| master.name == removal.from);
         let all = own.into_iter().chain(others);
         Self {
             target: target.clone(),

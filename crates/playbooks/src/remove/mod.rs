@@ -14,12 +14,7 @@ mod etcd_member;
 mod node_object;
 mod traces;
 
-use std::{
-    net::IpAddr,
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use engine::{Playbook, PlaybookError, StepError};
 use host::{Disk, Host, HostError};
@@ -30,9 +25,7 @@ use kubeapi::{
 };
 use spec::ValidatedCluster;
 
-use self::{
-    cordon::Cordon, drain::Drain, etcd_member::EtcdMember, node_object::NodeObject, traces::Traces,
-};
+use self::{cordon::Cordon, drain::Drain, etcd_member::EtcdMember, node_object::NodeObject, traces::Traces};
 use crate::{
     Layout,
     access::{self, Access},
@@ -196,7 +189,7 @@ mod tests {
         let (cluster, layout) = (cluster(), Layout::default());
         let steps = |pods| {
             let playbook = playbook(&Removal { pods, ..removal(&cluster, &layout, "worker-01") }).unwrap();
-            playbook.ids().collect::<Vec<_>>().join(" ")
+            playbook.about().map(|about| about.id.to_string()).collect::<Vec<_>>().join(" ")
         };
         let evict = Pods::Evict { within: Duration::from_mins(2), force: false };
         assert_eq!(steps(evict), "cordon drain etcd-member node-object traces");

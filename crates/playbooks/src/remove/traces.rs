@@ -4,9 +4,7 @@
 use engine::{About, Step, StepError};
 use host::{Change, Host};
 use kubeapi::{
-    k8s_openapi::api::{
-        certificates::v1::CertificateSigningRequest, coordination::v1::Lease, core::v1::Secret,
-    },
+    k8s_openapi::api::{certificates::v1::CertificateSigningRequest, coordination::v1::Lease, core::v1::Secret},
     kube::{
         Api, ResourceExt,
         api::{DeleteParams, ListParams},
@@ -95,7 +93,11 @@ impl Step for Traces {
     type Seen = Vec<Trace>;
 
     fn about(&self) -> About {
-        About::new("traces", "Delete what it left in the API", "nobody joins with what was meant for a node that is gone")
+        About::new(
+            "traces",
+            "Delete what it left in the API",
+            "nobody joins with what was meant for a node that is gone",
+        )
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Trace>, StepError> {

@@ -1,0 +1,106 @@
+//! `blackstart node remove`: another node is taken out of the cluster, from a master.
+//!
+//! ```text
+//! a plan of all steps ─► one refuses: nothing is changed ─► shown and agreed to ─► run ─► what is left, and where
+//! ```
+//! A run that was stopped or killed is gone on with by the same command, here or on another master.
+
+mod show;
+
+use std::time::Duration;
+
+use engine::StepPlan;
+use explain::Explain;
+use playbooks::{
+    identity,
+    remove::{self, Pods, Removal},
+};
+use serde_json::{Value, json};
+use spec::{BootstrapRole, Role};
+
+use self::show::Left;
+use super::super::{plan, token};
+use crate::{
+    Exit, Failure,
+    cli::RemoveOptions,
+    codes,
+    context::{Context, Ended},
+    output::{confirm, note},
+    progress::busy,
+};
+
+pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) -> Result<(), Ended> {
+    if !context.host.is_live {
+        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+    }
+    let cluster = context.cluster(None)?;
+    let own = context.node(&cluster, None)?;
+    let name = options.name.as_str();
+    let pods = pods(options)?;
+    let removal = Removal { cluster: &cluster, node: name, from: &own.name, layout: &context.layout, pods };
+    let playbook = remove::playbook(&removal)?;
+    if cluster.bootstrap_role(own) == BootstrapRole::Worker {
+        let message = format!("`{}` is a worker, and only masters may remove nodes", own.name);
+        return Err(Failure::usage(codes::NOT_A_MASTER, message)
+            .with_hint("run the command on a master, as root")
+            .into());
+    }
+    let steps = busy(context.out, "looking at the cluster", || context.plan(own, &playbook))?;
+    if options.dry_run {
+        return dry_run(context, name, &steps);
+    }
+    tell_refusals(context, &steps)?;
+    let changes = show::changes(&steps);
+    if changes.is_empty() {
+        // What is neither in the cluster nor in its description was mistyped.
+        identity::by_name(&cluster, name)?;
+    } else {
+        if !options.yes {
+            note(&show::question(name, cluster.name(), &changes));
+        }
+        confirm(options.yes, "Go on?")?;
+        context.run_in(&remove::state_dir(&context.layout, name), name, &playbook)?;
+        remove::tidy(&*context.host.disk, &context.layout, name)?;
+    }
+    if context.out.is_json() {
+        return Ok(());
+    }
+    let listed = cluster.node(name);
+    let left = Left {
+        is_listed: listed.is_some(),
+        was_master: listed.is_some_and(|node| node.roles.contains(&Role::Master)) || show::has_member(&steps),
+    };
+    Ok(context.out.text(&show::end(name, cluster.name(), !changes.is_empty(), left))?)
+}
+
+fn pods(options: &RemoveOptions) -> Result<Pods, Failure> {
+    if options.no_drain {
+        return Ok(Pods::Leave);
+    }
+    let within = token::length(&options.drain_timeout)?;
+    Ok(Pods::Evict { within: Duration::from_secs(within.as_secs().unsigned_abs()), force: options.force })
+}
+
+fn dry_run(context: &Context, name: &str, steps: &[StepPlan]) -> Result<(), Ended> {
+    if context.out.is_json() {
+        let steps: Vec<Value> = steps.iter().map(plan::as_json).collect();
+        context.out.json(&json!({ "node": name, "steps": steps }))?;
+    } else {
+        context.out.text(&plan::listed(steps, context.out.color()))?;
+    }
+    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Told(Exit::Failed)) } else { Ok(()) }
+}
+
+/// Ends where a step would refuse. An API that does not answer is told once, and not by every step.
+fn tell_refusals(context: &Context, steps: &[StepPlan]) -> Result<(), Ended> {
+    let mut told = Vec::new();
+    for StepPlan { about, changes, .. } in steps {
+        if let Err(error) = changes
+            && !told.contains(&error.code())
+        {
+            context.out.failure(&Failure::in_step(&about.id, error));
+            told.push(error.code());
+        }
+    }
+    if told.is_empty() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+}

@@ -1,0 +1,118 @@
+//! Which pods leave a node that is drained. Pure.
+//!
+//! Pods of a DaemonSet stay: it would start them again on the same node. Mirror pods stay: they are pictures of what the
+//! kubelet runs on its own. Everything else goes, also what nobody starts again elsewhere, and that is said.
+
+use std::fmt;
+
+use kubeapi::{k8s_openapi::api::core::v1::Pod, kube::ResourceExt};
+
+const MIRROR: &str = "kubernetes.io/config.mirror";
+/// So many names are shown; the rest is counted.
+const SHOWN: usize = 5;
+
+/// A pod that has to go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Leaving {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) uid: String,
+    /// It was told to end already.
+    pub(super) is_ending: bool,
+    /// Nobody starts it again.
+    pub(super) is_alone: bool,
+}
+
+impl fmt::Display for Leaving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// The pod, if it is one that has to go.
+pub(super) fn leaving(pod: &Pod) -> Option<Leaving> {
+    let controller = pod.owner_references().iter().find(|owner| owner.controller == Some(true));
+    if controller.is_some_and(|owner| owner.kind == "DaemonSet") || pod.annotations().contains_key(MIRROR) {
+        return None;
+    }
+    Some(Leaving {
+        namespace: pod.namespace().unwrap_or_default(),
+        name: pod.name_any(),
+        uid: pod.uid().unwrap_or_default(),
+        is_ending: pod.metadata.deletion_timestamp.is_some(),
+        is_alone: controller.is_none(),
+    })
+}
+
+/// Their names, as far as a person reads them.
+pub(super) fn listed(pods: &[Leaving]) -> String {
+    let named = |pod: &Leaving| {
+        if pod.is_alone { format!("{pod} (nobody starts it again)") } else { pod.to_string() }
+    };
+    // Those that are lost for good are not left out.
+    let (alone, others): (Vec<&Leaving>, Vec<&Leaving>) = pods.iter().partition(|pod| pod.is_alone);
+    let shown = alone.len().max(SHOWN);
+    let mut names: Vec<String> = alone.into_iter().chain(others).take(shown).map(named).collect();
+    if pods.len() > shown {
+        names.push(format!("{} more", pods.len() - shown));
+    }
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(metadata: Value) -> Pod {
+        let mut whole = json!({ "namespace": "default", "name": "p", "uid": "u" });
+        for (key, value) in metadata.as_object().unwrap() {
+            whole[key] = value.clone();
+        }
+        serde_json::from_value(json!({ "metadata": whole })).unwrap()
+    }
+
+    fn owned(kind: &str) -> Value {
+        json!({ "ownerReferences": [{ "apiVersion": "v1", "kind": kind, "name": "o", "uid": "o", "controller": true }] })
+    }
+
+    #[test]
+    fn who_goes_and_who_stays() {
+        for (what, metadata, expected) in [
+            ("of a Deployment", owned("ReplicaSet"), Some((false, false))),
+            ("of a DaemonSet", owned("DaemonSet"), None),
+            ("of a Job", owned("Job"), Some((false, false))),
+            ("of nobody", json!({}), Some((false, true))),
+            ("a mirror", json!({ "annotations": { MIRROR: "x" } }), None),
+            ("that ends", json!({ "deletionTimestamp": "2026-11-16T08:00:00Z" }), Some((true, true))),
+        ] {
+            let found = leaving(&pod(metadata)).map(|pod| (pod.is_ending, pod.is_alone));
+            assert_eq!(found, expected, "a pod {what}");
+        }
+    }
+
+    #[test]
+    fn what_is_lost_is_always_named() {
+        let one = |number: usize, is_alone| Leaving {
+            namespace: "default".into(),
+            name: format!("p{number}"),
+            uid: String::new(),
+            is_ending: false,
+            is_alone,
+        };
+        let pods = |alone: usize, others: usize| -> Vec<Leaving> {
+            (0..others)
+                .map(|number| one(number, false))
+                .chain((0..alone).map(|number| one(90 + number, true)))
+                .collect()
+        };
+        let cases = [(0, 2), (0, 7), (1, 7), (6, 2)];
+        insta::assert_snapshot!(cases.map(|(alone, others)| listed(&pods(alone, others))).join("\n"), @r"
+        default/p0, default/p1
+        default/p0, default/p1, default/p2, default/p3, default/p4, 2 more
+        default/p90 (nobody starts it again), default/p0, default/p1, default/p2, default/p3, 3 more
+        default/p90 (nobody starts it again), default/p91 (nobody starts it again), default/p92 (nobody starts it again), default/p93 (nobody starts it again), default/p94 (nobody starts it again), default/p95 (nobody starts it again), 2 more
+        ");
+    }
+}
