@@ -115,8 +115,8 @@ impl Turn {
     }
 
     fn new(place: usize, masters: usize) -> Self {
-        let part = EVERY.as_secs() as usize * place / masters.max(1);
-        Self(i64::try_from(part).unwrap_or(0))
+        let share = |count: usize| i64::try_from(count).unwrap_or(0);
+        Self(EVERY.as_secs().cast_signed() * share(place) / share(masters).max(1))
     }
 
     /// The first turn after a moment, in seconds since 1970.

@@ -50,6 +50,7 @@ pub use balancer::Balancer;
 pub use error::AgentError;
 use host::Host;
 pub use kubeconfig::{Identity, Unusable};
+pub use renewal::READ_ONCE;
 pub use report::Status;
 use serde_json::Value;
 use spec::{Node, Role, ValidatedCluster};

@@ -74,6 +74,10 @@ impl Contents {
         if !contents.files.contains_key(&description) {
             return Err(BackupError::Incomplete(config_dir.join(layout::CLUSTER)));
         }
+        // Where nodes have secrets, nobody could let them in again without the key that made them.
+        if disk.exists(&config_dir.join(layout::SECRET))? && contents.join_key().is_none() {
+            return Err(BackupError::Incomplete(kubernetes_dir.join(GIVEN_JOIN_KEY)));
+        }
         Ok(contents)
     }
 
@@ -149,9 +153,10 @@ pub(crate) mod tests {
         for name in pki::table::files().iter().map(String::as_str).chain([ENCRYPTION]) {
             write(&disk, &format!("/etc/kubernetes/{name}"), name);
         }
-        for name in ["cluster.yaml", "nodes/master-01.yaml", "join.key", "encryption.key", "ca.crt", "ca-pin"] {
+        for name in ["cluster.yaml", "nodes/master-01.yaml", "encryption.key", "ca.crt", "ca-pin"] {
             write(&disk, &format!("/etc/cluster-config/{name}"), name);
         }
+        write(&disk, "/etc/cluster-config/join.key", &"A".repeat(43));
         for name in [&["add-on/calico.yaml", ".hidden", "pki/ca.key"], OF_THIS_NODE].concat() {
             write(&disk, &format!("/etc/cluster-config/{name}"), name);
         }
@@ -187,6 +192,11 @@ pub(crate) mod tests {
             let error = read(&disk).err().unwrap();
             assert_eq!((error.code(), error.to_string()), (codes::INCOMPLETE, format!("{missing} is missing")));
         }
+        let disk = master();
+        host::remove_file(&disk, Path::new("/etc/cluster-config/join.key")).unwrap();
+        assert_eq!(read(&disk).err().map(|error| error.code()), Some(codes::INCOMPLETE), "nodes have secrets");
+        host::remove_file(&disk, Path::new("/etc/cluster-config/join-secret")).unwrap();
+        assert!(read(&disk).is_ok(), "a cluster that was never sealed has no such key");
     }
 
     #[test]

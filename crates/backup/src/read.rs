@@ -23,6 +23,8 @@ use crate::{
 };
 
 const PIECE: usize = 64 << 10;
+/// What every file of `age` begins with.
+const MAGIC: &[u8] = b"age-encryption.org/v1\n";
 
 /// A backup that has not been opened.
 pub struct Locked {
@@ -65,10 +67,11 @@ impl Locked {
         match Decryptor::new_buffered(input) {
             Ok(decryptor) => Ok(Self { decryptor, path: path.to_path_buf(), ended }),
             Err(DecryptError::Io(error)) if error.raw_os_error().is_some() => Err(BackupError::reading(path)(error)),
-            Err(_) => {
+            Err(_) if !begins_as_one(path).map_err(BackupError::reading(path))? => {
                 let why = "it does not begin as one".to_owned();
                 Err(BackupError::NotABackup { path: path.to_path_buf(), why })
             }
+            Err(_) => Err(broken(path, &ended, io::Error::other("its beginning was changed"))),
         }
     }
 
@@ -162,6 +165,13 @@ impl Reading {
     }
 }
 
+/// Whether a file was one before something happened to it.
+fn begins_as_one(path: &Path) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut beginning)?;
+    Ok(beginning == MAGIC)
+}
+
 /// Why a backup did not open.
 fn closed(path: &Path, key: &Key, error: &DecryptError) -> BackupError {
     let path = path.to_path_buf();
@@ -169,7 +179,9 @@ fn closed(path: &Path, key: &Key, error: &DecryptError) -> BackupError {
         DecryptError::NoMatchingKeys | DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed => {
             BackupError::WrongKey { path, by_passphrase: matches!(key, Key::Passphrase(_)) }
         }
-        DecryptError::InvalidMac => BackupError::Damaged { path, why: "its beginning was changed".into() },
+        DecryptError::InvalidMac | DecryptError::InvalidHeader => {
+            BackupError::Damaged { path, why: "its beginning was changed".into() }
+        }
         other => BackupError::NotABackup { path, why: other.to_string() },
     }
 }

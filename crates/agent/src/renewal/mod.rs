@@ -21,6 +21,7 @@ use secrecy::ExposeSecret;
 use spec::ports;
 use tokio::time::sleep;
 
+pub use self::restart::READ_ONCE;
 use crate::{Agent, AgentError, kubeconfig::Identity};
 
 /// Between two looks; a certificate has months left when it is due.

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A kubeconfig, and the unit that reads it only when it starts.
-pub(super) const READ_ONCE: &[(&str, &str)] = &[
+pub const READ_ONCE: &[(&str, &str)] = &[
     ("controller-manager.conf", "kube-controller-manager.service"),
     ("scheduler.conf", "kube-scheduler.service"),
     ("kube-proxy.conf", "kube-proxy.service"),

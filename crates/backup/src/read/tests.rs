@@ -86,12 +86,18 @@ fn every_kind_of_damage_is_told() {
         bytes[at] ^= 1;
         bytes
     };
+    // The header ends with its sum, whose first character is exchanged.
+    let sum = whole.windows(4).position(|four| four == b"--- ").unwrap() + 4;
+    let mut header = whole.clone();
+    header[sum] = if header[sum] == b'A' { b'B' } else { b'A' };
     let middle = whole.len() / 2;
     for (what, bytes, expected) in [
         ("nothing at all", Vec::new(), codes::NOT_A_BACKUP),
         ("some other file", b"hello, world".to_vec(), codes::NOT_A_BACKUP),
         ("a byte in the middle", flipped(middle), codes::DAMAGED),
-        ("a byte of the header's sum", flipped(150), codes::DAMAGED),
+        ("the header's sum", header, codes::DAMAGED),
+        ("a byte that no header has", flipped(22), codes::DAMAGED),
+        ("half of the header", whole[..50].to_vec(), codes::TRUNCATED),
         ("the last byte", flipped(whole.len() - 1), codes::TRUNCATED),
         ("half of it", whole[..middle].to_vec(), codes::TRUNCATED),
         ("all but the last byte", whole[..whole.len() - 1].to_vec(), codes::TRUNCATED),

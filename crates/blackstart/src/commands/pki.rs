@@ -1,6 +1,6 @@
 //! `blackstart pki`: certificates, keys and kubeconfigs.
 
-use host::Change;
+use host::{Change, Cmd};
 use pki::{Existing, Which};
 use playbooks::cluster;
 use serde_json::json;
@@ -8,7 +8,7 @@ use spec::{BootstrapRole, Node, ValidatedCluster};
 
 use crate::{
     Failure, codes,
-    context::{Context, Ended},
+    context::{Context, Ended, block_on},
     output::{confirm, note},
 };
 
@@ -69,14 +69,36 @@ pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask
         confirm(ask.yes, "Write these files?")?;
         apply_all(context, changes)?;
     }
+    let restarted = if apply { restart(context, &lines)? } else { Vec::new() };
     if context.out.is_json() {
-        return Ok(context.out.json(&json!({ "changes": lines, "applied": apply }))?);
+        return Ok(context.out.json(&json!({ "changes": lines, "applied": apply, "restarted": restarted }))?);
     }
     match (apply, lines.is_empty()) {
-        (true, _) => Ok(context.out.text("renewed; restart the components that hold them open\n")?),
+        (true, _) if !context.host.is_live => {
+            Ok(context.out.text("renewed; a machine that runs with them reads most of them again by itself\n")?)
+        }
+        (true, _) if restarted.is_empty() => {
+            Ok(context.out.text("renewed; whoever uses them reads them again by itself\n")?)
+        }
+        (true, _) => Ok(context.out.text(&format!(
+            "renewed; restarted {}, the others read theirs again by themselves\n",
+            restarted.join(", ")
+        ))?),
         (false, false) => Ok(context.out.text("nothing was changed\n")?),
         (false, true) => Ok(()), // said above
     }
+}
+
+/// Restarts what reads its kubeconfig only when it starts; one that does not run stays as it is.
+fn restart(context: &Context, changes: &[String]) -> Result<Vec<&'static str>, Failure> {
+    let is_new = |file: &str| changes.iter().any(|line| line.contains(&format!("/{file} ")));
+    let units = agent::READ_ONCE.iter().filter(|(file, _)| is_new(file)).map(|(_, unit)| *unit);
+    let units: Vec<&str> = if context.host.is_live { units.collect() } else { Vec::new() };
+    for unit in &units {
+        let command = Cmd::new("systemctl").args(["try-restart", unit]);
+        block_on(context.host.commands.run(&command))??;
+    }
+    Ok(units)
 }
 
 fn apply_all(context: &Context, changes: Vec<Change>) -> Result<(), Failure> {

@@ -228,7 +228,9 @@ fn roles(cluster: &ValidatedCluster, access: &Arc<Access>) -> Objects {
 
 fn cluster_info(of: &Of<'_>, access: &Arc<Access>) -> Objects {
     let about = About::new("cluster-info", "Publish the cluster's settings", "kubeadm and its kin find them there");
-    let (cluster, url) = (of.cluster.clone(), services::api_url(of.cluster, of.node));
+    // The same from every master, or each would correct the others.
+    let published = of.cluster.masters().next().unwrap_or(of.node);
+    let (cluster, url) = (of.cluster.clone(), services::api_url(of.cluster, published));
     let ca = of.layout.kubernetes_dir.join("pki/ca.crt");
     Objects::new(about, access, move |host| {
         let ca = host.disk.read_optional(&ca)?.unwrap_or_default();

@@ -13,8 +13,7 @@ use backup::{
     BackupError, Key, Locked, Verified,
     restore::{self, Plan, SoleMember, Staging},
 };
-use host::{Facts, HostError};
-use playbooks::identity;
+use host::HostError;
 use serde_json::json;
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
@@ -75,10 +74,7 @@ pub(super) fn run(context: &Context, file: &Path, options: &KeyOptions, how: &Ho
 
 /// The master of the backup's cluster that this machine is.
 fn this_master<'a>(context: &Context, cluster: &'a ValidatedCluster, name: Option<&str>) -> Result<&'a Node, Ended> {
-    let node = match name {
-        Some(name) => identity::by_name(cluster, name)?,
-        None => identity::by_hardware(cluster, &Facts::read(&*context.host.disk)?)?,
-    };
+    let node = context.node(cluster, name)?;
     if cluster.bootstrap_role(node) == BootstrapRole::Worker {
         return Err(BackupError::WrongNode(format!("{} is a worker of {}", node.name, cluster.name())).into());
     }

@@ -59,7 +59,8 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
             note(&show::question(name, cluster.name(), &changes));
         }
         confirm(options.yes, "Go on?")?;
-        context.run_in(&remove::state_dir(&context.layout, name), name, &playbook)?;
+        // Made anew: the connections of the first one ended with the look.
+        context.run_in(&remove::state_dir(&context.layout, name), name, &remove::playbook(&removal)?)?;
         remove::tidy(&*context.host.disk, &context.layout, name)?;
     }
     if context.out.is_json() {
