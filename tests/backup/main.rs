@@ -29,7 +29,7 @@ fn a_cluster_comes_back_from_its_backup() {
     cluster.check(&[database::CHECKS, files::CHECKS, lost::CHECKS]);
 }
 
-/// A ConfigMap of this name, with something in it.
+/// Makes an object of this name, with something in it.
 fn remember(cluster: &Cluster, name: &str) {
     cluster.kubectl(&["create", "configmap", name, "--from-literal=kept=yes"]);
 }

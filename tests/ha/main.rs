@@ -62,7 +62,8 @@ fn ready_at(cluster: &Cluster, master: &str) -> Vec<String> {
 fn members(cluster: &Cluster, master: &str) -> Vec<(String, bool)> {
     let list = cluster.try_sh(master, &format!("{ETCDCTL} member list -w json")).out;
     let list: Value = serde_json::from_str(&list).unwrap_or_default();
-    let one = |member: &Value| (support::text(&member["name"]), member["isLearner"] != true);
+    // One that has not started has no name yet.
+    let one = |member: &Value| (member["name"].as_str().unwrap_or_default().to_owned(), member["isLearner"] != true);
     let mut members: Vec<_> = list["members"].as_array().into_iter().flatten().map(one).collect();
     members.sort();
     members

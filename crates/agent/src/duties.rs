@@ -74,6 +74,9 @@ mod tests {
             "balancer nodes renewal configuration report pod-parts labels approver join-server tokens backups learners"
         );
         master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
-        assert_eq!(names(&master), "balancer renewal configuration report labels approver join-server tokens backups learners");
+        assert_eq!(
+            names(&master),
+            "balancer renewal configuration report labels approver join-server tokens backups learners"
+        );
     }
 }

@@ -18,6 +18,7 @@ use crate::Paths;
 const MACHINE_ID: &str = "/etc/machine-id";
 /// Where a master keeps the join key that another one gave it.
 const GIVEN: &str = "pki/join.key";
+const ENCRYPTION: &str = "encryption.yaml";
 /// A member without a majority takes connections and does not answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -58,7 +59,10 @@ impl OnDisk {
         use join::seal::layout::{JOIN_KEY, SECRET};
         let has_join_key = self.exists(&self.kubernetes(GIVEN))? || self.exists(&self.config(JOIN_KEY))?;
         let knows_secrets = has_join_key || !self.exists(&self.config(SECRET))?;
-        Ok(knows_secrets && self.exists(&self.kubernetes(&table::CLUSTER.key()))?)
+        // Written after the authorities; with it everything is there that another master asks for.
+        let has_keys =
+            self.exists(&self.kubernetes(&table::CLUSTER.key()))? && self.exists(&self.kubernetes(ENCRYPTION))?;
+        Ok(knows_secrets && has_keys)
     }
 
     /// Given by another master, or from the sealed directory.
@@ -137,7 +141,7 @@ impl Holdings for OnDisk {
             let file = |name: String| self.required(&self.kubernetes(&name)).map(|text| (name, text));
             Ok(MasterKeys {
                 files: table::shared_files().into_iter().map(file).collect::<Result<_, _>>()?,
-                encryption: self.required(&self.kubernetes("encryption.yaml"))?,
+                encryption: self.required(&self.kubernetes(ENCRYPTION))?,
                 join_key: self.join_key_text().map_err(|error| explain::chain(&error))?,
                 founding: self.founding(node, machine_id).await?,
             })
@@ -180,6 +184,8 @@ mod tests {
         let held = on_disk();
         assert!(!held.admits());
         write(&held, "/etc/kubernetes/pki/ca.key", "key");
+        assert!(!held.admits(), "it has not written all of its keys yet");
+        write(&held, "/etc/kubernetes/encryption.yaml", "key");
         assert!(held.admits(), "a cluster that was not sealed");
         write(&held, "/etc/cluster-config/join-secret", "secret");
         assert!(!held.admits());

@@ -18,7 +18,7 @@ pub(crate) enum Holds {
 }
 
 /// Files of a sealed directory that are nothing but a secret.
-const SEALED: &[&str] = &["join-secret", "join.key", "encryption.key"];
+const SEALED: &[&str] = &["join-secret", "join.key", "encryption.key", "backup.key"];
 
 /// On a machine.
 #[rustfmt::skip]
@@ -33,6 +33,7 @@ pub(super) fn of(layout: &Layout) -> Vec<(String, Holds)> {
         (state("*"), Holds::Some),
         (state("originals/*/*/*"), Holds::Some),
         (kubernetes("*"), Holds::Some),
+        (kubernetes("pki/join.key"), Holds::Only),
         (kubernetes("pki/*"), Holds::Some),
         (kubernetes("pki/etcd/*"), Holds::Some),
         ("/var/lib/kubelet/pki/*".to_owned(), Holds::Some),

@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn what_people_see() {
         let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
-        let kept = ["2026-11-16T12:00:01Z", "2026-11-16T11:45:10Z", "2026-11-16T07:45:10Z", "2026-11-09T23:45:10Z"]
+        let kept = ["2026-11-16T12:05:01Z", "2026-11-16T11:45:10Z", "2026-11-16T07:45:10Z", "2026-11-09T23:45:10Z"]
             .map(|made| made.parse().unwrap())
             .map(|made| Kept { path: store::file_name("home", "master-01", made).into(), made, size: 3_145_728 });
         insta::assert_snapshot!(shown(&kept, now));

@@ -51,16 +51,16 @@ mod tests {
 
     #[test]
     fn what_people_see() {
-        let member = |id, name: &str, clients: &[&str], is_learner| Member {
+        let member = |id, name: &str, ip: &str, clients: &[&str], is_learner| Member {
             id,
             name: name.into(),
-            peer_urls: vec![format!("https://10.0.0.{}:2380", id % 10)],
+            peer_urls: vec![format!("https://{ip}:2380")],
             client_urls: clients.iter().map(ToString::to_string).collect(),
             is_learner,
         };
         insta::assert_snapshot!(shown(&[
-            member(0x8e9e_05c5_2164_6941, "master-01", &["https://10.0.0.1:2379"], false),
-            member(0x1f, "", &[], true),
+            member(0x8e9e_05c5_2164_6941, "master-01", "10.0.0.1", &["https://10.0.0.1:2379"], false),
+            member(0x1f, "", "10.0.0.2", &[], true),
         ]));
     }
 }

@@ -38,8 +38,9 @@ const BUDGET: Duration = Duration::from_secs(3);
 
 /// etcd's own advice for the slowest of a hundred is 10 ms; a loaded disk is allowed some more.
 const LATE: Duration = Duration::from_millis(25);
-/// Twice etcd's heartbeat: followers begin to take the leader for gone.
-const TOO_LATE: Duration = Duration::from_millis(200);
+/// etcd's heartbeat: where the usual write takes as long, followers take the leader for gone all the time. A single slow one
+/// may be the moment: machines that boot together keep their disks busy.
+const TOO_LATE: Duration = Duration::from_millis(100);
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
@@ -75,11 +76,15 @@ fn judge(times: &[Duration]) -> Finding {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
     let late = sorted.len().checked_sub(2).and_then(|last| sorted.get(last)).copied().unwrap_or_default();
+    let usual = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
     let message = || {
-        let (slow, count) = (late.as_secs_f64() * 1000.0, times.len());
-        format!("of {count} durable writes of 8 KiB in {ETCD}, the second slowest took {slow:.0} ms")
+        let [slow, usual] = [late, usual].map(|time| time.as_secs_f64() * 1000.0);
+        let count = times.len();
+        format!(
+            "of {count} durable writes of 8 KiB in {ETCD}, the second slowest took {slow:.0} ms, the one in the middle {usual:.0} ms"
+        )
     };
-    if late > TOO_LATE {
+    if usual > TOO_LATE {
         Finding::problem(codes::DISK_SLOW, message())
     } else if late > LATE {
         Finding::warning(message(), codes::DISK_SLOW.fix)
@@ -100,7 +105,8 @@ mod tests {
             let quick = std::iter::repeat_n(2, WRITES - slow.len());
             quick.chain(slow.iter().copied()).map(Duration::from_millis).collect()
         };
-        let cases: [&[u64]; 5] = [&[], &[900], &[900, 20], &[30, 40], &[300, 400]];
+        let slow = [150; 20];
+        let cases: [&[u64]; 6] = [&[], &[900], &[900, 20], &[30, 40], &[300, 400], &slow];
         let verdicts: Vec<_> = cases.iter().map(|slow| judge(&times(slow))).collect();
         insta::assert_snapshot!(told(verdicts));
     }
