@@ -1,6 +1,6 @@
 //! A client from a kubeconfig.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use kube::{
     Client, Config,
@@ -12,9 +12,21 @@ use crate::ApiError;
 const CONNECT: Duration = Duration::from_secs(5);
 const READ: Duration = Duration::from_secs(30);
 
-/// A client for the cluster that a kubeconfig names. Nothing is sent yet.
+/// A client for the cluster that a kubeconfig names. Nothing is sent yet. A server that is busy is asked again, silently
+/// and for as long as it wishes.
 pub async fn connect(kubeconfig: &str) -> Result<Client, ApiError> {
-    let unusable = |error: &dyn std::error::Error| ApiError::Kubeconfig(error.to_string());
+    client(config(kubeconfig).await?)
+}
+
+/// The same, passing on every answer: for whoever asks again on their own, or wants to know why the server says "too
+/// many requests", which is also how it says that a budget does not allow an eviction.
+pub async fn connect_impatiently(kubeconfig: &str) -> Result<Client, ApiError> {
+    let mut config = config(kubeconfig).await?;
+    config.default_retry = false;
+    client(config)
+}
+
+async fn config(kubeconfig: &str) -> Result<Config, ApiError> {
     let file = Kubeconfig::from_yaml(kubeconfig).map_err(|error| unusable(&error))?;
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| unusable(&error))?;
@@ -22,5 +34,13 @@ pub async fn connect(kubeconfig: &str) -> Result<Client, ApiError> {
     config.read_timeout = Some(READ);
     // Whatever proxy the environment names, the cluster's own API is not behind it.
     config.proxy_url = None;
+    Ok(config)
+}
+
+fn client(config: Config) -> Result<Client, ApiError> {
     Client::try_from(config).map_err(|error| unusable(&error))
+}
+
+fn unusable(error: &dyn Error) -> ApiError {
+    ApiError::Kubeconfig(error.to_string())
 }

@@ -13,7 +13,7 @@ mod resource;
 mod workload;
 
 pub use apply::{apply, apply_all, differing};
-pub use client::connect;
+pub use client::{connect, connect_impatiently};
 pub use error::ApiError;
 pub use k8s_openapi;
 pub use kube::{self, Client};

@@ -134,7 +134,8 @@ impl Target {
         Self {
             name: removal.node.to_owned(),
             ip: removal.cluster.node(removal.node).map(|node| node.ip),
-            api: Arc::new(Access::new(removal.layout.kubernetes_dir.join("super-admin.conf"))),
+            // A budget that holds a pod back is told by "too many requests".
+            api: Arc::new(Access::impatient(removal.layout.kubernetes_dir.join("super-admin.conf"))),
         }
     }
 
