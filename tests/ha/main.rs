@@ -9,6 +9,7 @@
 mod caller;
 mod first_boot;
 mod reimaged;
+mod removed;
 mod renewed;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
@@ -35,7 +36,7 @@ fn three_masters_are_one_cluster() {
     let lab = TestLab::unmade();
     lab.run("up", &UP).ok();
     let cluster = Cluster { lab };
-    cluster.check(&[together::CHECKS, renewed::CHECKS, survives::CHECKS, reimaged::CHECKS]);
+    cluster.check(&[together::CHECKS, renewed::CHECKS, survives::CHECKS, reimaged::CHECKS, removed::CHECKS]);
 }
 
 /// Masters that do not see each other at first, or come one after the other.

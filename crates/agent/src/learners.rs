@@ -40,11 +40,12 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
 async fn follow(etcd: &Etcd, owner: &str) {
     let (mut absent, mut outage) = (Absent::default(), Outage::new("look at etcd's members"));
     loop {
+        // First: a certificate is there some seconds before the etcd that it is for.
+        sleep(LOOK).await;
         match look(etcd, owner, &mut absent).await {
             Ok(()) => outage.over(),
             Err(error) => outage.failed(&format!("{}: {}", error.code(), explain::chain(&error))),
         }
-        sleep(LOOK).await;
     }
 }
 

@@ -271,6 +271,7 @@ fn a_sealed_directory_is_installed_into_an_image() {
 fn commands_for_a_machine_that_runs_say_so_elsewhere() {
     let trial = Trial::with_example("home");
     insta::assert_snapshot!("up-image", trial.run(["node", "up", "--node", "master-01"]));
+    insta::assert_snapshot!("remove-image", trial.run(["node", "remove", "worker-01", "--yes"]));
     insta::assert_snapshot!("token-no-master", trial.run(["token", "list"]));
     insta::assert_snapshot!("token-bad-time", trial.run(["token", "create", "--ttl", "0h"]));
     insta::assert_snapshot!("token-unknown-node", trial.run(["token", "create", "--node", "worker-1"]));

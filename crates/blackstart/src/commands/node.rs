@@ -15,9 +15,9 @@ use playbooks::{cluster, identity, run_record::Purpose};
 pub(super) use preflight::preflight;
 pub(super) use remove::remove;
 pub(super) use reset::reset;
+use spec::Node;
 pub(super) use status::status;
 pub(super) use timeline::timeline;
-use spec::Node;
 pub(super) use up::up;
 
 use crate::context::{Context, Ended};

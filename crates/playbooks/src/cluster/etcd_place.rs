@@ -128,8 +128,8 @@ impl EtcdPlace {
                 }
                 return Ok(true);
             }
-            Next::Add => drop(etcd.add_learner(&self.peer_url).await.map_err(failed)?),
-            Next::Remove(id) => etcd.remove(id).await.map_err(failed)?,
+            Next::Add => drop(etcd.add_learner(&self.peer_url).await.map_err(|error| failed(&error))?),
+            Next::Remove(id) => etcd.remove(id).await.map_err(|error| failed(&error))?,
             Next::Wait(why) => return Err(StepError::new(codes::NO_PLACE, format!("waiting for {why}")).retryable()),
         }
         Ok(false)
@@ -137,12 +137,13 @@ impl EtcdPlace {
 
     /// Whether the lock was held already; if not, it is from now on.
     async fn holds(&self, etcd: &Etcd, held: &mut Option<MembershipLock>) -> Result<bool, StepError> {
+        // One whose keeper does not answer any more is asked for anew, through whoever does.
         if let Some(lock) = held
-            && lock.renew().await.map_err(failed)?
+            && lock.renew().await.unwrap_or(false)
         {
             return Ok(true);
         }
-        *held = match MembershipLock::ask(etcd, &self.node).await.map_err(failed)? {
+        *held = match MembershipLock::ask(etcd, &self.node).await.map_err(|error| failed(&error))? {
             Asked::Got(lock) => Some(lock),
             Asked::HeldBy(holder) => {
                 let message = format!("{holder} changes etcd's members at this moment");
@@ -153,9 +154,9 @@ impl EtcdPlace {
     }
 }
 
-fn failed(error: etcd::EtcdError) -> StepError {
+fn failed(error: &etcd::EtcdError) -> StepError {
     let is_passing = error.is_not_yet();
-    let failed = StepError::from_explained(&error);
+    let failed = StepError::from_explained(error);
     if is_passing { failed.retryable() } else { failed }
 }
 

@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{LedgerError, LedgerStore, Reversal, StepError, StepReversal, Undo};
+use engine::{LedgerError, LedgerStore, Reversal, StepError, StepReversal, TakeBack, Undo};
 use host::{Disk, Host};
 use spec::ValidatedCluster;
 
@@ -84,7 +84,10 @@ pub fn reversal(reset: &Reset<'_>) -> Reversal {
         .step("units", Installed { units: ALL_UNITS, except })
         .step("containerd", Started { units: &["containerd.service"] })
         .step("agent", Started { units: &["blackstart-agent.service"] })
+        .step("fence", GoesWithEtcd)
+        .step("etcd-place", GoesWithEtcd)
         .step("etcd", EtcdService { cluster: cluster.clone() })
+        .step("etcd-vote", GoesWithEtcd)
         .step("kube-apiserver", Started { units: &["kube-apiserver.service"] })
         .step("kube-controller-manager", Started { units: &["kube-controller-manager.service"] })
         .step("kube-scheduler", Started { units: &["kube-scheduler.service"] })
@@ -98,6 +101,20 @@ pub fn reversal(reset: &Reset<'_>) -> Reversal {
         .step("cluster-info", InTheApi)
         .step("dns", InTheApi)
         .step("join-info", InTheApi)
+}
+
+/// A place and a vote in etcd, and the decision to found one: the member leaves when `etcd` is taken back, and its data go
+/// with its unit.
+struct GoesWithEtcd;
+
+impl TakeBack for GoesWithEtcd {
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
 }
 
 /// Whether the others in the cluster can do without this node; an etcd that does not answer has nothing to say.

@@ -18,7 +18,7 @@ use super::{Removal, Target};
 use crate::codes;
 
 /// Longer than a lock that a killed run left behind lasts, and than etcd's own pause between two changes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Takes the node's member out of etcd.
@@ -66,7 +66,7 @@ impl EtcdMember {
         allowed(&agreed, id)?;
         let Some(url) = agreed.speaker_besides(Some(id)) else { return Ok(()) };
         let etcd = access.member(url);
-        let lock = match MembershipLock::ask(&etcd, &self.owner).await.map_err(failed)? {
+        let lock = match MembershipLock::ask(&etcd, &self.owner).await.map_err(|error| failed(&error))? {
             Asked::Got(lock) => lock,
             Asked::HeldBy(holder) => {
                 let message = format!("{holder} changes etcd's members at this moment");
@@ -80,7 +80,7 @@ impl EtcdMember {
                 return Ok(());
             }
             allowed(&agreed, id)?;
-            etcd.remove(id).await.map_err(failed)
+            etcd.remove(id).await.map_err(|error| failed(&error))
         };
         let removed = removed.await;
         lock.release().await;
@@ -93,9 +93,9 @@ fn allowed(agreed: &Agreed, id: u64) -> Result<(), StepError> {
         .map_err(|refused| StepError::from_explained(&refused))
 }
 
-fn failed(error: EtcdError) -> StepError {
+fn failed(error: &EtcdError) -> StepError {
     let is_passing = error.is_not_yet();
-    let failed = StepError::from_explained(&error);
+    let failed = StepError::from_explained(error);
     if is_passing { failed.retryable() } else { failed }
 }
 

@@ -80,7 +80,7 @@ fn is_pending_of(csr: &CertificateSigningRequest, node: &str) -> bool {
     // The first certificate of a node is asked for by a token: only the request itself tells for whom.
     let is_for_it = || {
         Request::from_pem(&String::from_utf8_lossy(&csr.spec.request.0))
-            .is_ok_and(|request| request.common_names.iter().any(|name| *name == user))
+            .is_ok_and(|request| request.common_names.contains(&user))
     };
     !is_over && (csr.spec.username.as_deref() == Some(user.as_str()) || is_for_it())
 }
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    fn csr(user: &str, status: Value) -> CertificateSigningRequest {
+    fn csr(user: &str, status: &Value) -> CertificateSigningRequest {
         let spec = json!({ "request": "bm8gcmVxdWVzdA==", "signerName": "kubernetes.io/kubelet-serving",
                            "username": user, "usages": [] });
         serde_json::from_value(json!({ "metadata": { "name": "csr-1" }, "spec": spec, "status": status })).unwrap()
@@ -162,7 +162,7 @@ mod tests {
             ("another node's", "system:node:worker-011", json!({}), false),
             ("a token's, for nobody knows whom", "system:bootstrap:abcdef", json!({}), false),
         ] {
-            assert_eq!(is_pending_of(&csr(user, status), "worker-01"), expected, "{what}");
+            assert_eq!(is_pending_of(&csr(user, &status), "worker-01"), expected, "{what}");
         }
     }
 

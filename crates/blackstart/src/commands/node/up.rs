@@ -22,6 +22,9 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
     if !context.host.is_live {
         return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
     }
+    if options.force_new_cluster {
+        check_force(context, options.node.as_deref())?;
+    }
     let mut prepared = None;
     let ran = context.recorded(Purpose::Up, |keeper| {
         let Prepared { node, playbook, .. } = prepared.insert(prepare(context, options)?);
@@ -43,6 +46,17 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
     let role = cluster.bootstrap_role(&node);
     let text = if report.changed.is_empty() { "is a Ready node; nothing was changed" } else { "is a Ready node" };
     Ok(context.out.text(&format!("{} ({role}) {text}\n", node.name))?)
+}
+
+/// Before anything is recorded: it would look as if the machine's own run had failed.
+fn check_force(context: &Context, name: Option<&str>) -> Result<(), Ended> {
+    let cluster = context.cluster(None)?;
+    let node = context.node(&cluster, name)?;
+    if cluster.bootstrap_role(node) == BootstrapRole::MasterFirst {
+        return Ok(());
+    }
+    let message = format!("`{}` is not the first master, and only that one starts a cluster", node.name);
+    Err(Failure::usage(codes::NOT_FIRST, message).into())
 }
 
 /// A run that ended before its first step, with the most likely reason below the error.
@@ -69,10 +83,6 @@ fn prepare(context: &Context, options: &UpOptions) -> Result<Prepared, Ended> {
     let UpOptions { node, skip, token_file, force_new_cluster } = options;
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, node.as_deref())?;
-    if *force_new_cluster && cluster.bootstrap_role(node) != BootstrapRole::MasterFirst {
-        let message = format!("`{}` is not the first master, and only that one starts a cluster", node.name);
-        return Err(Failure::usage(codes::NOT_FIRST, message).into());
-    }
     let token = token_file.as_deref().map(read_token).transpose()?;
     let force_new_cluster = *force_new_cluster;
     let options = Options { skip: skip.clone(), token, force_new_cluster, ..Options::read(&context.host)? };

@@ -1,13 +1,17 @@
 //! Which pods leave a node that is drained. Pure.
 //!
-//! Pods of a DaemonSet stay: it would start them again on the same node. Mirror pods stay: they are pictures of what the
-//! kubelet runs on its own. Everything else goes, also what nobody starts again elsewhere, and that is said.
+//! Pods of a `DaemonSet` stay: it would start them again on the same node. So do pods that tolerate the cordon: whoever made
+//! them has said that they belong on such a node, and the scheduler would put them there again. Mirror pods stay: they are
+//! pictures of what the kubelet runs on its own. Everything else goes, also what nobody starts again elsewhere, and that is
+//! said.
 
 use std::fmt;
 
 use kubeapi::{k8s_openapi::api::core::v1::Pod, kube::ResourceExt};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
+/// What a cordoned node is tainted with.
+const CORDON: &str = "node.kubernetes.io/unschedulable";
 /// So many names are shown; the rest is counted.
 const SHOWN: usize = 5;
 
@@ -32,7 +36,10 @@ impl fmt::Display for Leaving {
 /// The pod, if it is one that has to go.
 pub(super) fn leaving(pod: &Pod) -> Option<Leaving> {
     let controller = pod.owner_references().iter().find(|owner| owner.controller == Some(true));
-    if controller.is_some_and(|owner| owner.kind == "DaemonSet") || pod.annotations().contains_key(MIRROR) {
+    let stays = controller.is_some_and(|owner| owner.kind == "DaemonSet")
+        || tolerates_cordon(pod)
+        || pod.annotations().contains_key(MIRROR);
+    if stays {
         return None;
     }
     Some(Leaving {
@@ -44,15 +51,26 @@ pub(super) fn leaving(pod: &Pod) -> Option<Leaving> {
     })
 }
 
+fn tolerates_cordon(pod: &Pod) -> bool {
+    let mut all = pod.spec.iter().filter_map(|spec| spec.tolerations.as_ref()).flatten();
+    all.any(|toleration| {
+        let is_of_it = match toleration.key.as_deref() {
+            None | Some("") => toleration.operator.as_deref() == Some("Exists"),
+            Some(key) => key == CORDON,
+        };
+        is_of_it && matches!(toleration.effect.as_deref(), None | Some("" | "NoSchedule"))
+    })
+}
+
 /// Their names, as far as a person reads them.
 pub(super) fn listed(pods: &[Leaving]) -> String {
-    let named = |pod: &Leaving| {
+    let told = |pod: &Leaving| {
         if pod.is_alone { format!("{pod} (nobody starts it again)") } else { pod.to_string() }
     };
     // Those that are lost for good are not left out.
     let (alone, others): (Vec<&Leaving>, Vec<&Leaving>) = pods.iter().partition(|pod| pod.is_alone);
     let shown = alone.len().max(SHOWN);
-    let mut names: Vec<String> = alone.into_iter().chain(others).take(shown).map(named).collect();
+    let mut names: Vec<String> = alone.into_iter().chain(others).take(shown).map(told).collect();
     if pods.len() > shown {
         names.push(format!("{} more", pods.len() - shown));
     }
@@ -65,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    fn pod(metadata: Value) -> Pod {
+    fn pod(metadata: &Value) -> Pod {
         let mut whole = json!({ "namespace": "default", "name": "p", "uid": "u" });
         for (key, value) in metadata.as_object().unwrap() {
             whole[key] = value.clone();
@@ -87,8 +105,23 @@ mod tests {
             ("a mirror", json!({ "annotations": { MIRROR: "x" } }), None),
             ("that ends", json!({ "deletionTimestamp": "2026-11-16T08:00:00Z" }), Some((true, true))),
         ] {
-            let found = leaving(&pod(metadata)).map(|pod| (pod.is_ending, pod.is_alone));
+            let found = leaving(&pod(&metadata)).map(|pod| (pod.is_ending, pod.is_alone));
             assert_eq!(found, expected, "a pod {what}");
+        }
+    }
+
+    #[test]
+    fn what_tolerates_the_cordon_stays() {
+        for (tolerations, expected) in [
+            (json!([]), true),
+            (json!([{ "operator": "Exists" }]), false),
+            (json!([{ "key": CORDON, "operator": "Exists", "effect": "NoSchedule" }]), false),
+            (json!([{ "operator": "Exists", "effect": "NoExecute" }]), true),
+            (json!([{ "key": "node-role.kubernetes.io/control-plane", "operator": "Exists" }]), true),
+        ] {
+            let mut pod = pod(&owned("ReplicaSet"));
+            pod.spec = Some(serde_json::from_value(json!({ "containers": [], "tolerations": tolerations })).unwrap());
+            assert_eq!(leaving(&pod).is_some(), expected, "{tolerations}");
         }
     }
 
