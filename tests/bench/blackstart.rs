@@ -55,7 +55,9 @@ pub(crate) fn all_at_once(masters: u8, workers: u8) -> Duration {
     api_ready(machines.address(MASTER), &mut running[0]);
     let kubeconfig = from_outside(&machines.read(MASTER, "/etc/kubernetes/super-admin.conf"), machines.address(MASTER));
     let taken = nodes_ready(&kubeconfig, &machines.names(), &mut running[0]);
-    running.into_iter().for_each(|one| drop(one.finish()));
+    for one in running {
+        one.finish();
+    }
     taken
 }
 
@@ -69,7 +71,9 @@ pub(crate) fn workers_at_once(workers: u8) -> Duration {
     let up = |machine: &&str| machines.start(machine, &["blackstart", "node", "up"]);
     let mut running: Vec<Running> = machines.workers().iter().map(up).collect();
     let taken = nodes_ready(&kubeconfig, &machines.workers(), &mut running[0]);
-    running.into_iter().for_each(|one| drop(one.finish()));
+    for one in running {
+        one.finish();
+    }
     taken
 }
 

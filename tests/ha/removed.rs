@@ -23,7 +23,7 @@ const IMAGE: &str = "$(ctr -n k8s.io images ls -q | grep pause)";
 /// Two pods that would rather be on a node, and a budget that lets go of all but so many of them.
 fn pods_on(cluster: &Cluster, node: &str, kept: u8) {
     let manifest = format!(
-        r#"cat <<END | kubectl apply -f -
+        r"cat <<END | kubectl apply -f -
 apiVersion: apps/v1
 kind: Deployment
 metadata: {{ name: removed }}
@@ -46,7 +46,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {{ name: removed }}
 spec: {{ minAvailable: {kept}, selector: {{ matchLabels: {{ app: removed }} }} }}
-END"#
+END"
     );
     cluster.sh(MASTERS[0], &manifest);
     eventually(&format!("two pods run on {node}"), || running_on(cluster) == [node, node]);

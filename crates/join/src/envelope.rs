@@ -51,16 +51,16 @@ mod tests {
         assert!(!bytes.windows(4).any(|part| part == b"keys"));
         bytes[NONCE_LEN] ^= 1;
         let bent = BASE64.encode(&bytes);
-        let cases: [(&[u8], [&[u8]; 2], &str, bool); 6] = [
-            (b"secret", [b"master-02", b"challenge"], &closed, true),
-            (b"sacred", [b"master-02", b"challenge"], &closed, false),
-            (b"secret", [b"master-03", b"challenge"], &closed, false),
-            (b"secret", [b"master-02", b"another"], &closed, false),
-            (b"secret", [b"master-02", b"challenge"], &bent, false),
-            (b"secret", [b"master-02", b"challenge"], "AAAA", false),
+        let cases = [
+            ("secret", ["master-02", "challenge"], closed.as_str(), true),
+            ("sacred", ["master-02", "challenge"], &closed, false),
+            ("secret", ["master-03", "challenge"], &closed, false),
+            ("secret", ["master-02", "another"], &closed, false),
+            ("secret", ["master-02", "challenge"], &bent, false),
+            ("secret", ["master-02", "challenge"], "AAAA", false),
         ];
         for (secret, exchange, envelope, expected) in cases {
-            let opened = open(secret, &exchange, envelope);
+            let opened = open(secret.as_bytes(), &exchange.map(str::as_bytes), envelope);
             assert_eq!(opened, if expected { Ok(b"keys".to_vec()) } else { Err(Unusable) }, "{envelope}");
         }
     }

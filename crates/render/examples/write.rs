@@ -4,9 +4,9 @@
 //! cargo run -p render --example write -- examples/home master-01 /tmp/master-01
 //! ```
 
-use std::{env, error::Error, fs, net::IpAddr, path::Path};
+use std::{env, error::Error, fs, path::Path};
 
-use render::{Cgroup, ClusterState, Initial, Machine, RenderedFile, Service, network, objects, units};
+use render::{Cgroup, Machine, RenderedFile, Service, network, objects, units};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -24,13 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         has_own_disk: false,
         resolv_conf: "/etc/resolv.conf".into(),
     };
-    let members: Vec<(String, IpAddr)> = cluster.masters().map(|master| (master.name.clone(), master.ip)).collect();
     let services = [
         units::detect(),
         units::bootstrap(),
         units::agent(),
         render::containerd(&machine, "blackstart.local/pause:3.10.2"),
-        render::etcd(&cluster, node, &Initial { members, state: ClusterState::New }),
+        render::etcd(&cluster, node, "/var/lib/etcd/initial.env"),
         render::kube_apiserver(&cluster, node),
         render::kube_controller_manager(&cluster, node),
         render::kube_scheduler(&cluster, node),
