@@ -175,7 +175,7 @@ fn master(
         NetworkAddOn::Manifest(_) => ("containerd", "api-ready"),
         NetworkAddOn::Basic | NetworkAddOn::None => ("node-ready", "node-ready"),
     };
-    prepared
+    let started = prepared
         .step(Fence::new(cluster, node, membership, options.force_new_cluster), &["units"])?
         .step(ClusterKeys::new(layout, membership, leads), &["fence"])?
         .step(Pki::new(cluster, node, layout), &["cluster-keys"])?
@@ -194,15 +194,22 @@ fn master(
         .step(of.kube_scheduler(), &["api-ready"])?
         .step(NodeReady::new(&node.name, &access), &["kubelet", "network-add-on"])?
         .step(of.kube_proxy(), &[proxy_after])?
-        .step(cluster_info(of, &access), &["node-ready", "roles"])?
-        .step(JoinInfo::new(cluster, layout, &access), &["node-ready", "roles"])?
+        .step(cluster_info(of, &access), &["node-ready", "roles"])?;
+    // One token is enough for the cluster.
+    let (started, recorded_after) = if leads {
+        let informed = started.step(JoinInfo::new(cluster, layout, &access), &["node-ready", "roles"])?;
+        (informed, ["join-info", "cluster-info", "etcd-member", "cluster-dns"].as_slice())
+    } else {
+        (started, ["cluster-info", "etcd-member", "cluster-dns"].as_slice())
+    };
+    started
         .step(Images, &[images_after])?
         .step(
             dns_objects(cluster, options, &access),
             &["node-ready", "images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
         )?
         .step(ClusterDns::new(cluster), &["dns"])?
-        .step(Record::new(&node.name, role, layout), &["join-info", "cluster-info", "etcd-member", "cluster-dns"])
+        .step(Record::new(&node.name, role, layout), recorded_after)
 }
 
 /// A node that joins.
