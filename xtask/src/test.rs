@@ -27,12 +27,12 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
         // What needs machines is left out of plain `cargo test` and `cargo bench`, and so of `--all-targets` too.
         let suites = SUITES.iter().flat_map(|suite| ["--test", *suite]);
         let benches = ["--bench", "lab-boot", "--bench", "cluster"];
-        let targets: Vec<&str> = suites.chain(benches).collect();
-        run::run(
-            "cargo",
-            &[&["clippy", "--package", "blackstart"], &targets[..], &["--locked", "--", "-D", "warnings"]].concat(),
-        )?;
-        run::run("cargo", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+        let named: Vec<&str> = suites.chain(benches).collect();
+        for targets in [&["--all-targets"], &named[..]] {
+            let all = ["clippy", "--workspace", "--locked"];
+            run::run("cargo", &[&all, targets, &["--", "-D", "warnings"]].concat())?;
+        }
+        Ok(())
     })?;
     part("tests", || run::run("cargo", &["test", "--workspace", "--locked"]))?;
     part("docs", || {
@@ -52,12 +52,15 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
 
 /// A suite that boots machines. Those with many cases tell on the way which one they are at.
 fn suite(name: &str, extent: Extent) -> Result<(), String> {
-    let arguments = ["test", "--package", "blackstart", "--test", name, "--locked", "--", "--nocapture"];
+    // Of the whole workspace: naming the package would choose other features of the dependencies, and compile them again.
+    let arguments = ["test", "--workspace", "--test", name, "--locked", "--", "--nocapture"];
     let full: &[_] =
         if extent == Extent::Full { &[("BLACKSTART_TEST_FULL", "1"), ("BLACKSTART_RECOVERY", "full")] } else { &[] };
     run_with("cargo", &arguments, full)
 }
 
+/// With the program that the tests have made: `cargo run` would compile another, with other features.
 fn lab(arguments: &[&str]) -> Result<(), String> {
-    run::run("cargo", &[&["run", "--quiet", "--locked", "--package", "blackstart", "--", "lab"], arguments].concat())
+    let own = std::env::current_exe().map_err(|error| format!("cannot tell where this program is: {error}"))?;
+    run::run(&own.with_file_name("blackstart").to_string_lossy(), &[&["lab"], arguments].concat())
 }

@@ -75,7 +75,7 @@ impl EtcdPlace {
     }
 
     /// Whether it was decided what this member starts with, and still holds. A place that was taken and not used is given
-    /// up by the others after a while.
+    /// up by the others after a while; one that was used and whose data is gone is not to be used again.
     async fn is_decided(&self, host: &Host) -> Result<bool, StepError> {
         let Some(text) = host.disk.read_optional(Path::new(etcd::INITIAL))? else { return Ok(false) };
         let joins = Initial::parse(&String::from_utf8_lossy(&text)).is_some_and(|it| it.state == State::Existing);
@@ -84,7 +84,8 @@ impl EtcdPlace {
         }
         // Where nobody can say, etcd itself asks them when it starts.
         let others = self.look(&self.access(host)?).await;
-        Ok(others.map_or(true, |others| others.member(&self.node, Some(&self.peer_url)).is_some()))
+        let own = |others: Agreed| others.member(&self.node, Some(&self.peer_url)).map(etcd::Member::has_started);
+        Ok(others.map_or(true, |others| own(others) == Some(false)))
     }
 
     /// What is to be done, one thing after the other, each decided on what is there now.
