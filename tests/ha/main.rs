@@ -11,6 +11,7 @@ mod first_boot;
 mod reimaged;
 mod removed;
 mod renewed;
+mod rotated;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
 mod support;
@@ -36,7 +37,14 @@ fn three_masters_are_one_cluster() {
     let lab = TestLab::unmade();
     lab.run("up", &UP).ok();
     let cluster = Cluster { lab };
-    cluster.check(&[together::CHECKS, renewed::CHECKS, survives::CHECKS, reimaged::CHECKS, removed::CHECKS]);
+    cluster.check(&[
+        together::CHECKS,
+        renewed::CHECKS,
+        rotated::CHECKS,
+        survives::CHECKS,
+        reimaged::CHECKS,
+        removed::CHECKS,
+    ]);
 }
 
 /// Masters that do not see each other at first, or come one after the other.

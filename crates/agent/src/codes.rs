@@ -17,6 +17,10 @@ explain::codes! {
         "this is a mistake in the program, or the system has no random bytes: please report it with the message";
     NEVER_CAME = "BS-AGENT-008", "a master was announced to etcd and never came, so its place is free again",
         "nothing has to be done in etcd; look at `journalctl -u cluster-bootstrap -u etcd` on that master for why it did not start";
+    NO_ROTATION = "BS-AGENT-009", "the Secret that tells of a rotation of the authorities cannot be used",
+        "if no rotation goes on, delete the Secret; otherwise run `blackstart pki rotate-ca` on a master whose `encryption.yaml` is the cluster's";
+    NOT_WELL = "BS-AGENT-010", "a part of the control plane was restarted and does not become well",
+        "look at its log with `journalctl -u UNIT`; the agent tries again by itself";
     UNREADABLE = "BS-CSR-001", "the certificate request cannot be read, or is not signed by the key it is for",
         "have the node make a new key and request: remove its old certificates and restart the kubelet";
     SUBJECT = "BS-CSR-002", "the certificate request is not for a node",

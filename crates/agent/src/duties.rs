@@ -5,7 +5,7 @@ use spec::NetworkAddOn;
 
 use crate::{
     Agent, AgentError, approver, backups, balancer, configuration, join_server, labels, learners, nodes, pod_parts,
-    renewal, report, tokens,
+    renewal, report, rotation, tokens,
 };
 
 /// One thing the agent does all the time.
@@ -32,6 +32,7 @@ const ALL: &[Duty] = &[
     Duty { name: "join-server", applies: on_masters,   run: |agent| Box::pin(join_server::run(agent)) },
     Duty { name: "tokens",      applies: on_masters,   run: |agent| Box::pin(tokens::run(agent)) },
     Duty { name: "backups",     applies: on_masters,   run: |agent| Box::pin(backups::run(agent)) },
+    Duty { name: "rotation",    applies: on_masters,   run: |agent| Box::pin(rotation::run(agent)) },
     Duty { name: "learners",    applies: on_masters,   run: |agent| Box::pin(learners::run(agent)) },
 ];
 
@@ -71,12 +72,12 @@ mod tests {
         let mut master = agent("master-01", &commands);
         assert_eq!(
             names(&master),
-            "balancer nodes renewal configuration report pod-parts labels approver join-server tokens backups learners"
+            "balancer nodes renewal configuration report pod-parts labels approver join-server tokens backups rotation learners"
         );
         master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
         assert_eq!(
             names(&master),
-            "balancer renewal configuration report labels approver join-server tokens backups learners"
+            "balancer renewal configuration report labels approver join-server tokens backups rotation learners"
         );
     }
 }

@@ -46,6 +46,17 @@ pub enum AgentError {
         /// What is wrong with it.
         why: String,
     },
+    /// A unit that was restarted is not well.
+    #[error("{unit} was restarted and is not well: {why}")]
+    NotWell {
+        /// The unit.
+        unit: &'static str,
+        /// What it says, or does not.
+        why: String,
+    },
+    /// The Secret of a rotation.
+    #[error(transparent)]
+    Rotation(#[from] crate::rotation::Unreadable),
     /// A file.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -135,6 +146,8 @@ impl Explain for AgentError {
             Self::Signals(_) => codes::SIGNALS,
             Self::Api { .. } => codes::API,
             Self::Output { .. } => codes::OUTPUT,
+            Self::NotWell { .. } => codes::NOT_WELL,
+            Self::Rotation(error) => error.code(),
             Self::Several(_) => codes::SEVERAL,
             Self::Client(error) => error.code(),
             Self::Host(error) => error.code(),

@@ -13,6 +13,7 @@
 //! | `join_server` | masters | the service through which nodes get in |
 //! | `tokens` | masters | removes bootstrap tokens long after their end |
 //! | `backups` | masters | an encrypted backup of the cluster every quarter of an hour |
+//! | `rotation` | masters | new authorities in place of the old ones, when it is this master's turn |
 //! | `learners` | masters | frees the place in etcd of a master that was announced and never came |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
@@ -20,6 +21,7 @@
 //! every duty looks at the machine and the API again. To add one: a file with `run(&Agent)`, and a line in `duties`.
 
 mod approver;
+mod authority;
 mod backups;
 mod balancer;
 pub mod codes;
@@ -37,6 +39,7 @@ mod outage;
 mod pod_parts;
 mod renewal;
 mod report;
+pub mod rotation;
 mod session;
 mod supervise;
 mod systemd;
@@ -46,6 +49,7 @@ mod tokens;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
+pub use authority::Authority;
 pub use balancer::Balancer;
 pub use error::AgentError;
 use host::Host;
@@ -103,6 +107,8 @@ pub struct Agent {
     pub paths: Paths,
     /// What the last run on this machine did.
     pub last_run: LastRun,
+    /// Whom nodes are to trust.
+    pub authority: Authority,
     /// Stops the agent; SIGTERM and SIGINT do it too.
     pub cancel: CancellationToken,
 }

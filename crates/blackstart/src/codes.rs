@@ -33,6 +33,10 @@ explain::codes! {
         "run the command on a node, or name a lab of this computer with `--lab`";
     NOT_FIRST = "BS-CLI-015", "only the first master starts a cluster",
         "run the command on the first master by name; to bring a cluster back elsewhere, restore a backup there";
+    LEFT_BEHIND = "BS-CLI-016", "a node does not answer and would be left behind by a rotation of the authorities",
+        "bring the node up, or take it out with `blackstart node remove` and out of cluster.yaml; then run the same command again";
+    ROTATION_WAITS = "BS-CLI-017", "a node does not follow a rotation of the authorities",
+        "look at `journalctl -u blackstart-agent` on that node; the same command, on any master, goes on from here";
 }
 
 /// Every code of the program.

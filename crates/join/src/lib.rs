@@ -21,10 +21,11 @@
 mod admit;
 pub mod client;
 pub mod codes;
-mod envelope;
+pub mod envelope;
 mod identity;
 mod mac;
 mod machine;
+mod mark;
 mod master_keys;
 mod proof;
 mod purpose;
@@ -36,9 +37,10 @@ pub mod token;
 pub mod wire;
 
 pub use admit::{Circumstances, Grant, Key, admit};
-pub use client::{Applicant, Client, Credential, JoinError, Joined, Member, Pair, Trust};
+pub use client::{Applicant, Client, Credential, JoinError, Joined, Member, Pair, Trust, Whose};
 pub use identity::Caller;
 pub use machine::machine_id;
+pub use mark::authority_mark;
 pub use master_keys::MasterKeys;
 pub use purpose::Purpose;
 pub use refusal::Refusal;

@@ -9,6 +9,8 @@ use crate::{
     wire::MasterRequest,
 };
 
+const PURPOSE: &str = "blackstart master keys v1";
+
 /// The cluster's keys. They travel only in an envelope, and cannot be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MasterKeys {
@@ -32,11 +34,11 @@ impl MasterKeys {
     /// Only whoever made this request with this secret can open it.
     pub(crate) fn close(&self, secret: &[u8], request: &MasterRequest) -> Result<String, Unusable> {
         let text = serde_json::to_vec(self).map_err(|_| Unusable)?;
-        envelope::close(secret, &exchange(request), text)
+        envelope::close(secret, PURPOSE, &exchange(request), text)
     }
 
     pub(crate) fn open(envelope: &str, secret: &[u8], request: &MasterRequest) -> Result<Self, Unusable> {
-        serde_json::from_slice(&envelope::open(secret, &exchange(request), envelope)?).map_err(|_| Unusable)
+        serde_json::from_slice(&envelope::open(secret, PURPOSE, &exchange(request), envelope)?).map_err(|_| Unusable)
     }
 }
 

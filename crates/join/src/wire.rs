@@ -220,6 +220,9 @@ pub struct CaAnswer {
 /// Body of [`RENEW`], PEM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RenewCsrs {
+    /// The kubelet's, which renews its own: only while the cluster's authority is replaced.
+    #[serde(default)]
+    pub kubelet: Option<String>,
     /// kube-proxy's.
     pub kube_proxy: String,
     /// The agent's.
@@ -229,12 +232,22 @@ pub struct RenewCsrs {
 /// Answer of [`RENEW`], PEM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RenewAnswer {
-    /// The cluster's authority.
+    /// The cluster's authority; several while it is replaced, the one that signs first.
     pub ca: String,
+    /// The kubelet's certificate, if it was asked for.
+    #[serde(default)]
+    pub kubelet: Option<String>,
     /// kube-proxy's certificate.
     pub kube_proxy: String,
     /// The agent's certificate.
     pub agent: String,
+}
+
+/// Answer of [`REPORT`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// [`crate::authority_mark`] of what every node is to trust; `None` where nothing can be said of it at this moment.
+    pub authority: Option<String>,
 }
 
 /// Body of [`EARLY_REPORT`].

@@ -6,6 +6,9 @@
 //! | yes | no  | external: it is trusted, and its leaves have to be brought |
 //! | no  | yes | a crash between the two writes: the certificate is made for the key that is there |
 //! | no  | no  | made, where this node may |
+//!
+//! A file may hold several certificates, as it does while authorities are rotated: the one that the key belongs to signs,
+//! and all of them are trusted.
 
 use std::path::PathBuf;
 
@@ -28,8 +31,10 @@ pub(crate) struct Authority {
     pub(crate) certificate: Certificate,
     pub(crate) certificate_path: PathBuf,
     pub(crate) key_path: PathBuf,
-    /// As kubeconfigs embed it.
+    /// Everything that is trusted, as kubeconfigs embed it.
     pub(crate) pem: Vec<u8>,
+    /// The others that are trusted.
+    pub(crate) others: Vec<Certificate>,
     /// `None` if its key is elsewhere.
     pub(crate) issuer: Option<Issuer<'static, KeyPair>>,
 }
@@ -49,12 +54,15 @@ pub(crate) fn find(
     now: Timestamp,
 ) -> Result<Standing, PkiError> {
     let key = existing.parse(&row.key(), key::from_pem)?;
-    let Some(certificate) = existing.parse(&row.certificate(), Certificate::from_pem)? else {
+    let Some(mut trusted) = existing.parse(&row.certificate(), Certificate::all_from_pem)? else {
         return Ok(key.map_or(Standing::Absent, |key| Standing::KeyAlone(Box::new(key))));
     };
+    let signs = |certificate: &Certificate| key.as_ref().is_some_and(|key| key::belongs_to(key, certificate));
+    let certificate = trusted.remove(trusted.iter().position(signs).unwrap_or(0));
     check(&certificate, existing.path(&row.certificate()), cluster, key.is_some(), now)?;
     let pem = existing.bytes(&row.certificate()).unwrap_or_default().to_vec();
-    assemble(row, existing, certificate, pem, key).map(|authority| Standing::Whole(Box::new(authority)))
+    let authority = assemble(row, existing, certificate, pem, key)?;
+    Ok(Standing::Whole(Box::new(Authority { others: trusted, ..authority })))
 }
 
 /// The authority, and what has to be written for it to be there.
@@ -112,7 +120,7 @@ fn assemble(
             Some(issuer.map_err(|_| PkiError::IssuerName { path: certificate_path.clone() })?)
         }
     };
-    Ok(Authority { certificate, certificate_path, key_path, pem, issuer })
+    Ok(Authority { certificate, certificate_path, key_path, pem, others: Vec::new(), issuer })
 }
 
 fn check(certificate: &Certificate, path: PathBuf, cluster: &str, signs: bool, now: Timestamp) -> Result<(), PkiError> {

@@ -41,6 +41,18 @@ impl Certificate {
         Self::from_der(block.contents)
     }
 
+    /// Every certificate in a PEM file, at least one.
+    pub(crate) fn all_from_pem(bytes: &[u8]) -> Result<Vec<Self>, &'static str> {
+        let blocks = Pem::iter_from_buffer(bytes).map_while(Result::ok).filter(|block| block.label == "CERTIFICATE");
+        let all = blocks.map(|block| Self::from_der(block.contents)).collect::<Result<Vec<_>, _>>()?;
+        if all.is_empty() { Err("it holds no PEM certificate") } else { Ok(all) }
+    }
+
+    /// As text.
+    pub(crate) fn pem(&self) -> String {
+        crate::pem::certificate(&self.der)
+    }
+
     fn from_der(der: Vec<u8>) -> Result<Self, &'static str> {
         const DAMAGED: &str = "its certificate is damaged";
         let (rest, x509) = parse_x509_certificate(&der).map_err(|_| DAMAGED)?;

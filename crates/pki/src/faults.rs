@@ -100,16 +100,16 @@ pub fn kubeconfig_flaw(bytes: &[u8], authority_pem: &[u8], server: &str, now: Ti
         Ok(file) => file,
         Err(why) => return Some(Flaw::Unreadable { why }),
     };
-    let authority = Certificate::from_pem(authority_pem).ok();
+    let trusted = Certificate::all_from_pem(authority_pem).unwrap_or_default();
     let own = match &file.identity {
-        Identity::Embedded(certificate, key) => trust_flaw(certificate, Some(key), authority.as_ref()),
+        Identity::Embedded(certificate, key) => trust_flaw(certificate, Some(key), &trusted),
         Identity::Files => None,
     };
     let astray = || {
         if file.server != server {
             return Some(Flaw::OtherServer { server: file.server.clone(), expected: server.to_owned() });
         }
-        (authority.is_some() && file.authority_pem != authority_pem).then_some(Flaw::OtherAuthority)
+        (!trusted.is_empty() && file.authority_pem != authority_pem).then_some(Flaw::OtherAuthority)
     };
     let aged = || match &file.identity {
         Identity::Embedded(certificate, _) => age(certificate.lifetime, now),
@@ -124,20 +124,20 @@ pub fn certificate_flaw(bytes: &[u8], authority_pem: &[u8], now: Timestamp) -> O
         (Ok(certificate), Ok(key)) => (certificate, key),
         (Err(why), _) | (_, Err(why)) => return Some(Flaw::Unreadable { why }),
     };
-    let authority = Certificate::from_pem(authority_pem).ok();
-    trust_flaw(&certificate, Some(&key), authority.as_ref()).or_else(|| age(certificate.lifetime, now))
+    let trusted = Certificate::all_from_pem(authority_pem).unwrap_or_default();
+    trust_flaw(&certificate, Some(&key), &trusted).or_else(|| age(certificate.lifetime, now))
 }
 
 /// An authority and what it signs. Where all of that was signed by somebody else, it is the authority that is wrong.
 fn below(row: &AuthorityRow, existing: &Existing, input: &Input, now: Timestamp) -> Vec<Fault> {
-    let authority = existing.parse(&row.certificate(), Certificate::from_pem);
+    let authority = existing.parse(&row.certificate(), Certificate::all_from_pem);
     let own = authority_flaw(row, &authority, existing, now);
     // Nothing can be said about a signature by an authority that is not right itself.
-    let signer = authority.ok().flatten().filter(|_| !matches!(own, Some(Flaw::KeyMismatch)));
+    let trusted = authority.ok().flatten().filter(|_| !matches!(own, Some(Flaw::KeyMismatch))).unwrap_or_default();
     let leaves = || LEAVES.iter().filter(|leaf| leaf.authority.name == row.name);
     let mut found: Vec<Fault> = leaves()
         .filter_map(|leaf| {
-            let flaw = leaf_flaw(leaf, signer.as_ref(), existing, input, now)?;
+            let flaw = leaf_flaw(leaf, &trusted, existing, input, now)?;
             Some(Fault { name: leaf.name, path: existing.path(&leaf.certificate()), flaw })
         })
         .collect();
@@ -154,26 +154,26 @@ fn below(row: &AuthorityRow, existing: &Existing, input: &Input, now: Timestamp)
 
 fn authority_flaw(
     row: &AuthorityRow,
-    certificate: &Result<Option<Certificate>, PkiError>,
+    trusted: &Result<Option<Vec<Certificate>>, PkiError>,
     existing: &Existing,
     now: Timestamp,
 ) -> Option<Flaw> {
-    let certificate = match certificate {
-        Ok(Some(certificate)) => certificate,
+    let trusted = match trusted {
+        Ok(Some(trusted)) => trusted,
         Ok(None) => return Some(Flaw::Missing),
         Err(error) => return Some(unreadable(error)),
     };
     match existing.parse(&row.key(), key::from_pem) {
         Err(error) => Some(unreadable(&error)),
-        Ok(Some(key)) if !key::belongs_to(&key, certificate) => Some(Flaw::KeyMismatch),
+        Ok(Some(key)) if !trusted.iter().any(|one| key::belongs_to(&key, one)) => Some(Flaw::KeyMismatch),
         // An authority whose key is elsewhere is as good as any.
-        Ok(_) => age(certificate.lifetime, now),
+        Ok(_) => trusted.iter().find_map(|one| age(one.lifetime, now)),
     }
 }
 
 fn leaf_flaw(
     leaf: &Leaf,
-    authority: Option<&Certificate>,
+    authorities: &[Certificate],
     existing: &Existing,
     input: &Input,
     now: Timestamp,
@@ -185,7 +185,7 @@ fn leaf_flaw(
         Ok(Holding::Held(held)) => held,
     };
     let certificate = &held.certificate;
-    let trusted = || trust_flaw(certificate, held.key.as_ref(), authority);
+    let trusted = || trust_flaw(certificate, held.key.as_ref(), authorities);
     let names = || {
         let missing: Vec<String> = input.names(leaf.names).difference(&certificate.names).map(show_san).collect();
         let has = certificate.names.iter().map(show_san).collect();
@@ -209,9 +209,9 @@ fn leaf_flaw(
     trusted().or_else(|| age(certificate.lifetime, now)).or_else(names).or_else(subject).or_else(astray)
 }
 
-/// Whether a certificate, its key and its authority belong together.
-fn trust_flaw(certificate: &Certificate, key: Option<&KeyPair>, authority: Option<&Certificate>) -> Option<Flaw> {
-    if authority.is_some_and(|authority| !certificate.is_signed_by(authority)) {
+/// Whether a certificate, its key and one of the authorities belong together. Where none is known, any would do.
+fn trust_flaw(certificate: &Certificate, key: Option<&KeyPair>, authorities: &[Certificate]) -> Option<Flaw> {
+    if !authorities.is_empty() && !authorities.iter().any(|authority| certificate.is_signed_by(authority)) {
         return Some(Flaw::Foreign { issuer: certificate.issuer.clone() });
     }
     (!key.is_some_and(|key| key::belongs_to(key, certificate))).then_some(Flaw::KeyMismatch)

@@ -118,15 +118,15 @@ pub fn inventory(existing: &Existing, now: Timestamp) -> Vec<Entry> {
 
 fn authority(row: &AuthorityRow, existing: &Existing, now: Timestamp) -> Entry {
     let key = existing.parse(&row.key(), key::from_pem);
-    let certificate = existing.parse(&row.certificate(), Certificate::from_pem);
-    let state = match (&certificate, &key) {
+    let trusted = existing.parse(&row.certificate(), Certificate::all_from_pem);
+    let state = match (&trusted, &key) {
         (Ok(None), _) => State::Missing,
         (Err(_), _) | (_, Err(_)) => State::Unreadable,
         (Ok(Some(_)), Ok(None)) => State::External,
-        (Ok(Some(certificate)), Ok(Some(key))) if key::belongs_to(key, certificate) => State::Ok,
+        (Ok(Some(trusted)), Ok(Some(key))) if trusted.iter().any(|one| key::belongs_to(key, one)) => State::Ok,
         (Ok(Some(_)), Ok(Some(_))) => State::KeyMismatch,
     };
-    let certificate = certificate.ok().flatten().map(|certificate| Facts::of(&certificate, now));
+    let certificate = trusted.ok().flatten().and_then(|trusted| Some(Facts::of(trusted.first()?, now)));
     let path = existing.path(&row.certificate());
     Entry { name: row.name, kind: EntryKind::Authority, path, state, authority: None, certificate }
 }
@@ -167,9 +167,10 @@ fn leaf_state(row: &Leaf, found: &Result<Holding, PkiError>, existing: &Existing
         Ok(Holding::Elsewhere) => return State::Elsewhere,
         Ok(Holding::Held(held)) => held,
     };
-    let signer = existing.parse(&row.authority.certificate(), Certificate::from_pem);
+    let trusted = existing.parse(&row.authority.certificate(), Certificate::all_from_pem);
     // Without its authority, nothing can be said of the signature; the authority has a line of its own.
-    let foreign = matches!(signer, Ok(Some(signer)) if !held.certificate.is_signed_by(&signer));
+    let is_ours = |trusted: &[Certificate]| trusted.iter().any(|authority| held.certificate.is_signed_by(authority));
+    let foreign = matches!(trusted, Ok(Some(trusted)) if !is_ours(&trusted));
     match &held.key {
         _ if foreign => State::Foreign,
         None => State::NoKey,

@@ -38,6 +38,8 @@ pub enum Reason {
     EndsSoon,
     /// Its lifetime is over.
     Expired,
+    /// The authority that is being replaced has signed it.
+    Replaced,
     /// Somebody asked for it.
     Asked,
 }
@@ -54,6 +56,7 @@ impl fmt::Display for Reason {
             Self::NotYetValid => "is not valid yet",
             Self::EndsSoon => "ends soon",
             Self::Expired => "has expired",
+            Self::Replaced => "is signed by the authority that is being replaced",
             Self::Asked => "is to be renewed",
         })
     }
@@ -73,6 +76,9 @@ pub(crate) fn judge(
         Holding::Elsewhere => return Ok(None),
         Holding::Held(held) => held,
     };
+    if authority.others.iter().any(|other| held.certificate.is_signed_by(other)) {
+        return Ok(Some(Reason::Replaced));
+    }
     if !held.certificate.is_signed_by(&authority.certificate) {
         return Err(PkiError::NotSigned {
             path: existing.path(&leaf.certificate()),

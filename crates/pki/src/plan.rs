@@ -16,7 +16,7 @@ use crate::{
     judge, leaf,
     lifetime::check_clock,
     service_account,
-    table::{AUTHORITIES, LEAVES, Leaf},
+    table::{AUTHORITIES, CLUSTER, LEAVES, Leaf},
     write,
 };
 
@@ -26,6 +26,7 @@ pub fn plan(existing: &Existing, input: &Input, now: Timestamp) -> Result<Vec<Ch
     let mut changes = write::directories(existing);
     let mut problems = Vec::new();
     let authorities = settle_shared(existing, &input.cluster, input.shared, now, &mut changes, &mut problems);
+    changes.extend(authorities.get(CLUSTER.name).and_then(|cluster| write::signer(existing, cluster)));
     for leaf in LEAVES {
         match settle(leaf, existing, input, &authorities, now) {
             Ok(needed) => changes.extend(needed),

@@ -36,6 +36,10 @@ pub const PROXY: AuthorityRow = authority("front-proxy-ca", "pki/front-proxy-ca"
 /// Signs etcd's members and clients.
 pub const ETCD: AuthorityRow = authority("etcd-ca", "pki/etcd/ca", "etcd-ca", TEN_YEARS);
 
+/// The one certificate with which the controller manager signs, a copy from [`CLUSTER`]'s file: while authorities are
+/// rotated that one holds two, and the controller manager refuses to choose.
+pub const SIGNER: &str = "pki/ca-signer.crt";
+
 /// Everything they sign. The API server's kubelet client has no group, as since kubeadm 1.36: its user is bound to
 /// `system:kubelet-api-admin` instead.
 #[rustfmt::skip]
@@ -218,7 +222,7 @@ pub fn files() -> Vec<String> {
         Kept::Pair { stem } => vec![format!("{stem}.key"), format!("{stem}.crt")],
         Kept::Kubeconfig { path, .. } => vec![path.to_owned()],
     });
-    shared_files().into_iter().chain(leaves).collect()
+    shared_files().into_iter().chain([SIGNER.to_owned()]).chain(leaves).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{Agent, AgentError, Paths};
 /// Between two looks while there is nothing to show.
 const EARLY: Duration = Duration::from_millis(200);
 /// Between two looks whether there is something newer.
-const RENEWED: Duration = Duration::from_secs(30);
+const RENEWED: Duration = Duration::from_secs(5);
 
 /// Certificate, key and the authority that clients' certificates are checked with; PEM.
 #[derive(Clone, PartialEq, Eq)]

@@ -65,6 +65,7 @@ fn setup(agent: &Agent, client: &watch::Receiver<Option<Client>>, api_ready: wat
         credentials: Arc::new(Tokens { embedded, client: client.clone() }),
         machines: Arc::new(Machines::new(client.clone())),
         departures: Arc::new(Leavers { client: client.clone() }),
+        announced: agent.authority.announced.subscribe(),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),
         clock: Arc::clone(&agent.host.clock),
     }

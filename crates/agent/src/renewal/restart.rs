@@ -7,7 +7,8 @@
 //! - etcd reads its files in `GetCertificate` and `GetClientCertificate`, that is at every handshake.
 //! - the kubelet renews and reloads its own.
 //!
-//! What has its certificate *inside a kubeconfig* reads it once: kube-controller-manager, kube-scheduler, kube-proxy.
+//! What has its certificate *inside a kubeconfig* reads it once: kube-controller-manager, kube-scheduler, kube-proxy. And
+//! the authority in a kubeconfig is read once by everybody, the kubelet too.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -23,15 +24,19 @@ pub const READ_ONCE: &[(&str, &str)] = &[
     ("controller-manager.conf", "kube-controller-manager.service"),
     ("scheduler.conf", "kube-scheduler.service"),
     ("kube-proxy.conf", "kube-proxy.service"),
+    ("kubelet.conf", KUBELET),
 ];
 
-/// The units on this machine whose process is older than its file, whoever wrote that and whenever: so a restart that a
-/// crash prevented is made up for.
-pub(super) async fn outdated(agent: &Agent) -> Result<Vec<&'static str>, AgentError> {
-    let units: Vec<&str> = READ_ONCE.iter().map(|(_, unit)| *unit).collect();
+/// Renews its own certificates.
+pub(super) const KUBELET: &str = "kubelet.service";
+
+/// Those of these units on this machine whose process is older than its file, whoever wrote that and whenever: so a restart
+/// that a crash prevented is made up for.
+pub(crate) async fn outdated(agent: &Agent, read: &[(&str, &'static str)]) -> Result<Vec<&'static str>, AgentError> {
+    let units: Vec<&str> = read.iter().map(|(_, unit)| *unit).collect();
     let units = systemd::parse(&agent.host.commands.run(&systemd::show(&units)).await?.stdout);
     let mut written = BTreeMap::new();
-    for (file, _) in READ_ONCE {
+    for (file, _) in read {
         let path = agent.paths.kubernetes_dir.join(file);
         if agent.host.disk.exists(&path)? {
             let printed = agent.host.commands.run(&stat(&path)).await?.stdout;
@@ -40,7 +45,7 @@ pub(super) async fn outdated(agent: &Agent) -> Result<Vec<&'static str>, AgentEr
             written.insert(*file, time);
         }
     }
-    Ok(older_than_file(&written, &units, agent.host.clock.now().as_second()))
+    Ok(older_than_file(read, &written, &units, agent.host.clock.now().as_second()))
 }
 
 /// Prints when a file was written, in unix seconds.
@@ -50,12 +55,17 @@ fn stat(path: &Path) -> Cmd {
 
 /// Units that run, and started in an earlier second than their file was written. A file from the future says nothing:
 /// the clock was wrong once.
-fn older_than_file(written: &BTreeMap<&str, i64>, units: &BTreeMap<String, Unit>, now: i64) -> Vec<&'static str> {
+fn older_than_file(
+    read: &[(&str, &'static str)],
+    written: &BTreeMap<&str, i64>,
+    units: &BTreeMap<String, Unit>,
+    now: i64,
+) -> Vec<&'static str> {
     let is_older = |file: &str, unit: &str| {
         let (Some(&written), Some(unit)) = (written.get(file), units.get(unit)) else { return false };
         unit.state == "active" && written <= now && unit.started.is_some_and(|started| started < written)
     };
-    READ_ONCE.iter().filter(|(file, unit)| is_older(file, unit)).map(|(_, unit)| *unit).collect()
+    read.iter().filter(|(file, unit)| is_older(file, unit)).map(|(_, unit)| *unit).collect()
 }
 
 #[cfg(test)]
@@ -76,9 +86,9 @@ mod tests {
         ] {
             let (file, unit) = READ_ONCE[1];
             let written = BTreeMap::from([(file, written)]);
-            let restarts = older_than_file(&written, &BTreeMap::from([(unit.to_owned(), scheduler)]), 1000);
+            let restarts = older_than_file(READ_ONCE, &written, &BTreeMap::from([(unit.to_owned(), scheduler)]), 1000);
             assert_eq!(restarts, if expected { vec![unit] } else { vec![] }, "{what}");
         }
-        assert_eq!(older_than_file(&BTreeMap::new(), &BTreeMap::new(), 1000), Vec::<&str>::new());
+        assert_eq!(older_than_file(READ_ONCE, &BTreeMap::new(), &BTreeMap::new(), 1000), Vec::<&str>::new());
     }
 }

@@ -1,13 +1,17 @@
 use std::{path::Path, sync::Arc};
 
-use host::FixedClock;
+use host::{Content, FixedClock};
 use jiff::{SignedDuration, Timestamp};
+use join::Pair;
 
-use super::*;
+use super::{
+    worker::{Held, ask_for_own},
+    *,
+};
 use crate::testing::{Scripted, agent};
 
 const SHOW: &str = "systemctl show --timestamp=unix --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
-                    kube-controller-manager.service kube-scheduler.service kube-proxy.service";
+                    kube-controller-manager.service kube-scheduler.service kube-proxy.service kubelet.service";
 
 /// A master whose certificates were made some days ago.
 fn master(commands: &Arc<Scripted>, days: i64) -> Agent {
@@ -67,7 +71,7 @@ async fn old_ones_are_renewed_and_their_readers_restarted() {
     look(&agent).await.unwrap();
     assert_ne!(scheduler(&agent), before);
     assert_eq!(agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap(), authority);
-    let expected = ["kube-controller-manager", "kube-scheduler", "kube-proxy"]
+    let expected = ["kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"]
         .map(|unit| format!("systemctl restart {unit}.service"));
     assert_eq!(restarts(&commands), expected);
 }
@@ -79,7 +83,7 @@ async fn a_restart_that_a_crash_prevented_is_made_up_for() {
     running_since(&commands, 100);
     written_at(&commands, 101);
     look(&agent).await.unwrap();
-    assert_eq!(restarts(&commands).len(), 3);
+    assert_eq!(restarts(&commands).len(), 4);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use join::Member;
 use spec::ports;
 
 pub use self::status::Status;
-use crate::{Agent, AgentError, kubeconfig::Identity, outage::Outage, session};
+use crate::{Agent, AgentError, authority, kubeconfig::Identity, outage::Outage, session};
 
 /// A master's agent signs itself a new certificate long before the old one ends.
 const OWN_USED: SignedDuration = SignedDuration::from_hours(24);
@@ -31,9 +31,12 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
         ended = early::run(agent) => return ended,
     };
     if agent.is_master() {
-        let identity = own::sign(agent)?;
-        let end = agent.host.clock.now() + OWN_USED;
-        return certified(agent, &identity, |now| now >= end).await;
+        let (identity, end) = (own::sign(agent)?, agent.host.clock.now() + OWN_USED);
+        let authority = authority::file(agent);
+        return tokio::select! {
+            ended = certified(agent, &identity, |now| now >= end) => ended,
+            replaced = session::until_changed(&agent.host, &authority, &identity.ca) => replaced,
+        };
     }
     let identity = Identity::of_file(&path, &text)?;
     tokio::select! {
@@ -49,7 +52,10 @@ async fn certified(agent: &Agent, identity: &Identity, is_over: impl Fn(Timestam
     while !is_over(agent.host.clock.now()) {
         let status = status::look(agent, &outage).await?;
         match member.report(&status).await {
-            Ok(()) => outage.over(),
+            Ok(heard) => {
+                outage.over();
+                agent.authority.hear(heard.authority.as_deref());
+            }
             Err(error) => outage.failed(&explain::chain(&error)),
         }
         pace::until_news(&agent.last_run, status.run.as_ref()).await;

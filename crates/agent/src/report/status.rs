@@ -24,6 +24,9 @@ pub struct Status {
     pub units: BTreeMap<String, String>,
     /// For how long earlier reports have not come through.
     pub unheard_seconds: Option<u64>,
+    /// [`join::authority_mark`] of the authorities that everything on this node trusts and was signed by.
+    #[serde(default)]
+    pub settled_on: Option<String>,
     /// The version of this program.
     pub version: String,
     /// What the last run on the machine did; see [`crate::LastRun`].
@@ -49,6 +52,7 @@ fn status(agent: &Agent, state: Option<&[u8]>, units: BTreeMap<String, Unit>) ->
         bootstrap: state.map(|state| String::from_utf8_lossy(state).trim().to_owned()),
         units: units.into_iter().map(|(name, unit)| (name, unit.state)).collect(),
         unheard_seconds: None,
+        settled_on: agent.authority.settled.borrow().clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         run: None,
     }

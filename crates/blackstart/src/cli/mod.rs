@@ -21,7 +21,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use lab::{LabCommand, LabOption, Machines};
 pub use node::{NodeCommand, RemoveOptions, ResetOptions, UpOptions};
-pub use pki::PkiCommand;
+pub use pki::{PkiCommand, RotationStage};
 pub use token::TokenCommand;
 
 const EXIT_CODES: &str = "\

@@ -1,6 +1,6 @@
 //! `blackstart pki …`.
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 
 /// Certificates, keys and kubeconfigs.
 #[derive(Debug, Subcommand)]
@@ -40,4 +40,27 @@ pub enum PkiCommand {
         #[arg(short, long)]
         yes: bool,
     },
+
+    /// Replace the certificate authorities of the whole cluster, in stages and without an outage
+    #[command(
+        name = "rotate-ca",
+        after_help = "Run it on any master. Every node first trusts old and new authorities, then gets certificates of the new ones,\nthen forgets the old ones. It can be stopped at any time: the same command, on any master, goes on.\n\nExamples:\n  blackstart pki rotate-ca\n  blackstart pki rotate-ca --stop-after trust    time to restart pods that read their authority only once\n  blackstart pki rotate-ca --yes                 goes on to the end"
+    )]
+    RotateCa {
+        /// Stop when the whole cluster has reached this stage
+        #[arg(long, value_name = "STAGE")]
+        stop_after: Option<RotationStage>,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+/// Where a rotation can be halted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RotationStage {
+    /// Old and new authorities are trusted, the old ones sign
+    Trust,
+    /// Old and new authorities are trusted, the new ones sign
+    Sign,
 }

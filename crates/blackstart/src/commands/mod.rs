@@ -76,6 +76,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
             let ask = pki::Ask { dry_run: *dry_run, yes: *yes };
             pki::renew(context, pki::which(name.as_deref(), *all), node.as_deref(), ask)
         }
+        Command::Pki(PkiCommand::RotateCa { stop_after, yes }) => pki::rotate(context, *stop_after, *yes),
         Command::Etcd(command) => etcd::run(context, command),
         Command::Backup(command) => backup::run(context, command),
         Command::Lab(command) => lab::run(context, command),

@@ -1,5 +1,7 @@
 //! `blackstart pki`: certificates, keys and kubeconfigs.
 
+mod rotate;
+
 use host::{Change, Cmd};
 use pki::{Existing, Which};
 use playbooks::cluster;
@@ -11,6 +13,8 @@ use crate::{
     context::{Context, Ended, block_on},
     output::{confirm, note},
 };
+
+pub(super) use self::rotate::rotate;
 
 /// Whether and how to ask before changing something.
 #[derive(Clone, Copy)]

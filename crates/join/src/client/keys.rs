@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256};
 use secrecy::SecretString;
 
-use super::{JoinError, Joined, member::Renewed};
+use super::{
+    JoinError, Joined,
+    member::{Renewed, Whose},
+};
 use crate::{
     Purpose,
     wire::{JoinAnswer, JoinCsrs, RenewAnswer, RenewCsrs},
@@ -84,21 +87,35 @@ impl JoinKeys {
 
 /// For a node that renews.
 pub(super) struct RenewKeys {
+    kubelet: Requested,
     kube_proxy: Requested,
     agent: Requested,
 }
 
 impl RenewKeys {
     pub(super) fn generate(node: &str) -> Result<Self, JoinError> {
-        Ok(Self { kube_proxy: Requested::new(Purpose::KubeProxy, node)?, agent: Requested::new(Purpose::Agent, node)? })
+        Ok(Self {
+            kubelet: Requested::new(Purpose::Kubelet, node)?,
+            kube_proxy: Requested::new(Purpose::KubeProxy, node)?,
+            agent: Requested::new(Purpose::Agent, node)?,
+        })
     }
 
-    pub(super) fn csrs(&self) -> RenewCsrs {
-        RenewCsrs { kube_proxy: self.kube_proxy.csr.clone(), agent: self.agent.csr.clone() }
+    pub(super) fn csrs(&self, of: Whose) -> RenewCsrs {
+        RenewCsrs {
+            kubelet: (of == Whose::All).then(|| self.kubelet.csr.clone()),
+            kube_proxy: self.kube_proxy.csr.clone(),
+            agent: self.agent.csr.clone(),
+        }
     }
 
     pub(super) fn renewed(&self, answer: RenewAnswer) -> Renewed {
-        let RenewAnswer { ca, kube_proxy, agent } = answer;
-        Renewed { ca_pem: ca, kube_proxy: self.kube_proxy.with(kube_proxy), agent: self.agent.with(agent) }
+        let RenewAnswer { ca, kubelet, kube_proxy, agent } = answer;
+        Renewed {
+            ca_pem: ca,
+            kubelet: kubelet.map(|certificate| self.kubelet.with(certificate)),
+            kube_proxy: self.kube_proxy.with(kube_proxy),
+            agent: self.agent.with(agent),
+        }
     }
 }

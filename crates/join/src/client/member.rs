@@ -5,17 +5,28 @@ use std::net::SocketAddr;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{JoinError, Pair, call, keys::RenewKeys, reached::Reached};
-use crate::wire::{self, Nodes};
+use crate::wire::{self, Heard, Nodes};
 
 /// New certificates for a node.
 #[derive(Debug, Clone)]
 pub struct Renewed {
     /// The cluster's authority, PEM.
     pub ca_pem: String,
+    /// For the kubelet, if it was asked for.
+    pub kubelet: Option<Pair>,
     /// For kube-proxy.
     pub kube_proxy: Pair,
     /// For the agent.
     pub agent: Pair,
+}
+
+/// For whom certificates are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Those that do not look after themselves.
+    Ours,
+    /// The kubelet too, which keeps its own until its end: the authority is another one.
+    All,
 }
 
 /// Talks to the join services with a certificate of the cluster: an agent's, or an administrator's to look only.
@@ -33,13 +44,13 @@ impl Member {
     }
 
     /// New keys and certificates for this node.
-    pub async fn renew(&self, node: &str) -> Result<Renewed, JoinError> {
+    pub async fn renew(&self, node: &str, whose: Whose) -> Result<Renewed, JoinError> {
         let keys = RenewKeys::generate(node)?;
-        self.post(wire::RENEW, &keys.csrs()).await.map(|answer| keys.renewed(answer))
+        self.post(wire::RENEW, &keys.csrs(whose)).await.map(|answer| keys.renewed(answer))
     }
 
-    /// Tells how this node is.
-    pub async fn report(&self, status: &impl Serialize) -> Result<(), JoinError> {
+    /// Tells how this node is, and hears what every node is to know.
+    pub async fn report(&self, status: &impl Serialize) -> Result<Heard, JoinError> {
         self.post(wire::REPORT, status).await
     }
 

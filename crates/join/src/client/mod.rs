@@ -29,7 +29,7 @@ pub use self::{
     applicant::{Applicant, Credential},
     error::{JoinError, Refused, Unreached},
     keys::Pair,
-    member::{Member, Renewed},
+    member::{Member, Renewed, Whose},
 };
 use self::{call::get, keys::JoinKeys, reached::Reached};
 use crate::{

@@ -22,6 +22,6 @@ mod sources;
 
 pub use error::SealError;
 pub use existing::Existing;
-pub use plan::plan;
+pub use plan::{plan, serving};
 pub use sealed::Sealed;
 pub use sources::Sources;

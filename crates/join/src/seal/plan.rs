@@ -125,14 +125,15 @@ fn node_secret(
 }
 
 /// What a master answers with before it has joined. It is made for as long as the authority lasts: a medium may be used
-/// years after it was written, and whoever holds it holds the master's secret, too.
-fn serving(
+/// years after it was written, and whoever holds it holds the master's secret, too. The one that is there stays as long as
+/// this authority stands behind it.
+pub fn serving(
     signer: &pki::Signer,
     existing: Option<&Vec<u8>>,
     node: &Node,
     to: &Path,
     now: Timestamp,
-) -> Result<Change, SealError> {
+) -> Result<Change, pki::PkiErrors> {
     let names = BTreeSet::from([San::Ip(node.ip), San::Dns(node.name.clone())]);
     let bytes = if let Some(pem) = existing.filter(|pem| signer.still_serves(pem, &names, now)) {
         pem.clone()

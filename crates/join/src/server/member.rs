@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Caller, Purpose, Refusal,
     admit::wanted,
-    wire::{ClaimedRole, KnownNode, Nodes, RenewAnswer, RenewCsrs},
+    wire::{ClaimedRole, Heard, KnownNode, Nodes, RenewAnswer, RenewCsrs},
 };
 
 pub(super) async fn renew(
@@ -39,10 +39,12 @@ async fn renewed(
 ) -> Result<RenewAnswer, Refusal> {
     let node = agent(service, peer, exchange)?;
     let csrs: RenewCsrs = body::json(body).await?;
+    let kubelet = csrs.kubelet.map(|csr| wanted(Purpose::Kubelet, &node, &csr)).transpose()?;
     let kube_proxy = wanted(Purpose::KubeProxy, &node, &csrs.kube_proxy)?;
     let agent = wanted(Purpose::Agent, &node, &csrs.agent)?;
     Ok(RenewAnswer {
         ca: authority_pem(service)?,
+        kubelet: kubelet.map(|request| sign(service, Purpose::Kubelet, &node, &request)).transpose()?,
         kube_proxy: sign(service, Purpose::KubeProxy, &node, &kube_proxy)?,
         agent: sign(service, Purpose::Agent, &node, &agent)?,
     })
@@ -58,11 +60,11 @@ pub(super) async fn report(
     exchange.end(outcome)
 }
 
-async fn reported(service: &Service, peer: &Peer, body: Body, exchange: &mut Exchange<'_>) -> Result<(), Refusal> {
+async fn reported(service: &Service, peer: &Peer, body: Body, exchange: &mut Exchange<'_>) -> Result<Heard, Refusal> {
     let node = agent(service, peer, exchange)?;
     let status = body::json(body).await?;
     service.reports.certified(node, status, service.now());
-    Ok(())
+    Ok(Heard { authority: service.setup.announced.borrow().clone() })
 }
 
 pub(super) async fn nodes(State(service): State<Arc<Service>>, ConnectInfo(peer): ConnectInfo<Peer>) -> Response {

@@ -77,6 +77,8 @@ pub struct Setup {
     pub machines: Arc<dyn KnownMachines>,
     /// Who removes nodes that leave.
     pub departures: Arc<dyn Departures>,
+    /// [`crate::authority_mark`] of what every node is to trust, once all masters do.
+    pub announced: watch::Receiver<Option<String>>,
     /// Who signs.
     pub signer: Arc<dyn Signer>,
     /// What time it is.

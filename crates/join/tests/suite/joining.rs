@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use explain::Explain;
 use join::{
-    Applicant, Client, Credential, Joined, Member, Pair, Trust,
+    Applicant, Client, Credential, Joined, Member, Pair, Trust, Whose,
     wire::{KnownNode, Nodes},
 };
 use secrecy::ExposeSecret;
@@ -81,13 +81,17 @@ async fn a_member_renews_and_reports() {
     let world = World::new().await;
     let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
     let agent = member(&world, &joined.agent);
-    let renewed = agent.renew("worker-01").await.unwrap();
+    let renewed = agent.renew("worker-01", Whose::Ours).await.unwrap();
     assert_eq!([&renewed.kube_proxy, &renewed.agent].map(subject), WORKER_01_SUBJECTS[1..]);
     assert_ne!(renewed.agent.cert_pem, joined.agent.cert_pem);
+    assert!(renewed.kubelet.is_none(), "the kubelet looks after itself");
+    let all = agent.renew("worker-01", Whose::All).await.unwrap();
+    assert_eq!(all.kubelet.as_ref().map(subject).as_deref(), Some(WORKER_01_SUBJECTS[0]));
 
     let agent = member(&world, &renewed.agent);
     agent.report(&serde_json::json!({ "phase": "Joining" })).await.unwrap();
-    agent.report(&serde_json::json!({ "phase": "Ready" })).await.unwrap();
+    let heard = agent.report(&serde_json::json!({ "phase": "Ready" })).await.unwrap();
+    assert_eq!(heard.authority.as_deref(), Some("mark"), "and hears what every node is to trust");
     let seen = |known: Nodes| {
         let one = |node: KnownNode| (node.node, node.report.map(|report| (report.early, report.status)));
         known.nodes.into_iter().map(one).collect::<Vec<_>>()
@@ -112,7 +116,7 @@ async fn a_node_that_left_cluster_yaml_is_out() {
     agent.report(&serde_json::json!({})).await.unwrap();
     let without: Vec<&str> = CLUSTER.lines().filter(|line| !line.contains("worker-01")).collect();
     world.described.send(Arc::new(cluster(&without.join("\n")))).unwrap();
-    assert_eq!(agent.renew("worker-01").await.unwrap_err().code().id, "BS-JOIN-005");
+    assert_eq!(agent.renew("worker-01", Whose::Ours).await.unwrap_err().code().id, "BS-JOIN-005");
     assert_eq!(world.client().join(&world.applicant("worker-01")).await.unwrap_err().code().id, "BS-JOIN-005");
     let admin = (world.admin.0.as_str(), world.admin.1.as_str());
     let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
@@ -134,13 +138,17 @@ async fn a_certificate_is_good_for_its_own_node_only() {
     let code = |outcome: Result<(), join::JoinError>| outcome.unwrap_err().code().id;
     let status = serde_json::json!({});
 
-    assert_eq!(code(agent.renew("worker-02").await.map(drop)), "BS-JOIN-008", "another node's certificate");
-    assert_eq!(code(kubelet.renew("worker-01").await.map(drop)), "BS-JOIN-017", "the kubelet is no agent");
-    assert_eq!(code(kubelet.report(&status).await), "BS-JOIN-017");
+    assert_eq!(
+        code(agent.renew("worker-02", Whose::Ours).await.map(drop)),
+        "BS-JOIN-008",
+        "another node's certificate"
+    );
+    assert_eq!(code(kubelet.renew("worker-01", Whose::Ours).await.map(drop)), "BS-JOIN-017", "the kubelet is no agent");
+    assert_eq!(code(kubelet.report(&status).await.map(drop)), "BS-JOIN-017");
     assert_eq!(code(kubelet.nodes().await.map(drop)), "BS-JOIN-017");
-    assert_eq!(code(admin.report(&status).await), "BS-JOIN-017", "an administrator has no node");
+    assert_eq!(code(admin.report(&status).await.map(drop)), "BS-JOIN-017", "an administrator has no node");
     world.come_from(WORKER_02);
-    assert_eq!(code(agent.report(&status).await), "BS-JOIN-007", "a copied certificate");
+    assert_eq!(code(agent.report(&status).await.map(drop)), "BS-JOIN-007", "a copied certificate");
     world.come_from(WORKER_01);
     assert!(nobody.hello(None).await.is_ok());
     assert_eq!(world.signed(), signed, "nothing was signed");

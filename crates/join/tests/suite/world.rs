@@ -233,6 +233,7 @@ impl World {
     /// What the service of this master needs.
     pub(crate) fn setup(&self) -> Setup {
         Setup {
+            announced: watch::channel(Some("mark".to_owned())).1,
             master: "master-01".into(),
             cluster: self.described.subscribe(),
             holdings: Arc::new(self.held()),

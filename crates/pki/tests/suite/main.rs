@@ -18,4 +18,5 @@ mod names;
 mod openssl;
 mod plan;
 mod renewal;
+mod rotation;
 mod sharing;

@@ -48,7 +48,7 @@ pub fn kube_controller_manager(cluster: &ValidatedCluster, node: &Node) -> Servi
         .flag("use-service-account-credentials", true)
         .flag("service-account-private-key-file", pki("sa.key"))
         .flag("root-ca-file", CLUSTER_CA)
-        .flag("cluster-signing-cert-file", CLUSTER_CA)
+        .flag("cluster-signing-cert-file", pki("ca-signer.crt"))
         .flag("cluster-signing-key-file", pki("ca.key"))
         .flag("cluster-name", cluster.name())
         .flag("allocate-node-cidrs", allocates)

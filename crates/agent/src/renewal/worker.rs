@@ -1,0 +1,70 @@
+//! A worker's certificates, asked for with the one it still has: when they are due, and when other authorities are trusted.
+
+use std::path::PathBuf;
+
+use host::{Change, Content};
+use jiff::Timestamp;
+use join::{Member, Pair, Whose, authority_mark};
+use secrecy::ExposeSecret;
+use spec::ports;
+
+use super::{apply, kubelet};
+use crate::{Agent, AgentError, authority, kubeconfig::Identity};
+
+pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
+    let now = agent.host.clock.now();
+    // The agent's own last: while it is old, the next look asks again for what a crash kept from being written.
+    let (Some(proxy), Some(own)) = (Held::read(agent, "kube-proxy.conf")?, Held::read(agent, "agent.conf")?) else {
+        return Ok(()); // not joined yet
+    };
+    let heard = agent.authority.heard.borrow().clone();
+    let replaced = heard.is_some() && heard != authority::own_mark(agent)?;
+    if !replaced && !proxy.is_due(now)? && !own.is_due(now)? {
+        return Ok(());
+    }
+    let identity = (own.identity.certificate.as_str(), own.identity.key.as_str());
+    let masters = Member::new(agent.masters(ports::JOIN), &own.identity.ca, identity)?;
+    let whose = if replaced { Whose::All } else { Whose::Ours };
+    let renewed = masters.renew(&agent.node.name, whose).await?;
+    if replaced && Some(authority_mark(&renewed.ca_pem)) != heard {
+        return Ok(()); // the master that answered knows less than the one that told; the next report asks again
+    }
+    let mut changes = vec![];
+    if let Some(pair) = &renewed.kubelet {
+        changes.extend(kubelet::identity(agent, &renewed.ca_pem, pair));
+    }
+    changes.extend([proxy.with(&renewed.ca_pem, &renewed.kube_proxy), own.with(&renewed.ca_pem, &renewed.agent)]);
+    if replaced {
+        // At the very end: as long as it is the old one, all of it is asked for again.
+        let content = Content::Plain(renewed.ca_pem.into_bytes());
+        changes.push(Change::File { path: authority::file(agent), mode: 0o600, content });
+    }
+    apply(agent, &changes)
+}
+
+/// A kubeconfig on this node.
+pub(super) struct Held {
+    path: PathBuf,
+    text: String,
+    pub(super) identity: Identity,
+}
+
+impl Held {
+    pub(super) fn read(agent: &Agent, name: &str) -> Result<Option<Self>, AgentError> {
+        let path = agent.paths.kubernetes_dir.join(name);
+        let Some(text) = agent.host.disk.read_optional(&path)? else { return Ok(None) };
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let identity = Identity::of_file(&path, &text)?;
+        Ok(Some(Self { path, text, identity }))
+    }
+
+    pub(super) fn is_due(&self, now: Timestamp) -> Result<bool, AgentError> {
+        self.identity.is_due(now).map_err(|source| AgentError::Kubeconfig { path: self.path.clone(), source })
+    }
+
+    pub(super) fn with(&self, ca: &str, pair: &Pair) -> Change {
+        let (certificate, key) = (pair.cert_pem.clone(), pair.key_pem.expose_secret().to_owned());
+        let text = self.identity.replace(&self.text, &Identity { certificate, key, ca: ca.to_owned() });
+        Change::File { path: self.path.clone(), mode: 0o600, content: Content::Secret(text.into_bytes()) }
+    }
+}

@@ -1,0 +1,80 @@
+//! Restarts of the control plane, for what reads its authorities only when it starts.
+//!
+//! Found in the sources of etcd 3.7 and Kubernetes 1.36: certificates are read again, the pools of trusted authorities of
+//! etcd (for members and clients), of the API server's etcd client and of its kubelet client are not. At the stage at which
+//! only certificates change, nothing here has to be restarted.
+
+use std::{net::SocketAddr, time::Duration};
+
+use etcd::Access;
+use host::Cmd;
+use pki::Stage;
+use tokio::time::{Instant, sleep};
+
+use crate::{Agent, AgentError, authority, renewal};
+
+const ETCD: &str = "etcd.service";
+const API: &str = "kube-apiserver.service";
+/// The unit, and the file whose authorities it reads once.
+const READ: &[(&str, &str)] = &[("pki/etcd/ca.crt", ETCD), ("pki/etcd/ca.crt", API), ("pki/ca.crt", API)];
+
+/// Longer than any of them takes on a slow machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+const PAUSE: Duration = Duration::from_millis(300);
+/// For one answer.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Restarts what is older than its file: etcd first, and the API server only when that one is well.
+pub(super) async fn control_plane(agent: &Agent, stage: Stage) -> Result<(), AgentError> {
+    if stage == Stage::Sign {
+        return Ok(());
+    }
+    for unit in [ETCD, API] {
+        let read: Vec<_> = READ.iter().filter(|(_, reader)| *reader == unit).copied().collect();
+        if renewal::outdated(agent, &read).await?.is_empty() {
+            continue;
+        }
+        tracing::info!(unit, stage = stage.name(), "restarting: it trusts other authorities from now on");
+        agent.host.commands.run(&Cmd::new("systemctl").args(["restart", unit])).await?;
+        await_well(agent, unit).await?;
+    }
+    Ok(())
+}
+
+async fn await_well(agent: &Agent, unit: &'static str) -> Result<(), AgentError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let why = match unit {
+            ETCD => etcd_trouble(agent).await,
+            _ => api_trouble(agent).await,
+        };
+        match why {
+            None => return Ok(()),
+            Some(why) if Instant::now() > until => return Err(AgentError::NotWell { unit, why }),
+            Some(_) => sleep(PAUSE).await,
+        }
+    }
+}
+
+/// `None` if this member answers and takes part in a majority.
+async fn etcd_trouble(agent: &Agent) -> Option<String> {
+    let access = match Access::read(&*agent.host.disk, &agent.paths.kubernetes_dir) {
+        Ok(access) => access,
+        Err(error) => return Some(explain::chain(&error)),
+    };
+    let asked = access.member(etcd::client_url(agent.node.ip)).members().await;
+    asked.err().map(|error| explain::chain(&error))
+}
+
+/// `None` if this API server is ready.
+async fn api_trouble(agent: &Agent) -> Option<String> {
+    let asked = async {
+        let ca = agent.host.disk.read(&authority::file(agent)).map_err(|error| explain::chain(&error))?;
+        let client = tls::client(&String::from_utf8_lossy(&ca), None).map_err(|error| explain::chain(&error))?;
+        let api = SocketAddr::new(agent.node.ip, agent.cluster.api().port);
+        let answer = client.get(format!("https://{api}/readyz")).timeout(LIMIT).send().await;
+        let answer = answer.map_err(|error| explain::chain(&error))?;
+        if answer.status().is_success() { Ok(()) } else { Err(format!("/readyz answers {}", answer.status())) }
+    };
+    asked.await.err()
+}

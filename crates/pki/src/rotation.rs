@@ -1,0 +1,198 @@
+//! Rotation: from the present authorities to their successors, in stages that the whole cluster takes together.
+//!
+//! | stage | `ca.crt` | `ca.key` | what it comes to |
+//! |---|---|---|---|
+//! | | old | old | |
+//! | trust | old, new | old | everybody believes both, and shows what the old one signed |
+//! | sign  | new, old | new | everybody believes both, and shows what the new one signed |
+//! | drop  | new      | new | nobody believes the old one any more |
+//!
+//! The one that the key beside it belongs to signs, and is first in the file as soon as a stage is complete: so every other
+//! part of this crate works at each stage as it does at any other time. The stage is nowhere written down on a machine; its
+//! files show it. A crash at any point is followed by another plan, which goes on from what is there.
+
+use std::collections::BTreeMap;
+
+use host::Change;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Input, PkiError, PkiErrors, Shared,
+    authority::{self, Authority, Standing},
+    certificate::Certificate,
+    existing::Existing,
+    issue, judge, key, leaf,
+    lifetime::check_clock,
+    pem,
+    table::{AUTHORITIES, AuthorityRow, CLUSTER, LEAVES, Leaf},
+    write,
+};
+
+/// How far a rotation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Both are believed, the old one signs.
+    Trust,
+    /// Both are believed, the new one signs.
+    Sign,
+    /// Only the new one is believed.
+    Drop,
+}
+
+impl Stage {
+    /// In their order.
+    pub const ALL: [Self; 3] = [Self::Trust, Self::Sign, Self::Drop];
+
+    /// As people and files name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Trust => "trust",
+            Self::Sign => "sign",
+            Self::Drop => "drop",
+        }
+    }
+}
+
+/// The authorities that take the place of the present ones, certificates and keys. Cannot be printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Successors {
+    /// PEM by path below the root.
+    files: BTreeMap<String, String>,
+}
+
+impl Successors {
+    /// For every authority of the table.
+    pub fn make(cluster: &str, now: Timestamp) -> Result<Self, PkiErrors> {
+        check_clock(now)?;
+        let mut files = BTreeMap::new();
+        for row in AUTHORITIES {
+            let failed = |source| PkiError::Issue { path: row.certificate().into(), source };
+            let key = key::generate().map_err(|error| failed(error.into()))?;
+            files.insert(row.certificate(), issue::authority(row, cluster, &key, now).map_err(failed)?);
+            files.insert(row.key(), key.serialize_pem());
+        }
+        Ok(Self { files })
+    }
+
+    /// The certificate of the cluster's authority to be, PEM.
+    pub fn cluster(&self) -> &str {
+        self.of(&CLUSTER.certificate())
+    }
+
+    fn of(&self, name: &str) -> &str {
+        self.files.get(name).map_or("", String::as_str)
+    }
+}
+
+/// The changes that bring a master to a stage; nothing, if it is there. What only some authorities have reached is
+/// completed, so it does not matter where the last attempt ended.
+pub fn rotation(
+    existing: &Existing,
+    input: &Input,
+    successors: &Successors,
+    stage: Stage,
+    now: Timestamp,
+) -> Result<Vec<Change>, PkiErrors> {
+    check_clock(now)?;
+    let mut changes = Vec::new();
+    for row in AUTHORITIES {
+        changes.extend(authority_at(row, existing, successors, stage));
+    }
+    // As if they were written: leaves are judged by the authorities that they will have.
+    let after = existing.after(&changes);
+    let mut problems = Vec::new();
+    let mut authorities = BTreeMap::new();
+    for row in AUTHORITIES {
+        match whole(row, &after, &input.cluster, now) {
+            Ok(authority) => {
+                // What is no longer trusted is still known here: a master that was off at an earlier stage has leaves of it.
+                let others = existing.parse(&row.certificate(), Certificate::all_from_pem)?.unwrap_or_default();
+                let is_other = |other: &Certificate| other.der() != authority.certificate.der();
+                let others = others.into_iter().filter(is_other).collect();
+                authorities.insert(row.name, Authority { others, ..authority });
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    changes.extend(authorities.get(CLUSTER.name).and_then(|cluster| write::signer(&after, cluster)));
+    for leaf in LEAVES {
+        let Some(authority) = authorities.get(leaf.authority.name) else { continue };
+        match settle(leaf, &after, input, authority, now) {
+            Ok(needed) => changes.extend(needed),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    PkiErrors::unless_empty(problems)?;
+    Ok(changes)
+}
+
+/// Refuses a rotation that could not be finished: an authority whose key is not here signs nothing for its successor's
+/// time, and its owner decides about it.
+pub fn check_rotatable(existing: &Existing, cluster: &str, now: Timestamp) -> Result<(), PkiErrors> {
+    let problem = |row: &&'static AuthorityRow| match whole(row, existing, cluster, now) {
+        Ok(Authority { issuer: Some(_), .. }) => None,
+        Ok(_) => Some(PkiError::NoKey { key: existing.path(&row.key()) }),
+        Err(problem) => Some(problem),
+    };
+    PkiErrors::unless_empty(AUTHORITIES.iter().filter_map(problem).collect())
+}
+
+/// What `ca.crt` holds at a stage, from what it holds at any other one.
+pub fn trusted(present: &str, successor: &str, stage: Stage) -> String {
+    let successor = pem::certificates(successor);
+    let old = pem::certificates(present).into_iter().filter(|block| !successor.contains(block)).collect();
+    let order = match stage {
+        Stage::Trust => [old, successor],
+        Stage::Sign => [successor, old],
+        Stage::Drop => [successor, Vec::new()],
+    };
+    order.concat().concat()
+}
+
+/// True if the first of the trusted authorities, the one that signs, has signed this certificate.
+pub fn is_of_signer(certificate_pem: &[u8], trusted_pem: &[u8]) -> bool {
+    match (Certificate::from_pem(certificate_pem), Certificate::from_pem(trusted_pem)) {
+        (Ok(certificate), Ok(signer)) => certificate.is_signed_by(&signer),
+        _ => false,
+    }
+}
+
+fn authority_at(row: &AuthorityRow, existing: &Existing, successors: &Successors, stage: Stage) -> Vec<Change> {
+    let present = |name: &str| String::from_utf8_lossy(existing.bytes(name).unwrap_or_default()).into_owned();
+    let (certificate, key) = (row.certificate(), row.key());
+    let mut changes = Vec::new();
+    let wanted = successors.of(&key);
+    if stage >= Stage::Sign && present(&key) != wanted {
+        changes.push(write::secret(existing.path(&key), wanted.to_owned()));
+    }
+    let known = present(&certificate);
+    let wanted = trusted(&known, successors.of(&certificate), stage);
+    if known != wanted {
+        changes.push(write::public(existing.path(&certificate), wanted));
+    }
+    changes
+}
+
+fn whole(row: &AuthorityRow, existing: &Existing, cluster: &str, now: Timestamp) -> Result<Authority, PkiError> {
+    match authority::find(row, existing, cluster, now)? {
+        Standing::Whole(authority) => Ok(*authority),
+        Standing::KeyAlone(_) | Standing::Absent => {
+            Err(PkiError::MayNotMake { missing: vec![existing.path(&row.certificate())] })
+        }
+    }
+}
+
+fn settle(
+    leaf: &Leaf,
+    existing: &Existing,
+    input: &Input,
+    authority: &Authority,
+    now: Timestamp,
+) -> Result<Vec<Change>, PkiError> {
+    let input = Input { shared: Shared::Bring, ..input.clone() };
+    let holding = leaf::find(leaf, existing)?;
+    let Some(reason) = judge::judge(leaf, &holding, existing, &input, authority, now)? else { return Ok(Vec::new()) };
+    leaf::make(leaf, reason, existing, &input, authority, now)
+}

@@ -1,0 +1,122 @@
+//! Rotation: every stage settles, also after a crash anywhere in it, and what is shown fits what is trusted before and after.
+
+use std::path::Path;
+
+use pki::{Stage, Successors, table};
+
+use crate::{
+    machine::{Machine, days_later, input, now, outcome, written},
+    openssl::verify_at,
+};
+
+fn rotate(machine: &Machine, successors: &Successors, stage: Stage) -> Vec<host::Change> {
+    pki::rotation(&machine.existing(), &input(), successors, stage, now()).unwrap()
+}
+
+fn text(machine: &Machine, name: &str) -> String {
+    String::from_utf8(machine.read(name)).unwrap()
+}
+
+fn certificates(machine: &Machine, name: &str) -> usize {
+    text(machine, name).matches("BEGIN CERTIFICATE").count()
+}
+
+#[test]
+fn every_stage_writes_what_it_must_and_settles() {
+    let machine = Machine::complete(&input());
+    let successors = Successors::make(&input().cluster, now()).unwrap();
+    for stage in Stage::ALL {
+        let changes = rotate(&machine, &successors, stage);
+        let names = written(&changes).join("\n");
+        insta::assert_snapshot!(format!("rotation_{}", stage.name()), names);
+        machine.apply(&changes);
+        assert_eq!(rotate(&machine, &successors, stage), [], "{stage:?} settles");
+        assert_eq!(outcome(&machine.plan(&input(), now())), "nothing to do", "{stage:?} is a state like any other");
+        let trusted = if stage == Stage::Drop { 1 } else { 2 };
+        for row in table::AUTHORITIES {
+            assert_eq!(certificates(&machine, &row.certificate()), trusted, "{stage:?} {}", row.name);
+        }
+        assert_eq!(certificates(&machine, table::SIGNER), 1, "{stage:?}");
+        assert_eq!(pki::faults(&machine.existing(), &input(), now()), [], "{stage:?}");
+        let inventory = pki::inventory(&machine.existing(), now());
+        assert!(inventory.iter().all(|entry| entry.state == pki::State::Ok), "{stage:?}: {inventory:#?}");
+    }
+    assert_eq!(text(&machine, "pki/ca.crt"), successors.cluster());
+    assert_eq!(text(&machine, table::SIGNER), successors.cluster());
+}
+
+/// Whoever is a stage behind or ahead is believed.
+#[test]
+fn neighbours_believe_each_other() {
+    let machine = Machine::complete(&input());
+    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let servers = ["pki/apiserver.crt", "pki/etcd/peer.crt", "pki/front-proxy-client.crt"];
+    let authorities = ["pki/ca.crt", "pki/etcd/ca.crt", "pki/front-proxy-ca.crt"];
+    let mut earlier = [servers.map(|name| machine.read(name)), authorities.map(|name| machine.read(name))];
+    for stage in Stage::ALL {
+        machine.apply(&rotate(&machine, &successors, stage));
+        for (index, (server, authority)) in servers.into_iter().zip(authorities).enumerate() {
+            machine.write("shown-before", &earlier[0][index]);
+            machine.write("trusted-before", &earlier[1][index]);
+            verify_at(now(), &machine, authority, &machine.at("shown-before"), &[]).unwrap();
+            verify_at(now(), &machine, "trusted-before", &machine.at(server), &[]).unwrap();
+        }
+        earlier = [servers.map(|name| machine.read(name)), authorities.map(|name| machine.read(name))];
+    }
+    let end = Machine::complete(&input());
+    machine.write("shown-before", end.read("pki/apiserver.crt"));
+    assert!(verify_at(now(), &machine, "pki/ca.crt", Path::new(&machine.at("shown-before")), &[]).is_err());
+}
+
+#[test]
+fn a_crash_anywhere_is_gone_on_from() {
+    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let machine = Machine::complete(&input());
+    for stage in Stage::ALL {
+        let before: Vec<(String, Vec<u8>)> =
+            table::files().into_iter().map(|name| (name.clone(), machine.read(&name))).collect();
+        let whole = rotate(&machine, &successors, stage);
+        for done in 0..=whole.len() {
+            before.iter().for_each(|(name, bytes)| machine.restore(name, bytes));
+            machine.apply(&whole[..done]);
+            // A machine that boots in between completes what is there, at whatever stage it finds itself.
+            let boot = machine.plan(&input(), now()).unwrap_or_else(|error| panic!("{stage:?} {done}: {error:?}"));
+            machine.apply(&boot);
+            machine.apply(&rotate(&machine, &successors, stage));
+            assert_eq!(rotate(&machine, &successors, stage), [], "{stage:?} after {done} changes");
+        }
+    }
+}
+
+/// One that was off while the others went on.
+#[test]
+fn stages_can_be_skipped() {
+    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let machine = Machine::complete(&input());
+    machine.apply(&rotate(&machine, &successors, Stage::Drop));
+    assert_eq!(rotate(&machine, &successors, Stage::Drop), []);
+    assert_eq!(machine.plan(&input(), now()).unwrap(), []);
+}
+
+#[test]
+fn an_authority_whose_key_is_elsewhere_is_not_rotated() {
+    let machine = Machine::complete(&input());
+    let check = || outcome(&pki::check_rotatable(&machine.existing(), &input().cluster, now()).map(|()| Vec::new()));
+    assert_eq!(check(), "nothing to do");
+    machine.remove("pki/etcd/ca.key");
+    insta::assert_snapshot!(check());
+}
+
+#[test]
+fn a_successor_is_as_good_as_a_first_one() {
+    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let machine = Machine::complete(&input());
+    machine.apply(&rotate(&machine, &successors, Stage::Drop));
+    assert_eq!(outcome(&machine.plan(&input(), days_later(100))), "nothing to do");
+    let again = Successors::make(&input().cluster, now()).unwrap();
+    assert_ne!(again.cluster(), successors.cluster());
+    for stage in Stage::ALL {
+        machine.apply(&rotate(&machine, &again, stage));
+    }
+    assert_eq!(text(&machine, "pki/ca.crt"), again.cluster());
+}
