@@ -62,9 +62,11 @@ impl Backends {
     /// Takes in what was seen of a master. One that goes down loses its connections at once.
     pub(super) fn seen(&self, index: usize, outcome: Outcome) {
         let mut backends = self.lock();
+        let others = backends.iter().enumerate().filter(|(other, _)| *other != index);
+        let another_is_up = others.map(|(_, other)| other.health).any(|health| health == Health::Up);
         let backend = &mut backends[index];
         let before = backend.health;
-        backend.health = before.after(outcome);
+        backend.health = before.after(outcome, another_is_up);
         match (before.is_usable(), backend.health.is_usable()) {
             (false, true) => tracing::info!(master = %backend.address, ?outcome, "the API server is used from now on"),
             (true, false) => {
