@@ -129,6 +129,20 @@ mod tests {
     }
 
     #[test]
+    fn while_all_are_in_doubt_nobody_loses_a_connection() {
+        let backends = three();
+        (0..2).for_each(|index| backends.seen(index, Outcome::Ready));
+        let lease = backends.lease(&[]).unwrap();
+        for index in [0, 1, 0, 1] {
+            backends.seen(index, Outcome::Unsure);
+        }
+        assert!(!lease.lost.is_cancelled());
+        backends.seen(1, Outcome::Ready);
+        backends.seen(0, Outcome::Unsure);
+        assert!(lease.lost.is_cancelled(), "the other one is back, and this one is not");
+    }
+
+    #[test]
     fn only_the_connections_of_the_lost_master_are_lost() {
         let backends = three();
         let mut usable = backends.usable();
