@@ -1,7 +1,11 @@
-use etcd::{Member, survey::Told};
+use etcd::{
+    Member,
+    survey::{Heard, Told},
+};
+use join::wire::Standing;
 use serde_json::json;
 
-use super::*;
+use super::judge::{Seen, Standings, judge};
 
 /// What three masters tell. One letter each: L the leader, V a voter, v a silent one, q one that sees no leader, e a learner,
 /// n announced and never there, w a voter announced and never there, x no member, A in another cluster, S on its own with the
