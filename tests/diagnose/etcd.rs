@@ -25,12 +25,15 @@ pub(crate) const ETCD: &[Case] = &[
     },
     Case {
         name: "etcd's database near its limit",
-        provoke: sh!("size=$(etcd_api https://127.0.0.1:2379/v3/maintenance/status -d '{}' | sed 's/.*\"dbSize\":\"\\([0-9]*\\)\".*/\\1/')
+        // Large enough that a few writes do not fill it.
+        provoke: sh!("for i in 1 2 3 4 5 6 7 8; do head -c 1000000 /dev/zero | tr '\\0' x | ctl put /filler/$i; done
+                      size=$(etcd_api https://127.0.0.1:2379/v3/maintenance/status -d '{}' | sed 's/.*\"dbSize\":\"\\([0-9]*\\)\".*/\\1/')
                       systemctl set-environment ETCD_QUOTA_BACKEND_BYTES=$((size * 100 / 85))
                       systemctl restart etcd"),
         warnings: &["BS-DIAG-068"],
         tells: "of at most",
-        mend: Deed::Sh("systemctl unset-environment ETCD_QUOTA_BACKEND_BYTES; systemctl restart etcd"),
+        mend: sh!("systemctl unset-environment ETCD_QUOTA_BACKEND_BYTES; systemctl restart etcd
+                   until ctl del /filler/ --prefix; do sleep 0.3; done"),
         ..Case::PLAIN
     },
     Case {
