@@ -10,6 +10,7 @@ use crate::{
 pub(crate) const CHECKS: &[Check] = &[
     ("etcd is told as it is, also while it is down", told),
     ("a snapshot is whole, private and overwrites nothing", snapshot),
+    ("a snapshot that is interrupted leaves nothing", interrupted),
     ("what is no snapshot is not restored", refused),
     ("etcd goes back to a snapshot and keeps what was there", restored),
 ];
@@ -50,6 +51,17 @@ fn snapshot(cluster: &Cluster) {
     let full = cluster.try_sh(MASTER, "blackstart etcd snapshot /run/small/x.db");
     full.refused(1, "BS-HOST-003");
     assert_eq!(cluster.sh(MASTER, "ls -A /run/small; umount /run/small"), "", "nothing half-written is left");
+}
+
+/// An etcd that stands still holds it in the middle.
+fn interrupted(cluster: &Cluster) {
+    let line = "systemctl kill --signal=STOP etcd
+                mkdir /root/cut; cd /root/cut
+                blackstart etcd snapshot x.db 2>/root/cut.err & taken=$!
+                until [ -n \"$(ls -A)\" ]; do sleep 0.1; done
+                kill -INT $taken; wait $taken; echo $? $(ls -A) $(cat /root/cut.err)
+                systemctl kill --signal=CONT etcd; rmdir /root/cut";
+    assert_eq!(cluster.sh(MASTER, line), "130 stopped; what was begun is removed");
 }
 
 fn refused(cluster: &Cluster) {

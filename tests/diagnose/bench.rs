@@ -10,10 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    case::{MASTER, WORKER},
-    common::{Said, TestLab},
-};
+use crate::common::{Said, TestLab};
 
 /// How long a fault may take to show: a kubelet notices some only after a while. Not how long an answer may take.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -21,7 +18,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// Seconds within which an answer must be there.
 const LIMIT: &str = "30";
 
-/// A master and a worker.
+/// A cluster to break.
 pub(crate) struct Bench {
     /// Removed at the end, unless it is somebody else's.
     pub(crate) lab: ManuallyDrop<TestLab>,
@@ -37,16 +34,17 @@ impl Drop for Bench {
 }
 
 impl Bench {
-    /// A cluster in which nothing is wrong.
-    pub(crate) fn up() -> Self {
-        let borrowed = std::env::var("BLACKSTART_CASES_LAB").ok();
+    /// A cluster of these machines in which nothing is wrong: the lab that the variable names, or one of its own.
+    pub(crate) fn up(variable: &str, machines: &[&str]) -> Self {
+        let borrowed = std::env::var(variable).ok();
         let is_borrowed = borrowed.is_some();
         let lab = borrowed.map_or_else(TestLab::unmade, |name| TestLab { name });
         let bench = Self { lab: ManuallyDrop::new(lab), is_borrowed };
         if !is_borrowed {
-            bench.lab.run("up", &["--workers", "1"]).ok();
+            let count = |role: &str| machines.iter().filter(|machine| machine.starts_with(role)).count().to_string();
+            bench.lab.run("up", &["--masters", &count("master"), "--workers", &count("worker")]).ok();
         }
-        for machine in [MASTER, WORKER] {
+        for machine in machines {
             let answer = bench.ask_until(machine, "", Answer::is_well);
             assert!(answer.is_well(), "{machine} before anything is broken: {answer}");
         }

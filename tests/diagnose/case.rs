@@ -26,6 +26,19 @@ pub(crate) struct Case {
     pub(crate) mend: Deed,
     /// What the program is told by its environment, as `NAME=value`.
     pub(crate) environment: &'static str,
+    /// What must be said of it on other machines.
+    pub(crate) elsewhere: &'static [Told],
+    /// Nothing is mended: the next case goes on from here.
+    pub(crate) stays: bool,
+}
+
+/// What must be said on a machine; the fields are those of a [`Case`].
+#[derive(Clone, Copy)]
+pub(crate) struct Told {
+    pub(crate) machine: &'static str,
+    pub(crate) codes: &'static [&'static str],
+    pub(crate) warnings: &'static [&'static str],
+    pub(crate) tells: &'static str,
 }
 
 /// Something that is done to the cluster.
@@ -49,19 +62,39 @@ impl Case {
         tells: "",
         mend: Deed::Nothing,
         environment: "",
+        elsewhere: &[],
+        stays: false,
     };
 
     /// Breaks, asks, mends, asks again. What must be told is told at once with nothing else beside it.
     pub(crate) fn run(&self, bench: &Bench) -> Result<(), String> {
+        let here = Told { machine: self.machine, codes: self.codes, warnings: self.warnings, tells: self.tells };
+        let all = || [here].into_iter().chain(self.elsewhere.iter().copied());
         let broken = self.provoke.on(bench, self.machine);
-        let told = broken.and_then(|()| {
-            let answer = bench.ask_until(self.machine, self.environment, |answer| self.is_named_in(answer));
-            self.judge(&answer)
-        });
+        let told = broken.and_then(|()| all().try_for_each(|told| told.is_told(bench, self.environment)));
+        if self.stays {
+            return told;
+        }
         let mended = self.mend.on(bench, self.machine);
-        let well = bench.ask_until(self.machine, "", Answer::is_well);
-        let well = if well.is_well() { Ok(()) } else { Err(format!("it is not well again afterwards: {well}")) };
+        let well = all().try_for_each(|told| told.is_over(bench));
         told.and(mended).and(well)
+    }
+}
+
+impl Told {
+    fn is_told(&self, bench: &Bench, environment: &str) -> Result<(), String> {
+        let answer = bench.ask_until(self.machine, environment, |answer| self.is_named_in(answer));
+        self.judge(&answer)
+    }
+
+    /// Nothing is wrong any more, and nobody is warned of the same.
+    fn is_over(&self, bench: &Bench) -> Result<(), String> {
+        let is_over = |answer: &Answer| {
+            let warnings = answer.codes("warnings");
+            answer.is_well() && !self.warnings.iter().any(|code| warnings.contains(*code))
+        };
+        let answer = bench.ask_until(self.machine, "", is_over);
+        if is_over(&answer) { Ok(()) } else { Err(format!("{} is not well again: {answer}", self.machine)) }
     }
 
     /// Whether all that must be told is among what was told.
@@ -75,7 +108,8 @@ impl Case {
         let expected: BTreeSet<String> = self.codes.iter().map(|code| (*code).to_owned()).collect();
         let told = answer.codes("findings");
         if told != expected || !self.is_named_in(answer) {
-            return Err(format!("expected {expected:?} and warnings {:?}: {answer}", self.warnings));
+            let (machine, warnings) = (self.machine, self.warnings);
+            return Err(format!("expected {expected:?} and warnings {warnings:?} on {machine}: {answer}"));
         }
         if !answer.evidence().contains(self.tells) {
             return Err(format!("`{}` is not in the evidence: {answer}", self.tells));

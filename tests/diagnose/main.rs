@@ -1,25 +1,35 @@
-//! Breaks a real cluster in every way that `blackstart diagnose` knows, and looks whether it says so.
+//! Breaks real clusters in every way that `blackstart diagnose` knows, and looks whether it says so.
 //!
 //! `cargo test -p blackstart --test diagnose`, as root; plain `cargo test` leaves it out. One cluster of a master and a
-//! worker serves all cases: each one breaks something, asks until it is told, mends it, and asks until all is well. To add a
-//! case: its entry in the file of its side. `BLACKSTART_CASES=firewall` runs those whose name contains the word;
-//! `BLACKSTART_CASES_LAB=NAME` breaks a lab that is there already, and leaves it there.
+//! worker, and one of three masters, serve all cases: each one breaks something, asks until it is told, mends it, and asks
+//! until all is well. To add a case: its entry in the file of its theme. `BLACKSTART_CASES=firewall` runs those whose name
+//! contains the word; `BLACKSTART_CASES_LAB=NAME` and `BLACKSTART_CASES_MASTERS_LAB=NAME` break labs that are there already,
+//! and leave them there.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 
+#[macro_use]
+mod tools;
+
+mod api;
 mod bench;
 mod case;
-mod cluster;
+mod certificates;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "shared with suites that need more of it")]
 mod common;
+mod etcd;
+mod joining;
 mod machine;
+mod masters;
+mod objects;
+mod pods;
 mod up;
 
 use std::{collections::BTreeSet, mem::ManuallyDrop, time::Instant};
 
 use bench::Bench;
-use case::{Case, MASTER};
+use case::{Case, MASTER, WORKER};
 use common::TestLab;
 
 /// Every way to break a node, nearest to the machine first.
@@ -30,31 +40,61 @@ const CASES: &[&[Case]] = &[
     machine::NETWORK,
     machine::COMPONENTS,
     machine::BOOTSTRAP,
-    cluster::CERTIFICATES,
-    cluster::ETCD,
-    cluster::API,
-    cluster::JOINING,
-    cluster::OBJECTS,
-    cluster::PODS,
+    certificates::CERTIFICATES,
+    etcd::ETCD,
+    api::API,
+    joining::JOINING,
+    objects::OBJECTS,
+    pods::PODS,
 ];
 
 #[test]
 fn whoever_breaks_a_node_is_told_what_they_did() {
+    let cases = chosen(CASES);
+    if cases.is_empty() {
+        return;
+    }
     let _turn = common::turn();
-    let bench = Bench::up();
+    let bench = Bench::up("BLACKSTART_CASES_LAB", &[MASTER, WORKER]);
+    let mut failed = play(&cases, &bench);
+    failed.extend(up::a_failure_is_explained(&bench).err());
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+#[test]
+fn masters_tell_what_is_wrong_with_etcd() {
+    let cases = chosen(&[masters::MASTERS]);
+    if cases.is_empty() {
+        return;
+    }
+    let _turn = common::turn();
+    let bench = Bench::up("BLACKSTART_CASES_MASTERS_LAB", &masters::NAMES);
+    masters::nobody_is_warned(&bench);
+    let failed = play(&cases, &bench);
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// The cases whose name contains the word in the environment; without one, all.
+fn chosen(lists: &[&'static [Case]]) -> Vec<&'static Case> {
     let wanted = std::env::var("BLACKSTART_CASES").unwrap_or_default();
-    let cases: Vec<&Case> = CASES.iter().copied().flatten().filter(|case| case.name.contains(&wanted)).collect();
+    let is_wanted = |case: &&Case| case.name.contains(&wanted);
+    let mut known = CASES.iter().chain([&masters::MASTERS]).copied().flatten();
+    assert!(known.any(|case| is_wanted(&case)), "no case has `{wanted}` in its name");
+    lists.iter().copied().flatten().filter(is_wanted).collect()
+}
+
+/// Plays one case after the other, and tells which failed and why.
+fn play(cases: &[&Case], bench: &Bench) -> Vec<String> {
     let mut failed = Vec::new();
-    for case in &cases {
+    for case in cases {
         let started = Instant::now();
-        let ended = case.run(&bench);
+        let ended = case.run(bench);
         let word = if ended.is_ok() { "told" } else { "FAILED" };
         eprintln!("{word:6} {} on {} ({:.1} s)", case.name, case.machine, started.elapsed().as_secs_f64());
         failed.extend(ended.err().map(|why| format!("{}: {why}", case.name)));
     }
     eprintln!("told {} of {}", cases.len() - failed.len(), cases.len());
-    failed.extend(up::a_failure_is_explained(&bench).err());
-    assert!(failed.is_empty() && !cases.is_empty(), "{}", failed.join("\n\n"));
+    failed
 }
 
 /// On a machine that has its configuration and was never started there is one thing to say, and no other.

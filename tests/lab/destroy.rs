@@ -34,11 +34,23 @@ fn settings_of_the_computer_are_put_back() {
     let line = format!(
         "mount -t tmpfs tmpfs /var/lib && \"$0\" lab up --machines-only --name {0} --masters 1 --workers 0 && \
          \"$0\" lab exec --name {0} master-01 -- sysctl -w vm.overcommit_memory=1 kernel.panic=77 && \
-         sysctl kernel.panic && \"$0\" lab destroy --name {0} --yes && find /var/lib",
+         sysctl kernel.panic fs.inotify.max_user_instances && \"$0\" lab destroy --name {0} --yes && find /var/lib",
         lab.name
     );
+    let watches = || -> u64 {
+        let text = fs::read_to_string("/proc/sys/fs/inotify/max_user_instances").unwrap();
+        text.trim().parse().unwrap()
+    };
+    let few = watches();
     let said = run("unshare", &["--mount", "sh", "-c", &line, PROGRAM]).ok();
     assert!(said.contains("\nkernel.panic = 77\n"), "it was changed: {said}");
+    // Every machine has some, and the usual 128 are for the whole computer.
+    let raised = said.lines().find_map(|line| line.strip_prefix("fs.inotify.max_user_instances = "));
+    assert!(
+        raised.is_some_and(|many| many.parse::<u64>().unwrap() >= 8192),
+        "there was room for more machines: {said}"
+    );
+    assert_eq!(watches(), few, "it is put back");
     assert!(said.ends_with("\n/var/lib\n"), "not a file is left: {said}");
     before.assert_back("after a machine changed settings of the computer");
 }

@@ -7,6 +7,7 @@ use std::{
 
 use etcd::{Checksum, Etcd};
 use host::Host;
+use tokio::task::yield_now;
 
 use crate::{BackupError, Contents, FreshFile, Key, Locked, Manifest, contents::SNAPSHOT, manifest, write::Writer};
 
@@ -94,6 +95,8 @@ pub async fn create(
     file.sync()?;
     progress(Progress::Verifying);
     Locked::open(file.hidden())?.verify(key)?;
+    // Whoever asked to stop meanwhile is heard now, before the file has its name.
+    yield_now().await;
     let size = file.hidden().metadata().map_err(BackupError::reading(to))?.len();
     file.finish()?;
     Ok(Made { path: to.to_path_buf(), size, manifest })

@@ -159,6 +159,25 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(runtime.block_on(work))
 }
 
+/// The same for work that may be left in the middle: at Ctrl-C or SIGTERM it is dropped, and takes back what it has begun.
+pub(crate) fn block_on_until_signal<T>(work: impl Future<Output = Result<T, Ended>>) -> Result<T, Ended> {
+    block_on(async {
+        let handlers = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+        let (Ok(mut interrupt), Ok(mut terminate)) = handlers else { return work.await };
+        let stopped = async {
+            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+        };
+        tokio::select! {
+            biased;
+            () = stopped => {
+                output::note("stopped; what was begun is removed\n");
+                Err(Ended::Told(Exit::Interrupted))
+            }
+            done = work => done,
+        }
+    })?
+}
+
 /// The first signal stops the run between two changes; a second one ends the program where it is.
 pub(crate) fn cancel_on_signal(cancel: CancellationToken) -> JoinHandle<()> {
     // Not in the task: its first turn may come after the first change.
@@ -193,10 +212,29 @@ impl<E: Into<Failure>> From<E> for Ended {
 
 #[cfg(test)]
 mod tests {
+    use std::{future::pending, process::Command};
+
     use clap::Parser;
 
     use super::*;
     use crate::cli::Cli;
+
+    #[test]
+    fn work_that_is_interrupted_takes_back_what_it_has_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["INT", "TERM"] {
+            let ended = block_on_until_signal::<()>(async {
+                let _begun = backup::FreshFile::create(&dir.path().join("x.age"))?;
+                assert_eq!(dir.path().read_dir().unwrap().count(), 1);
+                let this = std::process::id().to_string();
+                assert!(Command::new("kill").args([&format!("-{name}"), &this]).status().unwrap().success());
+                pending().await
+            });
+            assert!(matches!(ended, Err(Ended::Told(Exit::Interrupted))), "{name}: {ended:?}");
+            assert_eq!(dir.path().read_dir().unwrap().count(), 0, "{name}");
+        }
+        assert!(matches!(block_on_until_signal(async { Ok(7) }), Ok(7)));
+    }
 
     #[test]
     fn the_machine_knows_its_configuration_by_an_absolute_path() {

@@ -58,7 +58,7 @@ explain::codes! {
     KUBECONFIG_ASTRAY = "BS-DIAG-035", "a kubeconfig leads to another server or trusts another authority",
         "remove the file and run `blackstart node up`, which makes it anew";
     ETCD_NO_LEADER = "BS-DIAG-036", "etcd has no leader, so nothing can be read or written",
-        "bring the members that do not answer back: a majority of those listed must be there";
+        "start the masters whose members do not answer: a majority must be there, and nothing else is needed; if they are lost, restore a backup";
     ETCD_ALARM = "BS-DIAG-037", "etcd has raised an alarm and refuses to write",
         "for NOSPACE compact and defragment, then disarm: `etcdctl compact REVISION`, `etcdctl defrag`, `etcdctl alarm disarm`; for CORRUPT restore a snapshot";
     ETCD_SLOW = "BS-DIAG-038", "etcd's disk is slow",
@@ -109,4 +109,18 @@ explain::codes! {
         "see to what the scheduler says: more room, another selector, an uncordoned node";
     POD_FAILS = "BS-DIAG-061", "a pod does not stay up",
         "`kubectl logs --previous` and `kubectl describe pod` tell more";
+    ETCD_MEMBER_SILENT = "BS-DIAG-062", "a member of etcd does not answer; the others go on without it",
+        "start its master, or run `blackstart diagnose` there; if it is gone for good, `blackstart node remove NAME`";
+    ETCD_MEMBER_LOST = "BS-DIAG-063", "the machine of an etcd member has no data of it: it was wiped or exchanged",
+        "`blackstart node up` on that master takes its place anew; if it is not to come back, `blackstart node remove NAME`";
+    ETCD_NEVER_CAME = "BS-DIAG-064", "a place in etcd was announced, and nobody has come to take it",
+        "start the master that it is for; the agents give the place of a learner up after two minutes, and no other master joins before";
+    ETCD_LEARNER = "BS-DIAG-065", "a member of etcd has no vote",
+        "`blackstart node up` on that master gives the member its vote when it has received everything";
+    ETCD_NO_MEMBER = "BS-DIAG-066", "a master is not among etcd's members",
+        "if it was removed: `blackstart node reset` on that master, then `blackstart node up`, which joins anew; else let `blackstart node up` finish";
+    ETCD_APART = "BS-DIAG-067", "masters of this cluster are in different clusters of etcd",
+        "decide which of them is the cluster; `blackstart node reset` on the masters in the other one, then `blackstart node up`: what only those know is lost";
+    ETCD_NEARLY_FULL = "BS-DIAG-068", "etcd's database is near the size at which it refuses to write",
+        "find out who writes so much (`kubectl get events -A`, large ConfigMaps and Secrets); where little of it is in use, `etcdctl defrag` gives the rest back, one master after the other";
 }

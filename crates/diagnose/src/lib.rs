@@ -54,6 +54,7 @@ pub fn registry() -> &'static [Look] {
         causes::bootstrap::LOOK,
         causes::certificates::LOOK,
         causes::etcd::LOOK,
+        causes::etcd_members::LOOK,
         causes::api_server::LOOK,
         causes::joining::LOOK,
         causes::encryption::LOOK,

@@ -1,12 +1,15 @@
 //! A master's way to etcd: the certificate that health checks use, and every member's address.
 
-use std::path::{Path, PathBuf};
+use std::{
+    net::Ipv4Addr,
+    path::{Path, PathBuf},
+};
 
 use explain::{Code, Explain};
 use host::{Disk, HostError};
 use tls::TlsError;
 
-use crate::{Etcd, codes};
+use crate::{Etcd, client_url, codes};
 
 // Below the directory of Kubernetes.
 const CA: &str = "pki/etcd/ca.crt";
@@ -55,6 +58,11 @@ impl Access {
         };
         let (ca, certificate, key) = (text(CA)?, text(CERTIFICATE)?, text(KEY)?);
         Ok(Self { http: tls::client(&ca, Some((&certificate, &key)))? })
+    }
+
+    /// The member on this machine.
+    pub fn own(&self) -> Etcd {
+        self.member(client_url(Ipv4Addr::LOCALHOST.into()))
     }
 
     /// The member that answers at this URL.

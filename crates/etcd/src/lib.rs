@@ -71,6 +71,12 @@ pub struct Status {
     /// Size of the database in bytes.
     #[serde(default, rename = "dbSize", deserialize_with = "number")]
     pub db_size: u64,
+    /// How much of it holds something; a defragmentation gives the rest back.
+    #[serde(default, rename = "dbSizeInUse", deserialize_with = "number")]
+    pub db_size_in_use: u64,
+    /// The size at which it refuses to write; zero where it does not say.
+    #[serde(default, rename = "dbSizeQuota", deserialize_with = "number")]
+    pub db_size_quota: u64,
     /// How far its log is.
     #[serde(default, rename = "raftIndex", deserialize_with = "number")]
     pub raft_index: u64,
@@ -89,6 +95,11 @@ impl Status {
         self.header.member_id
     }
 
+    /// The number of the cluster that it is part of.
+    pub fn cluster_id(&self) -> u64 {
+        self.header.cluster_id
+    }
+
     /// The newest revision it has.
     pub fn revision(&self) -> u64 {
         self.header.revision
@@ -97,6 +108,8 @@ impl Status {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct Header {
+    #[serde(default, deserialize_with = "number")]
+    cluster_id: u64,
     #[serde(default, deserialize_with = "number")]
     member_id: u64,
     #[serde(default, deserialize_with = "number")]
@@ -161,9 +174,11 @@ mod tests {
     fn answers_of_a_real_etcd_are_understood() {
         let status: Status = serde_json::from_str(
             r#"{"header":{"cluster_id":"1","member_id":"8700190441","revision":"4","raft_term":"2"},
-                "version":"3.7.3","dbSize":"20480","leader":"8700190441","raftIndex":"9","raftTerm":"2"}"#,
+                "version":"3.7.3","dbSize":"20480","dbSizeInUse":"16384","dbSizeQuota":"2147483648",
+                "leader":"8700190441","raftIndex":"9","raftTerm":"2"}"#,
         )
         .unwrap();
+        assert_eq!((status.cluster_id(), status.db_size_in_use, status.db_size_quota), (1, 16384, 2_147_483_648));
         assert_eq!(
             (status.member_id(), status.leader, status.version.as_str()),
             (8_700_190_441, 8_700_190_441, "3.7.3")

@@ -6,6 +6,7 @@
 mod access;
 pub mod cluster;
 pub mod codes;
+mod etcd_access;
 pub mod identity;
 mod kubeconfig;
 mod layout;

@@ -62,9 +62,11 @@ impl Backends {
     /// Takes in what was seen of a master. One that goes down loses its connections at once.
     pub(super) fn seen(&self, index: usize, outcome: Outcome) {
         let mut backends = self.lock();
+        let others = backends.iter().enumerate().filter(|(other, _)| *other != index);
+        let another_is_up = others.map(|(_, other)| other.health).any(|health| health == Health::Up);
         let backend = &mut backends[index];
         let before = backend.health;
-        backend.health = before.after(outcome);
+        backend.health = before.after(outcome, another_is_up);
         match (before.is_usable(), backend.health.is_usable()) {
             (false, true) => tracing::info!(master = %backend.address, ?outcome, "the API server is used from now on"),
             (true, false) => {
@@ -124,6 +126,20 @@ mod tests {
         assert_eq!(backends.lease(&[0, 1]).map(|lease| lease.index), Some(2));
         drop(leases);
         assert_eq!(backends.lease(&[]).map(|lease| lease.index), Some(0));
+    }
+
+    #[test]
+    fn while_all_are_in_doubt_nobody_loses_a_connection() {
+        let backends = three();
+        (0..2).for_each(|index| backends.seen(index, Outcome::Ready));
+        let lease = backends.lease(&[]).unwrap();
+        for index in [0, 1, 0, 1] {
+            backends.seen(index, Outcome::Unsure);
+        }
+        assert!(!lease.lost.is_cancelled());
+        backends.seen(1, Outcome::Ready);
+        backends.seen(0, Outcome::Unsure);
+        assert!(lease.lost.is_cancelled(), "the other one is back, and this one is not");
     }
 
     #[test]

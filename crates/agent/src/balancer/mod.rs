@@ -22,13 +22,13 @@ use tokio::{
     net::TcpListener,
     sync::Semaphore,
     task::JoinSet,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout_at},
 };
 
 use self::{backends::Backends, carry::carry, probe::Probe};
 use crate::{Agent, AgentError, notify};
 
-/// Between two looks at a master.
+/// From the beginning of one look at a master to that of the next.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The same while there is no healthy one, because then everybody waits.
@@ -100,9 +100,11 @@ impl Balancer {
 async fn watch(backends: Arc<Backends>, probe: Arc<Probe>, index: usize, address: SocketAddr) {
     let mut usable = backends.usable();
     loop {
+        let next = Instant::now() + INTERVAL;
         backends.seen(index, probe.look(address).await);
         sleep(HURRY).await;
-        // Sleeps on as long as there is a healthy master; the loss of the last one wakes everybody.
-        let _ = timeout(INTERVAL.saturating_sub(HURRY), usable.wait_for(|&usable| usable == 0)).await;
+        // Sleeps on as long as there is a healthy master; the loss of the last one wakes everybody. A look that was in vain
+        // has taken so long that the next one follows at once.
+        let _ = timeout_at(next, usable.wait_for(|&usable| usable == 0)).await;
     }
 }

@@ -11,8 +11,9 @@ use tokio::{net::TcpStream, sync::Mutex, time::timeout};
 
 use super::health::Outcome;
 
-/// A master that needs longer is not convincing.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// A master that needs longer is not convincing. Where something stops all masters at once, all are in doubt within this
+/// and the pause between two looks, which is before the second look at any of them ends: so none is taken for dead.
+const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Looks at masters. The connections it makes are kept, so that a look costs no handshake.
 pub(super) struct Probe {

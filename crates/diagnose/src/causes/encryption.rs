@@ -9,7 +9,7 @@ use crate::{
     codes::{ENCRYPTION_CHANGED, ENCRYPTION_KEY},
     finding::CouldNotLook,
     look::Looking,
-    view::{Unread, etcd_client},
+    view::Unread,
 };
 
 /// See [`super`].
@@ -50,7 +50,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 /// Has the API server read some Secrets. They are named by etcd, because a list comes from the server's memory, and one
 /// that cannot decrypt never fills it. Only metadata is asked for: no secret comes here.
 async fn read_some(context: &Context<'_>) -> Result<Result<(), Unread>, CouldNotLook> {
-    let etcd = etcd_client(context.host, &context.layout.kubernetes_dir.join("pki/etcd"))?;
+    let etcd = context.etcd_access()?.own();
     let keys = etcd.keys(SECRETS, TRIED).await.map_err(|_| CouldNotLook("etcd does not answer".to_owned()))?;
     let objects = context.objects().await?;
     for (namespace, name) in keys.iter().filter_map(|key| key.strip_prefix(SECRETS)?.split_once('/')) {

@@ -1,20 +1,18 @@
-//! This master's etcd: whether it answers, has a leader, may write, and is fast enough.
+//! This master's etcd: whether it answers, may write, and is fast enough. How it is with the others: `etcd_members`.
 
-use etcd::{Member, Status, codes::UNREACHABLE};
-use host::Cmd;
+use etcd::{Status, codes::UNREACHABLE};
 
 use crate::{
     Context, Finding, Look, Part, Roles,
-    codes::{ETCD_ALARM, ETCD_DATA, ETCD_NO_LEADER, ETCD_SLOW},
+    codes::{ETCD_ALARM, ETCD_DATA, ETCD_NEARLY_FULL, ETCD_SLOW},
     look::Looking,
-    view::EtcdView,
 };
 
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "etcd",
-    about: "etcd: answers, leader, alarms, data, speed of its disk",
-    codes: &[UNREACHABLE, ETCD_NO_LEADER, ETCD_ALARM, ETCD_SLOW, ETCD_DATA],
+    about: "etcd: answers, alarms, size, data, speed of its disk",
+    codes: &[UNREACHABLE, ETCD_ALARM, ETCD_NEARLY_FULL, ETCD_SLOW, ETCD_DATA],
     roles: Roles::Masters,
     look,
 };
@@ -27,6 +25,11 @@ const ENOUGH: f64 = 200.0;
 
 /// This share of slow syncs is too much.
 const SLOW_SHARE: f64 = 0.1;
+
+/// A database this full, in percent of what it may hold, is worth a word.
+const NEARLY_FULL: u64 = 80;
+
+const MIB: u64 = 1024 * 1024;
 
 /// What etcd says before it ends because of its data: a part of the line.
 const DATA_WORDS: &[&str] = &[
@@ -43,7 +46,6 @@ const DATA_WORDS: &[&str] = &[
     "permission denied",
     "cluster ID mismatch",
     "has already been bootstrapped",
-    "permanently removed from the cluster",
     "mismatch member ID",
 ];
 
@@ -52,52 +54,39 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         if !context.was_done("etcd").await? {
             return Ok(Vec::new());
         }
-        match context.etcd().await? {
-            EtcdView::Silent(why) => {
-                let command =
-                    Cmd::new("journalctl").args(["--unit=etcd", "--lines=30", "--output=cat", "--no-pager", "--quiet"]);
-                let said = context.host.commands.run(&command).await?.stdout;
+        let view = context.etcd().await?;
+        match view.own() {
+            Err(why) => {
+                let said = context.etcd_log().await?;
                 // One that ends again and again is told as such, with what it said.
                 let is_failing = context.units().await?.is_failing("etcd.service");
                 let silent = || Finding::symptom(UNREACHABLE, Part::Etcd, format!("etcd on this node: {why}"));
                 Ok((!is_failing).then(silent).into_iter().chain(data_trouble(&said)).collect())
             }
-            EtcdView::Answers { status, members, metrics } => {
-                Ok(judge(status, members).into_iter().chain(slow(metrics)).collect())
-            }
+            Ok(told) => Ok(full(&told.status).into_iter().chain(slow(&view.metrics)).collect()),
         }
     })
 }
 
-fn judge(status: &Status, members: &[Member]) -> Vec<Finding> {
-    let mut found = Vec::new();
-    if status.leader == 0 {
-        let listed: Vec<String> = members.iter().map(|member| shown(member, status.member_id())).collect();
-        let voters = members.iter().filter(|member| !member.is_learner).count();
-        let evidence = format!(
-            "etcd has no leader; {} of its {voters} voting members must be there: {}",
-            voters / 2 + 1,
-            listed.join(", ")
-        );
-        found.push(Finding::symptom(ETCD_NO_LEADER, Part::Etcd, evidence));
-    }
+/// An alarm is told in etcd's own words; a database that is only near its limit has raised none yet.
+fn full(status: &Status) -> Option<Finding> {
+    let size = format!("its database has {} MiB{}", status.db_size / MIB, most(status));
     let alarms: Vec<&str> =
         status.errors.iter().map(|error| error.trim()).filter(|error| error.contains("alarm")).collect();
     if !alarms.is_empty() {
-        let size = status.db_size / (1024 * 1024);
-        let evidence = format!("etcd says: {}; its database has {size} MiB", alarms.join(", "));
-        found.push(Finding::cause(ETCD_ALARM, Part::Etcd, evidence));
+        let evidence = format!("etcd says: {}; {size}", alarms.join(", "));
+        return Some(Finding::cause(ETCD_ALARM, Part::Etcd, evidence));
     }
-    found
+    let is_near = status.db_size_quota > 0 && status.db_size * 100 >= status.db_size_quota * NEARLY_FULL;
+    let evidence = format!("etcd is near its limit: {size}; {} MiB of it are in use", status.db_size_in_use / MIB);
+    is_near.then(|| Finding::warning(ETCD_NEARLY_FULL, Part::Etcd, evidence))
 }
 
-fn shown(member: &Member, own: u64) -> String {
-    let name = match member.name.as_str() {
-        "" => "one that never started",
-        name => name,
-    };
-    let this = if member.id == own { ", this one" } else { "" };
-    format!("{name} ({}{this})", member.peer_urls.join(", "))
+fn most(status: &Status) -> String {
+    match status.db_size_quota {
+        0 => String::new(),
+        quota => format!(" of at most {}", quota / MIB),
+    }
 }
 
 /// The last line of a log that blames the data directory; what is only for information blames nobody.
@@ -137,37 +126,23 @@ mod tests {
 
     use super::*;
 
-    fn status(leader: &str, errors: &[&str]) -> Status {
-        serde_json::from_value(json!({
-            "header": {"member_id": "7"}, "version": "3.7.3", "dbSize": "3145728", "leader": leader, "errors": errors,
-        }))
-        .unwrap()
-    }
-
-    fn member(id: &str, name: &str) -> Member {
-        serde_json::from_value(json!({"ID": id, "name": name, "peerURLs": [format!("https://10.0.0.{id}:2380")]}))
-            .unwrap()
-    }
-
-    fn told(status: &Status, members: &[Member]) -> Vec<String> {
-        judge(status, members).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect()
-    }
-
     #[test]
-    fn a_member_without_a_leader_names_all_members() {
-        assert_eq!(told(&status("7", &[]), &[member("7", "master-01")]), [""; 0]);
-        assert_eq!(
-            told(&status("0", &["etcdserver: no leader"]), &[member("7", "master-01"), member("8", "")]),
-            ["BS-DIAG-036 etcd has no leader; 2 of its 2 voting members must be there: \
-              master-01 (https://10.0.0.7:2380, this one), one that never started (https://10.0.0.8:2380)"]
-        );
-    }
-
-    #[test]
-    fn alarms_are_etcds_own_words() {
-        assert_eq!(
-            told(&status("7", &["memberID:7 alarm:NOSPACE "]), &[member("7", "master-01")]),
-            ["BS-DIAG-037 etcd says: memberID:7 alarm:NOSPACE; its database has 3 MiB"]
+    fn a_full_database_is_told_before_and_after_etcd_raises_the_alarm() {
+        let told = |mebibytes: u64, quota: u64, errors: &[&str]| {
+            let [size, in_use, quota] = [mebibytes, mebibytes / 2, quota].map(|size| (size * MIB).to_string());
+            let status = json!({ "header": {"member_id": "7"}, "version": "3.7.3", "leader": "7", "errors": errors,
+                                 "dbSize": size, "dbSizeInUse": in_use, "dbSizeQuota": quota });
+            let found = full(&serde_json::from_value(status).unwrap());
+            found.map(|finding| format!("{} {:?}: {}", finding.code, finding.kind, finding.evidence))
+        };
+        for (mebibytes, quota, errors) in
+            [(3, 0, vec![]), (3, 2048, vec![]), (1638, 2048, vec![]), (3, 2048, vec!["etcdserver: no leader"])]
+        {
+            assert_eq!(told(mebibytes, quota, &errors), None, "{mebibytes} of {quota}, {errors:?}");
+        }
+        let alarm = ["memberID:7 alarm:NOSPACE "];
+        insta::assert_snapshot!(
+            [told(1639, 2048, &[]), told(2049, 2048, &alarm), told(3, 0, &alarm)].map(Option::unwrap).join("\n")
         );
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod cluster_dns;
 pub(crate) mod crash_loop;
 pub(crate) mod encryption;
 pub(crate) mod etcd;
+pub(crate) mod etcd_members;
 pub(crate) mod firewall;
 pub(crate) mod images;
 pub(crate) mod joining;

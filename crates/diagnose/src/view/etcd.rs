@@ -1,52 +1,59 @@
-//! What this master's etcd says of itself.
+//! etcd as all its masters tell of it, seen from this one.
 
-use std::{error::Error, path::Path, time::Duration};
+use std::{net::Ipv4Addr, time::Duration};
 
-use etcd::{Etcd, EtcdError, Member, Status};
-use host::Host;
+use etcd::{
+    Access,
+    survey::{self, Heard, Told},
+};
+use host::Cmd;
 use spec::ports;
 
-use crate::finding::CouldNotLook;
+use crate::{Context, finding::CouldNotLook};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// etcd as it answers on loopback.
-pub(crate) enum EtcdView {
-    /// No answer, and why.
-    Silent(String),
-    /// What it says, and whom it knows.
-    Answers {
-        /// Of itself.
-        status: Status,
-        /// All members it knows.
-        members: Vec<Member>,
-        /// Its figures, in the form of Prometheus; empty where it does not give them.
-        metrics: String,
-    },
+/// What was heard of etcd.
+pub(crate) struct EtcdView {
+    own: String,
+    /// What came of asking every master, and every member that they know besides.
+    pub(crate) heard: Vec<Heard>,
+    /// The figures of this master's member, in the form of Prometheus; empty where it does not give them.
+    pub(crate) metrics: String,
 }
 
 impl EtcdView {
-    /// Asks, with the certificate that health checks use.
-    pub(crate) async fn read(host: &Host, pki: &Path) -> Result<Self, CouldNotLook> {
-        let etcd = etcd_client(host, pki)?;
-        let (status, members, metrics) = tokio::join!(etcd.status(), etcd.known_members(), metrics());
-        Ok(match (status, members) {
-            (Ok(status), Ok(members)) => Self::Answers { status, members, metrics },
-            (Err(error), _) | (_, Err(error)) => Self::Silent(why(&error)),
-        })
+    /// Asks all masters at once; this one on loopback, which it has whatever happened to its address.
+    pub(super) async fn read(context: &Context<'_>) -> Result<Self, CouldNotLook> {
+        let access = context.etcd_access()?;
+        let own = context.node.name.clone();
+        let masters = context.cluster.masters().map(|master| {
+            let ip = if master.name == own { Ipv4Addr::LOCALHOST.into() } else { master.ip };
+            (master.name.clone(), etcd::client_url(ip))
+        });
+        let (heard, metrics) = tokio::join!(survey::ask(&access, masters), metrics());
+        Ok(Self { own, heard, metrics })
+    }
+
+    /// What this master's member told, or why it did not.
+    pub(crate) fn own(&self) -> Result<&Told, &str> {
+        let own = self.heard.iter().find(|one| one.name == self.own);
+        own.map_or(Err("it was not asked"), |one| one.told.as_ref().map_err(String::as_str))
     }
 }
 
-/// A client for the member on this machine.
-pub(crate) fn etcd_client(host: &Host, pki: &Path) -> Result<Etcd, CouldNotLook> {
-    let text = |name: &str| {
-        let bytes = host.disk.read(&pki.join(name))?;
-        Ok::<_, CouldNotLook>(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let (ca, certificate, key) = (text("ca.crt")?, text("healthcheck-client.crt")?, text("healthcheck-client.key")?);
-    let http = tls::client(&ca, Some((&certificate, &key)));
-    let http = http.map_err(|error| CouldNotLook(explain::chain(&error)))?;
-    Ok(Etcd::new(http, format!("https://127.0.0.1:{}", ports::ETCD_CLIENT)))
+impl Context<'_> {
+    /// The way to any member.
+    pub(crate) fn etcd_access(&self) -> Result<Access, CouldNotLook> {
+        let access = Access::read(&*self.host.disk, &self.layout.kubernetes_dir);
+        access.map_err(|error| CouldNotLook(explain::chain(&error)))
+    }
+
+    /// The last lines of this master's member.
+    pub(crate) async fn etcd_log(&self) -> Result<String, CouldNotLook> {
+        let lines = ["--unit=etcd", "--lines=30", "--output=cat", "--no-pager", "--quiet"];
+        Ok(self.host.commands.run(&Cmd::new("journalctl").args(lines)).await?.stdout)
+    }
 }
 
 async fn metrics() -> String {
@@ -55,21 +62,4 @@ async fn metrics() -> String {
         http.get(format!("http://127.0.0.1:{}/metrics", ports::ETCD_METRICS)).send().await?.text().await
     };
     read().await.unwrap_or_default()
-}
-
-/// The last cause says it best: those above it repeat the URL.
-fn why(error: &EtcdError) -> String {
-    if let Some(distrust) = tls::distrust(error) {
-        return format!("its certificate is not believed ({distrust:?})");
-    }
-    let EtcdError::Unreachable { source, .. } = error else { return explain::chain(error) };
-    let port = ports::ETCD_CLIENT;
-    if source.is_timeout() {
-        return format!("it is connected to on port {port} and does not answer");
-    }
-    let mut last: &dyn Error = source;
-    while let Some(cause) = last.source() {
-        last = cause;
-    }
-    format!("no answer on port {port}: {last}")
 }

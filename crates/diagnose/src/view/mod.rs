@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 pub(crate) use self::{
     api::{ApiAnswer, ask_api},
     certificates::Certificates,
-    etcd::{EtcdView, etcd_client},
+    etcd::EtcdView,
     objects::{Objects, Unread},
 };
 use crate::{Context, finding::CouldNotLook};
@@ -54,10 +54,9 @@ impl Context<'_> {
         Ok(self.views.nodes.get_or_init(read).await)
     }
 
-    /// This master's etcd.
+    /// etcd, as all masters tell of it.
     pub(crate) async fn etcd(&self) -> Result<&EtcdView, CouldNotLook> {
-        let pki = self.layout.kubernetes_dir.join("pki/etcd");
-        self.views.etcd.get_or_try_init(async || EtcdView::read(self.host, &pki).await).await
+        self.views.etcd.get_or_try_init(async || EtcdView::read(self).await).await
     }
 
     /// What is wrong with this node's certificates.

@@ -56,6 +56,9 @@ async fn tell(etcd: &Etcd) -> Result<Told, EtcdError> {
 /// The last cause says it best: those above it repeat the URL.
 fn why(url: &str, error: &EtcdError) -> String {
     let EtcdError::Unreachable { source, .. } = error else { return chain(error) };
+    if let Some(distrust) = tls::distrust(error) {
+        return format!("the certificate of {url} is not believed ({distrust:?})");
+    }
     if source.is_timeout() {
         return format!("no answer from {url} in time");
     }

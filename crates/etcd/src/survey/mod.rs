@@ -48,6 +48,8 @@ pub struct Row {
     pub name: String,
     /// Where it was asked.
     pub url: Option<String>,
+    /// Where the other members reach it; empty if it is no member.
+    pub peer_urls: Vec<String>,
     /// What it is.
     pub role: Role,
     /// How it is.

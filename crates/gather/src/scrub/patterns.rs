@@ -31,6 +31,9 @@ const TOKEN: &str = r"(?P<name>\b[a-z0-9]{6}\.)(?P<value>[a-z0-9]{16})\b";
 /// A node's secret, see the `join` crate; the first parts are none.
 const NODE_SECRET: &str = r"(?P<name>\bv1\.[a-z0-9.-]+\.[0-9]+\.)(?P<value>[A-Za-z0-9_-]{40,})";
 
+/// The key of an encrypted backup, see the `backup` crate; some of it is enough.
+const AGE_KEY: &str = r"(?i)\bage-secret-key-(?:pq-)?1[a-z0-9]{8,}";
+
 /// A token of a service account, and others of its kind.
 const SIGNED: &str = r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}";
 
@@ -48,7 +51,7 @@ pub(super) struct Patterns {
     key: Regex,
     encoded: Regex,
     named: [Regex; 6],
-    signed: Regex,
+    bare: [Regex; 2],
     base64: [GeneralPurpose; 2],
 }
 
@@ -63,7 +66,7 @@ impl Patterns {
             key: Regex::new(KEY)?,
             encoded: Regex::new(ENCODED)?,
             named: [one?, two?, three?, four?, five?, six?],
-            signed: Regex::new(SIGNED)?,
+            bare: [Regex::new(SIGNED)?, Regex::new(AGE_KEY)?],
             base64: [alphabet::STANDARD, alphabet::URL_SAFE].map(|alphabet| GeneralPurpose::new(&alphabet, lenient)),
         })
     }
@@ -75,10 +78,12 @@ impl Patterns {
             count += 1;
             Some(format!("{MARK} private key"))
         });
-        text = replaced(&self.signed, &text, |_| {
-            count += 1;
-            Some(MARK.to_owned())
-        });
+        for pattern in &self.bare {
+            text = replaced(pattern, &text, |_| {
+                count += 1;
+                Some(MARK.to_owned())
+            });
+        }
         text = replaced(&self.encoded, &text, |found| {
             let hides = self.hides_a_key(&found[0], 2);
             count += usize::from(hides);
@@ -152,6 +157,8 @@ mod tests {
             ("kubeadm join x --token abcdef.0123456789abcdef --y", "kubeadm join x --token abcdef.[redacted] --y"),
             ("v1.worker-01.0.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789_-AbCdE", "v1.worker-01.0.[redacted]"),
             ("got eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2lnbmF0dXJl!", "got [redacted]!"),
+            ("a AGE-SECRET-KEY-1QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7LQPZRY9X8GF2TVDW0S3JN54KHC b", "a [redacted] b"),
+            ("it said \"age-secret-key-1qpzry9x8gf2tvdw", "it said \"[redacted]"),
             ("  token: hunter2", "  token: [redacted]"),
             ("{\"password\":\"hunter2\",\"x\":1}", "{\"password\":\"[redacted]\",\"x\":1}"),
             ("msg=\"{\\\"token\\\":\\\"hunter2\\\"}\"", "msg=\"{\\\"token\\\":\\\"[redacted]\\\"}\""),
@@ -181,6 +188,8 @@ mod tests {
             "master-01.187f3c1a2b3c4d5e",
             "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             "https://10.0.0.1:6443/readyz",
+            "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p",
+            "a backup key begins with AGE-SECRET-KEY-1",
             &certificate,
         ] {
             assert_eq!(patterns.scrub(text), (text.to_owned(), 0));

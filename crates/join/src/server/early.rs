@@ -9,12 +9,8 @@ use axum::{
 };
 use tls::Peer;
 
-use super::{
-    Service, body,
-    claim::{check_names, key},
-    exchange::Exchange,
-};
-use crate::{Circumstances, Refusal, admit::reporter, wire::EarlyReport};
+use super::{Service, claim::Claimed, exchange::Exchange};
+use crate::{Refusal, admit::reporter, wire::EarlyReport};
 
 pub(super) async fn early_report(
     State(service): State<Arc<Service>>,
@@ -27,18 +23,9 @@ pub(super) async fn early_report(
 }
 
 async fn answer(service: &Service, peer: &Peer, body: Body, exchange: &mut Exchange<'_>) -> Result<(), Refusal> {
-    exchange.begin()?;
-    let report: EarlyReport = body::json(body).await?;
-    check_names(&report.cluster, &report.node, &report.credential)?;
-    exchange.claimed_by(&report.node);
-
-    let now = service.now();
-    let challenge = service.challenges.check(&report.challenge, now)?;
-    let key = key(service, &report.credential).await?;
-    let cluster = service.cluster();
-    let seen = Circumstances { cluster: &cluster, peer: peer.ip(), key: &key, machine_owner: None, now };
-    let node = reporter(&report, &seen)?;
-    let status = serde_json::from_str(&report.status)
+    let claimed = Claimed::<EarlyReport>::read(service, peer, body, exchange).await?;
+    let node = reporter(&claimed.request, &claimed.seen())?;
+    let status = serde_json::from_str(&claimed.request.status)
         .map_err(|_| Refusal::Malformed { why: "what it reports is not JSON".to_owned() })?;
-    service.reports.early(node, &challenge, status, now)
+    service.reports.early(node, &claimed.challenge, status, claimed.now)
 }

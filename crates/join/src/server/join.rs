@@ -11,15 +11,9 @@ use pki::Request;
 use spec::ValidatedCluster;
 use tls::Peer;
 
-use super::{
-    Service, body,
-    claim::{check_names, key},
-    exchange::Exchange,
-    outside::locked,
-};
+use super::{Service, claim::Claimed, exchange::Exchange, outside::locked};
 use crate::{
-    Circumstances, Grant, Purpose, Refusal, admit,
-    machine::is_machine_id,
+    Grant, Purpose, Refusal, admit,
     purpose::DAYS,
     wire::{JoinAnswer, JoinRequest},
 };
@@ -40,39 +34,13 @@ async fn answer(
     body: Body,
     exchange: &mut Exchange<'_>,
 ) -> Result<JoinAnswer, Refusal> {
-    exchange.begin()?;
-    let request: JoinRequest = body::json(body).await?;
-    check_form(&request)?;
-    exchange.claimed_by(&request.node);
-
-    let now = service.now();
-    let challenge = service.challenges.check(&request.challenge, now)?;
-    let key = key(service, &request.credential).await?;
-    let machine_owner = match &request.machine_id {
-        Some(id) => service.machine_owner(id, Some(&request.node)).await,
-        None => None,
-    };
-    let cluster = service.cluster();
-    let seen =
-        Circumstances { cluster: &cluster, peer: peer.ip(), key: &key, machine_owner: machine_owner.as_deref(), now };
-    let grant = admit(&request, &seen)?;
-    service.challenges.spend(challenge, now)?;
-    let answer = signed(service, &grant, &cluster)?;
-    remember_machine(service, &grant.node, request.machine_id);
+    let claimed = Claimed::<JoinRequest>::read(service, peer, body, exchange).await?;
+    let grant = admit(&claimed.request, &claimed.seen())?;
+    service.challenges.spend(claimed.challenge, claimed.now)?;
+    let answer = signed(service, &grant, &claimed.cluster)?;
+    remember_machine(service, &grant.node, claimed.request.machine_id);
     tracing::info!(peer = %peer.address, node = grant.node, "a node was let in");
     Ok(answer)
-}
-
-fn check_form(request: &JoinRequest) -> Result<(), Refusal> {
-    check_names(&request.cluster, &request.node, &request.credential)?;
-    check_machine_id(request.machine_id.as_deref())
-}
-
-pub(super) fn check_machine_id(id: Option<&str>) -> Result<(), Refusal> {
-    if id.is_none_or(is_machine_id) {
-        return Ok(());
-    }
-    Err(Refusal::Malformed { why: "its machine id is none".to_owned() })
 }
 
 pub(super) fn remember_machine(service: &Service, node: &str, id: Option<String>) {

@@ -10,14 +10,9 @@ use axum::{
 use secrecy::ExposeSecret;
 use tls::Peer;
 
-use super::{
-    Service, body,
-    claim::{check_names, key},
-    exchange::Exchange,
-    join::{check_machine_id, remember_machine},
-};
+use super::{Service, claim::Claimed, exchange::Exchange, join::remember_machine};
 use crate::{
-    Circumstances, Refusal,
+    Refusal,
     admit::admit_master,
     wire::{MasterAnswer, MasterRequest},
 };
@@ -38,28 +33,14 @@ async fn answer(
     body: Body,
     exchange: &mut Exchange<'_>,
 ) -> Result<MasterAnswer, Refusal> {
-    exchange.begin()?;
-    let request: MasterRequest = body::json(body).await?;
-    check_names(&request.cluster, &request.node, &request.credential)?;
-    check_machine_id(request.machine_id.as_deref())?;
-    exchange.claimed_by(&request.node);
-
-    let now = service.now();
-    let challenge = service.challenges.check(&request.challenge, now)?;
-    let key = key(service, &request.credential).await?;
-    let machine_owner = match &request.machine_id {
-        Some(id) => service.machine_owner(id, Some(&request.node)).await,
-        None => None,
-    };
-    let cluster = service.cluster();
-    let seen =
-        Circumstances { cluster: &cluster, peer: peer.ip(), key: &key, machine_owner: machine_owner.as_deref(), now };
-    let node = admit_master(&request, &seen)?;
+    let claimed = Claimed::<MasterRequest>::read(service, peer, body, exchange).await?;
+    let node = admit_master(&claimed.request, &claimed.seen())?;
+    let Claimed { request, challenge, key, now, .. } = claimed;
     service.challenges.spend(challenge, now)?;
     let trouble = |why: String| Refusal::Trouble { why };
     let keys = service.setup.holdings.keys_for(&node, request.machine_id.as_deref()).await.map_err(trouble)?;
     let envelope = keys.close(key.secret.expose_secret(), &request).map_err(|error| trouble(error.to_string()))?;
-    remember_machine(service, &node, request.machine_id.clone());
+    remember_machine(service, &node, request.machine_id);
     tracing::info!(peer = %peer.address, node, "a master was given the cluster's keys");
     Ok(MasterAnswer { envelope })
 }

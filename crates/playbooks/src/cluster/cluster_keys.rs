@@ -11,12 +11,14 @@ use std::{
 use engine::{About, Step, StepError, TakeBack};
 use etcd::{Initial, State};
 use host::{Change, Content, Disk, Host, HostError};
-use join::{Applicant, MasterKeys, wire::ClaimedRole};
+use join::{MasterKeys, wire::ClaimedRole};
 
-use super::{fence, membership::Membership};
+use super::{
+    fence,
+    membership::{self, Membership},
+};
 use crate::Layout;
 
-const MACHINE_ID: &str = "/etc/machine-id";
 const ENCRYPTION: &str = "encryption.yaml";
 /// Beside the authorities and not in the configuration directory, which is the operator's.
 const JOIN_KEY: &str = "pki/join.key";
@@ -73,20 +75,9 @@ impl ClusterKeys {
     }
 
     async fn ask(&self, host: &Host) -> Result<(), StepError> {
-        let (credential, trust) = self.membership.credential(&*host.disk)?;
-        let machine_id = host.disk.read_optional(Path::new(MACHINE_ID))?;
-        let applicant = Applicant {
-            cluster: self.membership.cluster.clone(),
-            node: self.membership.node.clone(),
-            role: ClaimedRole::Master,
-            machine_id: machine_id.map(|id| join::machine_id(String::from_utf8_lossy(&id).trim())),
-            credential,
-        };
+        let (applicant, trust) = self.membership.applicant(&*host.disk, ClaimedRole::Master)?;
         let answered = self.membership.client(trust).await.master_keys(&applicant).await;
-        let (_, keys) = answered.map_err(|error| {
-            let failed = StepError::from_explained(&error);
-            if error.is_retryable() { failed.retryable() } else { failed }
-        })?;
+        let (_, keys) = answered.map_err(|error| membership::failed(&error))?;
         for change in self.write(&keys) {
             change.apply(&*host.disk)?;
         }

@@ -6,12 +6,12 @@ use engine::{About, Step, StepError};
 use host::{Change, Content, Host};
 use tokio::sync::OnceCell;
 
-use crate::{Layout, service::etcd_client};
+use crate::{Layout, etcd_access::etcd_access};
 
 /// `etcd-member-id` in the state directory, written as etcdctl shows it.
 pub(super) struct EtcdMember {
     path: PathBuf,
-    pki: PathBuf,
+    kubernetes_dir: PathBuf,
     client: OnceCell<etcd::Etcd>,
 }
 
@@ -20,7 +20,7 @@ impl EtcdMember {
     pub(super) fn new(layout: &Layout) -> Self {
         Self {
             path: layout.state_dir.join("etcd-member-id"),
-            pki: layout.kubernetes_dir.join("pki/etcd"),
+            kubernetes_dir: layout.kubernetes_dir.clone(),
             client: OnceCell::new(),
         }
     }
@@ -35,10 +35,11 @@ impl Step for EtcdMember {
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
-        if !host.is_live || !host.disk.exists(&self.pki)? {
+        if !host.is_live || !host.disk.exists(&self.kubernetes_dir.join("pki/etcd"))? {
             return Ok(None);
         }
-        let client = self.client.get_or_try_init(async || etcd_client(host, &self.pki)).await?;
+        let own = async || Ok::<_, StepError>(etcd_access(host, &self.kubernetes_dir)?.own());
+        let client = self.client.get_or_try_init(own).await?;
         let status = match client.status().await {
             Ok(status) => status,
             Err(etcd::EtcdError::Unreachable { .. }) => return Ok(None),

@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep};
 
 pub(super) use self::next::Next;
 use super::fence;
-use crate::{Layout, codes};
+use crate::{Layout, codes, etcd_access::etcd_access};
 
 /// etcd itself refuses a change for some seconds after another one.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -64,7 +64,7 @@ impl EtcdPlace {
     }
 
     fn access(&self, host: &Host) -> Result<Access, StepError> {
-        Access::read(&*host.disk, &self.kubernetes_dir).map_err(|error| StepError::from_explained(&error))
+        etcd_access(host, &self.kubernetes_dir)
     }
 
     fn next(&self, others: &Result<Agreed, String>) -> Next {

@@ -1,16 +1,16 @@
 //! This master's etcd member has a vote. One that joined a running etcd gets it when it has received everything.
 
-use std::{net::Ipv4Addr, path::PathBuf};
+use std::path::PathBuf;
 
 use engine::{About, Step, StepError, Verdict};
 use etcd::{
-    Access, Etcd,
+    Etcd,
     quorum::{self, Change as Membership},
 };
 use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
 
-use crate::Layout;
+use crate::{Layout, etcd_access::etcd_access};
 
 /// Gives this master's member its vote.
 pub(super) struct EtcdVote {
@@ -42,12 +42,10 @@ impl EtcdVote {
 
     /// A learner itself answers nothing of this.
     async fn look(&self, host: &Host) -> Result<(Seen, Option<Etcd>), StepError> {
-        let access =
-            Access::read(&*host.disk, &self.kubernetes_dir).map_err(|error| StepError::from_explained(&error))?;
-        let own = etcd::client_url(Ipv4Addr::LOCALHOST.into());
+        let access = etcd_access(host, &self.kubernetes_dir)?;
+        let others = self.others.iter().map(|url| access.member(url));
         let mut why = Vec::new();
-        for url in [&own].into_iter().chain(&self.others) {
-            let etcd = access.member(url);
+        for etcd in [access.own()].into_iter().chain(others) {
             let members = match etcd.members().await {
                 Ok(members) => members,
                 Err(error) => {

@@ -9,15 +9,14 @@ use std::{
 
 use engine::{About, Step, StepError, TakeBack};
 use host::{Change, Content, Host};
-use join::{Applicant, Joined, wire::ClaimedRole};
+use join::{Joined, wire::ClaimedRole};
 use pki::{Proof, kubeconfig};
 use secrecy::ExposeSecret;
 use spec::ports;
 
-use super::membership::Membership;
+use super::membership::{self, Membership};
 use crate::residue::tree::Own;
 
-const MACHINE_ID: &str = "/etc/machine-id";
 /// Where the kubelet keeps and renews its certificates.
 pub(super) const KUBELET_PKI: &str = "/var/lib/kubelet/pki";
 /// The first one, and the name it reads.
@@ -53,20 +52,9 @@ impl Join {
     }
 
     async fn join(&self, host: &Host) -> Result<Joined, StepError> {
-        let (credential, trust) = self.membership.credential(&*host.disk)?;
-        let machine_id = host.disk.read_optional(Path::new(MACHINE_ID))?;
-        let applicant = Applicant {
-            cluster: self.membership.cluster.clone(),
-            node: self.membership.node.clone(),
-            role: ClaimedRole::Worker,
-            machine_id: machine_id.map(|id| join::machine_id(String::from_utf8_lossy(&id).trim())),
-            credential,
-        };
+        let (applicant, trust) = self.membership.applicant(&*host.disk, ClaimedRole::Worker)?;
         let joined = self.membership.client(trust).await.join(&applicant).await;
-        joined.map_err(|error| {
-            let failed = StepError::from_explained(&error);
-            if error.is_retryable() { failed.retryable() } else { failed }
-        })
+        joined.map_err(|error| membership::failed(&error))
     }
 
     /// The files, in an order in which a crash does no harm: a kubeconfig comes after what it names.

@@ -30,8 +30,9 @@ use spec::{ValidatedCluster, ports};
 use crate::{
     Layout,
     access::{self, Access},
+    etcd_access::etcd_access,
     kubeconfig::Identity,
-    service::{self, Started, etcd_client, etcd_client_at},
+    service::{self, Started},
 };
 
 /// What is known of the cluster that the node leaves.
@@ -103,7 +104,8 @@ impl Cluster {
         if !host.is_live || !self.may_have_other_masters() {
             return Ok(());
         }
-        match Membership::look(host, &self.kubernetes_dir.join("pki/etcd")).await {
+        let Ok(access) = etcd_access(host, &self.kubernetes_dir) else { return Ok(()) };
+        match Membership::look(&access).await {
             Ok(membership) => membership.may_leave(),
             Err(_) => Ok(()),
         }
@@ -114,8 +116,8 @@ impl Cluster {
         if !self.may_have_other_masters() {
             return Ok(Notes::new()); // it goes with its data
         }
-        let pki = self.kubernetes_dir.join("pki/etcd");
-        match leave_etcd(host, &pki).await {
+        let left = async { leave_etcd(&etcd_access(host, &self.kubernetes_dir)?).await };
+        match left.await {
             Ok(()) => Ok(Notes::new()),
             Err(error) if error.code() == etcd::codes::QUORUM => Err(error),
             Err(error) => Ok(vec![format!(
@@ -140,13 +142,13 @@ fn internal_ip(node: &ApiNode) -> Option<IpAddr> {
 }
 
 /// Refuses where the others would have no majority.
-async fn leave_etcd(host: &Host, pki: &Path) -> Result<(), StepError> {
-    let membership = Membership::look(host, pki).await?;
+async fn leave_etcd(access: &etcd::Access) -> Result<(), StepError> {
+    let membership = Membership::look(access).await?;
     if membership.members.len() == 1 {
         return Ok(()); // it goes with its data
     }
     membership.may_leave()?;
-    let removed = etcd_client(host, pki)?.remove(membership.own).await;
+    let removed = access.own().remove(membership.own).await;
     removed.map_err(|error| StepError::from_explained(&error))
 }
 
@@ -158,14 +160,14 @@ struct Membership {
 }
 
 impl Membership {
-    async fn look(host: &Host, pki: &Path) -> Result<Self, StepError> {
+    async fn look(access: &etcd::Access) -> Result<Self, StepError> {
         let failed = |error: etcd::EtcdError| StepError::from_explained(&error);
-        let client = etcd_client(host, pki)?;
+        let client = access.own();
         let own = client.status().await.map_err(failed)?.member_id();
         let members = client.members().await.map_err(failed)?;
         let mut healthy = Vec::new();
         for member in &members {
-            if let Some(client) = client_of(host, pki, member)?
+            if let Some(client) = client_of(access, member)
                 && client.status().await.is_ok()
             {
                 healthy.push(member.id);
@@ -185,10 +187,9 @@ impl Membership {
 }
 
 /// A member's client port is beside its peers' port.
-fn client_of(host: &Host, pki: &Path, member: &EtcdMember) -> Result<Option<Etcd>, StepError> {
-    let Some(url) = member.peer_urls.first() else { return Ok(None) };
-    let url = url.replace(&format!(":{}", ports::ETCD_PEER), &format!(":{}", ports::ETCD_CLIENT));
-    etcd_client_at(host, pki, &url).map(Some)
+fn client_of(access: &etcd::Access, member: &EtcdMember) -> Option<Etcd> {
+    let url = member.peer_urls.first()?;
+    Some(access.member(url.replace(&format!(":{}", ports::ETCD_PEER), &format!(":{}", ports::ETCD_CLIENT))))
 }
 
 /// The kubelet of a node that leaves.

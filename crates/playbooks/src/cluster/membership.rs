@@ -2,15 +2,20 @@
 //!
 //! In this order: a token given on the command line, the secret of its sealed directory, the token of cluster.yaml.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use engine::StepError;
-use host::Disk;
-use join::{Client, Credential, Trust, seal::Sealed};
+use host::{Disk, HostError};
+use join::{Applicant, Client, Credential, JoinError, Trust, seal::Sealed, wire::ClaimedRole};
 use spec::{Node, Token, ValidatedCluster};
 use tokio::sync::OnceCell;
 
 use crate::{Layout, codes};
+
+const MACHINE_ID: &str = "/etc/machine-id";
 
 /// A node on its way into the cluster.
 pub(super) struct Membership {
@@ -58,8 +63,27 @@ impl Membership {
         Err(StepError::new(codes::NO_CREDENTIAL, message))
     }
 
+    /// This node as it introduces itself, and whom it believes.
+    pub(super) fn applicant(&self, disk: &dyn Disk, role: ClaimedRole) -> Result<(Applicant, Trust), StepError> {
+        let (credential, trust) = self.credential(disk)?;
+        let (cluster, node) = (self.cluster.clone(), self.node.clone());
+        Ok((Applicant { cluster, node, role, machine_id: machine_id(disk)?, credential }, trust))
+    }
+
     /// The client, which remembers since when it cannot reach whom.
     pub(super) async fn client(&self, trust: Trust) -> &Client {
         self.client.get_or_init(async || Client::new(self.masters.clone(), trust)).await
     }
+}
+
+/// Which machine this is, as masters are told; `None` if it has no id.
+pub(super) fn machine_id(disk: &dyn Disk) -> Result<Option<String>, HostError> {
+    let id = disk.read_optional(Path::new(MACHINE_ID))?;
+    Ok(id.map(|id| join::machine_id(String::from_utf8_lossy(&id).trim())))
+}
+
+/// A failure of the join service's, which passes if it says so.
+pub(super) fn failed(error: &JoinError) -> StepError {
+    let failed = StepError::from_explained(error);
+    if error.is_retryable() { failed.retryable() } else { failed }
 }

@@ -64,7 +64,8 @@ impl Of<'_> {
 
     pub(super) fn etcd(&self) -> Service {
         let about = About::new("etcd", "Start etcd", "it holds everything the cluster knows");
-        Service::new(about, render::etcd(self.cluster, self.node, etcd::INITIAL), Probe::etcd(self.pki("etcd")))
+        let probe = Probe::etcd(self.layout.kubernetes_dir.clone());
+        Service::new(about, render::etcd(self.cluster, self.node, etcd::INITIAL), probe)
     }
 
     pub(super) fn kube_apiserver(&self) -> Service {

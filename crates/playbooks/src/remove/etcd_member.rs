@@ -15,7 +15,7 @@ use host::{Change, Host};
 use tokio::time::{Instant, sleep};
 
 use super::{Removal, Target};
-use crate::codes;
+use crate::{codes, etcd_access::etcd_access};
 
 /// Longer than a lock that a killed run left behind lasts, and than etcd's own pause between two changes.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -44,7 +44,7 @@ impl EtcdMember {
     }
 
     fn access(&self, host: &Host) -> Result<Access, StepError> {
-        Access::read(&*host.disk, &self.kubernetes_dir).map_err(|error| StepError::from_explained(&error))
+        etcd_access(host, &self.kubernetes_dir)
     }
 
     async fn look(&self, access: &Access) -> Result<Agreed, StepError> {

@@ -17,7 +17,7 @@ use std::{
 
 use engine::{About, Step, StepError, Verdict};
 use host::{Change, Content, Host};
-pub(crate) use probe::{Health, Probe, etcd_client, etcd_client_at};
+pub(crate) use probe::{Health, Probe};
 use render::{CONFIG_VARIABLE, RenderedFile};
 pub(crate) use takeback::{Started, shows, stop, take_back};
 

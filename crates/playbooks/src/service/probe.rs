@@ -15,6 +15,8 @@ use tokio::{
     time::timeout,
 };
 
+use crate::etcd_access::etcd_access;
+
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// What the answer was.
@@ -43,8 +45,8 @@ pub(crate) enum Probe {
     Http(String),
     /// etcd's own member answers and has a leader.
     Etcd {
-        /// `/etc/kubernetes/pki/etcd`.
-        pki: PathBuf,
+        /// `/etc/kubernetes`.
+        kubernetes_dir: PathBuf,
         /// Made when the certificates are there.
         client: OnceCell<Etcd>,
     },
@@ -70,8 +72,8 @@ pub(crate) enum Probe {
 
 impl Probe {
     /// etcd on this node.
-    pub(crate) fn etcd(pki: PathBuf) -> Self {
-        Self::Etcd { pki, client: OnceCell::new() }
+    pub(crate) fn etcd(kubernetes_dir: PathBuf) -> Self {
+        Self::Etcd { kubernetes_dir, client: OnceCell::new() }
     }
 
     /// The API server at this URL.
@@ -109,8 +111,9 @@ impl Probe {
                     Err(_) => not_yet(format!("{url} to answer")),
                 }
             }
-            Self::Etcd { pki, client } => {
-                etcd_health(client.get_or_try_init(async || etcd_client(host, pki)).await?).await
+            Self::Etcd { kubernetes_dir, client } => {
+                let own = async || Ok::<_, StepError>(etcd_access(host, kubernetes_dir)?.own());
+                etcd_health(client.get_or_try_init(own).await?).await
             }
             Self::ApiAnswers { url, ca, client } => {
                 let client = client.get_or_try_init(async || api_client(host, ca)).await?;
@@ -125,19 +128,6 @@ impl Probe {
             }
         }
     }
-}
-
-/// A client for the etcd member on this machine.
-pub(crate) fn etcd_client(host: &Host, pki: &Path) -> Result<Etcd, StepError> {
-    etcd_client_at(host, pki, &format!("https://127.0.0.1:{}", ports::ETCD_CLIENT))
-}
-
-/// A client for any member of etcd.
-pub(crate) fn etcd_client_at(host: &Host, pki: &Path, url: &str) -> Result<Etcd, StepError> {
-    let read = |name: &str| Ok::<_, StepError>(String::from_utf8_lossy(&host.disk.read(&pki.join(name))?).into_owned());
-    let (ca, cert, key) = (read("ca.crt")?, read("healthcheck-client.crt")?, read("healthcheck-client.key")?);
-    let http = tls::client(&ca, Some((&cert, &key))).map_err(|error| StepError::from_explained(&error))?;
-    Ok(Etcd::new(http, url))
 }
 
 fn api_client(host: &Host, ca: &Path) -> Result<reqwest::Client, StepError> {

@@ -11,7 +11,7 @@ use super::{Meter, key};
 use crate::{
     cli::KeyOptions,
     commands::etcd::any_member,
-    context::{Context, Ended, block_on},
+    context::{Context, Ended, block_on_until_signal},
 };
 
 pub(super) fn run(context: &Context, file: Option<&Path>, options: &KeyOptions) -> Result<(), Ended> {
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, file: Option<&Path>, options: &KeyOptions) 
     }
     let key = key::locking(options)?;
     let meter = Meter::new(context.out, "taking a snapshot of etcd");
-    let made = block_on(async {
+    let made = block_on_until_signal(async {
         let (member, _) = any_member(&access, &cluster, node).await?;
         let source = Source {
             host: &context.host,
@@ -39,8 +39,8 @@ pub(super) fn run(context: &Context, file: Option<&Path>, options: &KeyOptions) 
             Progress::Snapshot { done, total } => meter.show(done, total),
             Progress::Verifying => meter.say("reading the backup back"),
         };
-        Ok::<_, Ended>(backup::create(&source, &key, &path, &progress).await?)
-    })??;
+        Ok(backup::create(&source, &key, &path, &progress).await?)
+    })?;
     drop(meter);
     told(context, &made)
 }

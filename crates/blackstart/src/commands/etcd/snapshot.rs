@@ -12,7 +12,7 @@ use super::{access, any_member};
 use crate::{
     Failure,
     commands::backup::Meter,
-    context::{Context, Ended, block_on},
+    context::{Context, Ended, block_on_until_signal},
 };
 
 pub(super) fn run(context: &Context, file: &Path) -> Result<(), Ended> {
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, file: &Path) -> Result<(), Ended> {
         other => other.into(),
     })?;
     let meter = Meter::new(context.out, "taking a snapshot of etcd");
-    let (size, revision) = block_on(async {
+    let (size, revision) = block_on_until_signal(async {
         let (member, status) = any_member(&access, &cluster, node).await?;
         let mut snapshot = member.snapshot().await?;
         let (mut sum, mut done) = (Checksum::default(), 0);
@@ -38,8 +38,8 @@ pub(super) fn run(context: &Context, file: &Path) -> Result<(), Ended> {
         }
         let whole = sum.finish();
         let size = whole.map_err(|source| BackupError::Snapshot { path: file.to_path_buf(), source })?;
-        Ok::<_, Ended>((size, status.revision()))
-    })??;
+        Ok((size, status.revision()))
+    })?;
     fresh.finish()?;
     drop(meter);
     if context.out.is_json() {

@@ -99,6 +99,7 @@ mod tests {
             id: (role != Role::None).then(|| "8e9e05c52164694d".into()),
             name: name.into(),
             url: None,
+            peer_urls: Vec::new(),
             role,
             health,
             told: is_there.then_some(told),

@@ -1,5 +1,6 @@
 //! What the proofs share.
 
+pub(crate) mod lists;
 pub(crate) mod patient;
 pub(crate) mod scripted;
 

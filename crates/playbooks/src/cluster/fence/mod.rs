@@ -18,9 +18,8 @@ use join::{
 use spec::{Node, ValidatedCluster};
 
 use self::decide::{Decision, Said, decide};
-use super::membership::Membership;
+use super::membership::{Membership, machine_id};
 
-const MACHINE_ID: &str = "/etc/machine-id";
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
@@ -68,8 +67,7 @@ impl Fence {
     }
 
     async fn ask(&self, host: &Host) -> Result<Seen, StepError> {
-        let own = host.disk.read_optional(Path::new(MACHINE_ID))?.unwrap_or_default();
-        let own = join::machine_id(String::from_utf8_lossy(&own).trim());
+        let own = machine_id(&*host.disk)?.unwrap_or_else(|| join::machine_id(""));
         let mut machines = vec![(self.node.clone(), self.ip, own)];
         let now = host.clock.now();
         let moment = now.to_string();

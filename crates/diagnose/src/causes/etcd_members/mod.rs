@@ -1,0 +1,67 @@
+//! etcd as a whole: whether most of its members are there, and whether each of them is what it should be.
+//!
+//! All masters are asked, so a master can tell what is wrong with another one. That is a warning as long as most of them
+//! work: what has to be mended is on that master, and `diagnose` there says more.
+
+mod apart;
+mod judge;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use join::{Client, Trust, seal::Sealed};
+
+use self::judge::{Seen, Standings, judge};
+use crate::{
+    Context, Look, Roles,
+    codes::{
+        ETCD_APART, ETCD_LEARNER, ETCD_MEMBER_LOST, ETCD_MEMBER_SILENT, ETCD_NEVER_CAME, ETCD_NO_LEADER, ETCD_NO_MEMBER,
+    },
+    finding::CouldNotLook,
+    look::Looking,
+};
+
+/// See [`super`].
+pub(crate) const LOOK: Look = Look {
+    name: "etcd-members",
+    about: "etcd's members: a majority, one cluster, each of them there and with a vote",
+    codes: &[
+        ETCD_NO_LEADER,
+        ETCD_MEMBER_SILENT,
+        ETCD_MEMBER_LOST,
+        ETCD_NEVER_CAME,
+        ETCD_LEARNER,
+        ETCD_NO_MEMBER,
+        ETCD_APART,
+    ],
+    roles: Roles::Masters,
+    look,
+};
+
+/// Whoever is there answers at once.
+const LIMIT: Duration = Duration::from_secs(2);
+
+fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+    Box::pin(async move {
+        if !context.was_done("etcd").await? {
+            return Ok(Vec::new());
+        }
+        let view = context.etcd().await?;
+        let own = context.node.name.as_str();
+        let another_is_silent = view.heard.iter().any(|one| one.told.is_err() && one.name != own);
+        let standings = if another_is_silent { standings(context).await? } else { Standings::new() };
+        let log = if view.own().is_err() { context.etcd_log().await? } else { String::new() };
+        Ok(judge(&Seen { own, heard: &view.heard, standings: &standings, log: &log }))
+    })
+}
+
+/// Asks the join services. Those that do not answer, or are not believed, are left out: nothing is concluded from silence.
+async fn standings(context: &Context<'_>) -> Result<Standings, CouldNotLook> {
+    let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else {
+        return Ok(Standings::new());
+    };
+    let answers = Client::new(Sealed::masters(context.cluster), Trust::Ca(ca)).survey(LIMIT).await;
+    let told = answers.into_iter().filter_map(|(_, outcome)| outcome.ok());
+    Ok(told.map(|hello| (hello.master, hello.standing)).collect())
+}

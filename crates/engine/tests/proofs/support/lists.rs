@@ -1,0 +1,29 @@
+//! Playbooks of scripted steps, and what became of them.
+
+use std::sync::{Arc, Mutex};
+
+use engine::{Playbook, Report};
+use explain::Explain;
+
+use super::scripted::{Failure, Failures, Scripted, file};
+
+/// These steps, each with those it comes after.
+pub(crate) fn list(steps: Vec<(Scripted, &[&str])>) -> Playbook {
+    steps.into_iter().fold(Playbook::new("test"), |list, (step, after)| list.step(step, after).unwrap())
+}
+
+/// A step that writes one file of its own name.
+pub(crate) fn files(id: &str) -> Scripted {
+    Scripted::new(id, vec![file(format!("/etc/{id}"))])
+}
+
+/// The same, with failures before it succeeds.
+pub(crate) fn failing(id: &str, failures: &[Failure]) -> Scripted {
+    let failures: Failures = Arc::new(Mutex::new(failures.iter().copied().collect()));
+    files(id).failing(&failures)
+}
+
+/// The steps that failed, and with which code.
+pub(crate) fn failed(report: &Report) -> Vec<(&str, &str)> {
+    report.failed.iter().map(|failure| (failure.step.as_str(), failure.error.code().id)).collect()
+}

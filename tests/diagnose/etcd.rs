@@ -1,0 +1,70 @@
+//! etcd of a cluster with one master.
+
+use crate::case::{Case, Deed};
+
+pub(crate) const ETCD: &[Case] = &[
+    Case {
+        name: "etcd hangs",
+        provoke: Deed::Sh("systemctl kill --signal=STOP etcd"),
+        codes: &["BS-ETCD-001"],
+        tells: "2379",
+        mend: Deed::Sh("systemctl kill --signal=CONT etcd"),
+        ..Case::PLAIN
+    },
+    Case {
+        name: "etcd out of space",
+        provoke: sh!("id=$(etcd_api https://127.0.0.1:2379/v3/maintenance/status -d '{}' | sed 's/.*\"member_id\":\"\\([0-9]*\\)\".*/\\1/')
+                      etcd_api https://127.0.0.1:2379/v3/maintenance/alarm \
+                        -d \"{\\\"action\\\":\\\"ACTIVATE\\\",\\\"memberID\\\":\\\"$id\\\",\\\"alarm\\\":\\\"NOSPACE\\\"}\""),
+        codes: &["BS-DIAG-037"],
+        tells: "NOSPACE",
+        mend: sh!("id=$(etcd_api https://127.0.0.1:2379/v3/maintenance/status -d '{}' | sed 's/.*\"member_id\":\"\\([0-9]*\\)\".*/\\1/')
+                   etcd_api https://127.0.0.1:2379/v3/maintenance/alarm \
+                     -d \"{\\\"action\\\":\\\"DEACTIVATE\\\",\\\"memberID\\\":\\\"$id\\\",\\\"alarm\\\":\\\"NOSPACE\\\"}\""),
+        ..Case::PLAIN
+    },
+    Case {
+        name: "etcd's database near its limit",
+        // Large enough that a few writes do not fill it.
+        provoke: sh!("for i in 1 2 3 4 5 6 7 8; do head -c 1000000 /dev/zero | tr '\\0' x | ctl put /filler/$i; done
+                      size=$(etcd_api https://127.0.0.1:2379/v3/maintenance/status -d '{}' | sed 's/.*\"dbSize\":\"\\([0-9]*\\)\".*/\\1/')
+                      systemctl set-environment ETCD_QUOTA_BACKEND_BYTES=$((size * 100 / 85))
+                      systemctl restart etcd"),
+        warnings: &["BS-DIAG-068"],
+        tells: "of at most",
+        mend: sh!("systemctl unset-environment ETCD_QUOTA_BACKEND_BYTES; systemctl restart etcd
+                   until ctl del /filler/ --prefix; do sleep 0.3; done"),
+        ..Case::PLAIN
+    },
+    Case {
+        name: "etcd without a majority",
+        provoke: sh!("etcd_api https://127.0.0.1:2379/v3/cluster/member/add -d '{\"peerURLs\":[\"https://192.0.2.1:2380\"]}'"),
+        codes: &["BS-DIAG-036"],
+        tells: "1 of 2 voters healthy, 2 needed; a member at https://192.0.2.1:2380 that never started",
+        mend: Deed::Sh(
+            "mkdir -p /run/systemd/system/etcd.service.d
+             printf '[Service]\\nEnvironment=ETCD_FORCE_NEW_CLUSTER=true\\n' > /run/systemd/system/etcd.service.d/alone.conf
+             systemctl daemon-reload
+             systemctl restart etcd
+             rm -r /run/systemd/system/etcd.service.d
+             systemctl daemon-reload",
+        ),
+        ..Case::PLAIN
+    },
+    Case {
+        name: "etcd's data damaged",
+        provoke: Deed::Sh(
+            "systemctl stop etcd
+             mkdir -p /run/kept
+             mv /var/lib/etcd /run/kept/etcd
+             cp -a /run/kept/etcd /var/lib/etcd
+             for f in /var/lib/etcd/member/wal/*.wal; do printf nonsense | dd of=$f bs=1 seek=64 conv=notrunc status=none; done
+             systemctl start --no-block etcd",
+        ),
+        codes: &["BS-DIAG-039"],
+        tells: "etcd said",
+        mend: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd; mv /run/kept/etcd /var/lib/etcd
+             systemctl start etcd"),
+        ..Case::PLAIN
+    },
+];
