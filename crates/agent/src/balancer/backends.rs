@@ -88,6 +88,7 @@ impl Backends {
             .enumerate()
             .map(|(index, backend)| Candidate {
                 usable: backend.health.is_usable() && !tried.contains(&index),
+                last_resort: backend.health.is_last_resort(),
                 connections: backend.connections,
             })
             .collect();

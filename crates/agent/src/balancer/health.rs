@@ -1,8 +1,11 @@
 //! Whether a master may be used, as a pure function of what was seen of it.
 //!
-//! A refusal is certain: nobody listens there, so one is enough. Silence and "not ready" may pass (a busy disk), and taking
-//! a master away closes all its connections, so these must be seen twice in a row. Where no other master is better, it is
-//! rather the cluster than the master (an election in etcd) or this node's own network, and they must be seen more often.
+//! A refusal is certain: nobody listens there, so one is enough. Silence may pass (a busy disk), and taking a master away
+//! closes all its connections, so it must be seen twice in a row. Where no other master is better, it is rather the cluster
+//! than the master (an election in etcd) or this node's own network, and it must be seen more often.
+//!
+//! One that answers "not ready" is about to stop, or has no etcd at the moment. New connections go elsewhere at once; those
+//! it has may well come to a good end, and are left to it for a while.
 
 /// What one look at a master showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +16,9 @@ pub(super) enum Outcome {
     Listens,
     /// Nobody listens, the machine is not there, or it is not a master of this cluster.
     Refused,
-    /// It took too long, or answered that it is not ready.
+    /// It answers that it is not ready.
+    NotReady,
+    /// It took too long.
     Unsure,
 }
 
@@ -22,6 +27,9 @@ const ENOUGH: u8 = 2;
 /// And so many where none is.
 const ENOUGH_ALONE: u8 = 4;
 
+/// And so many looks in a row may show that it is not ready.
+const LEAVING: u8 = 10;
+
 /// What is thought of a master. One that was never seen is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Health {
@@ -29,6 +37,8 @@ pub(super) enum Health {
     Up,
     /// Still gets connections, but so many looks in a row were not convincing.
     Doubted(u8),
+    /// Gets none where another one is better, and keeps those it has; so many looks in a row have shown that.
+    Leaving(u8),
     /// Gets none, and loses those it has.
     #[default]
     Down,
@@ -44,13 +54,22 @@ impl Health {
             // Where only the port could be tried, the first real questions decide.
             (Outcome::Listens, _) | (Outcome::Unsure, Self::Up) => Self::Doubted(1),
             (Outcome::Unsure, Self::Doubted(looks)) if looks + 1 < enough => Self::Doubted(looks + 1),
-            (Outcome::Refused, _) | (Outcome::Unsure, Self::Doubted(_) | Self::Down) => Self::Down,
+            (Outcome::NotReady, Self::Up | Self::Doubted(_)) => Self::Leaving(1),
+            (Outcome::NotReady, Self::Leaving(looks)) if looks < LEAVING => Self::Leaving(looks + 1),
+            (Outcome::Refused, _)
+            | (Outcome::Unsure, Self::Doubted(_) | Self::Leaving(_) | Self::Down)
+            | (Outcome::NotReady, Self::Leaving(_) | Self::Down) => Self::Down,
         }
     }
 
     /// True if connections may go there.
     pub(super) fn is_usable(self) -> bool {
         self != Self::Down
+    }
+
+    /// True if it only gets connections that nobody else takes.
+    pub(super) fn is_last_resort(self) -> bool {
+        matches!(self, Self::Leaving(_))
     }
 }
 
@@ -75,6 +94,26 @@ mod tests {
             (&[Listens, Listens], Doubted(1)),
             (&[Listens, Unsure], Down),
             (&[Listens, Ready, Unsure], Doubted(1)),
+            (&[NotReady], Down),
+            (&[Ready, NotReady], Leaving(1)),
+            (&[Ready, Unsure, NotReady, NotReady], Leaving(2)),
+            (&[Ready, NotReady, Ready], Up),
+            (&[Ready, NotReady, Refused], Down),
+            (&[Ready, NotReady, Unsure], Down),
+            (
+                &[
+                    Ready, NotReady, NotReady, NotReady, NotReady, NotReady, NotReady, NotReady, NotReady, NotReady,
+                    NotReady,
+                ],
+                Leaving(10),
+            ),
+            (
+                &[
+                    Ready, NotReady, NotReady, NotReady, NotReady, NotReady, NotReady, NotReady, NotReady, NotReady,
+                    NotReady, NotReady,
+                ],
+                Down,
+            ),
         ];
         for (looks, expected) in cases {
             let end = looks.iter().fold(Health::default(), |health, outcome| health.after(*outcome, true));

@@ -75,7 +75,7 @@ impl Probe {
 async fn ask(client: &reqwest::Client, master: SocketAddr) -> Outcome {
     match client.get(format!("https://{master}/readyz")).send().await {
         Ok(answer) if answer.status().is_success() => Outcome::Ready,
-        Ok(_) => Outcome::Unsure,
+        Ok(_) => Outcome::NotReady,
         Err(error) => judge(&error),
     }
 }

@@ -52,11 +52,10 @@ pub(super) async fn shed(agent: &Agent) -> Result<(), AgentError> {
     }
     tracing::info!(?foreign, "the kubelet gets new certificates: another authority signs now");
     agent.host.commands.run(&systemctl("stop")).await?;
-    for path in foreign {
-        Change::Remove { path: path.into() }.apply(&*agent.host.disk)?;
-    }
+    let removed = foreign.iter().try_for_each(|path| host::remove_file(&*agent.host.disk, Path::new(path)));
+    // Whatever became of that, a node is better off with an old certificate than without a kubelet.
     agent.host.commands.run(&systemctl("start")).await?;
-    Ok(())
+    Ok(removed?)
 }
 
 /// True if both are there and of the authority that signs now. A master's kubelet may use the one in its kubeconfig.
@@ -100,9 +99,10 @@ mod tests {
         let input = Input::new(&agent.cluster, &agent.node, Shared::Make);
         apply(&agent, &pki::plan(&existing, &input, Timestamp::now()).unwrap());
         let certificate = agent.host.disk.read(Path::new("/etc/kubernetes/pki/apiserver-kubelet-client.crt")).unwrap();
-        for path in [CLIENT, SERVING] {
-            let content = Content::Secret(certificate.clone());
-            apply(&agent, &[Change::File { path: path.into(), mode: 0o600, content }]);
+        let (path, content) = (PathBuf::from(FIRST), Content::Secret(certificate));
+        apply(&agent, &[Change::File { path: path.clone(), mode: 0o600, content }]);
+        for current in [CLIENT, SERVING] {
+            apply(&agent, &[Change::Link { path: current.into(), target: path.clone() }]);
         }
         for command in [STOP, START] {
             commands.answer(command, "");
@@ -143,7 +143,7 @@ mod tests {
     async fn one_that_a_crash_left_stopped_is_started() {
         let commands = Arc::new(Scripted::default());
         let agent = master(&commands);
-        apply(&agent, &[Change::Remove { path: SERVING.into() }]);
+        host::remove_file(&*agent.host.disk, Path::new(SERVING)).unwrap();
         for (found, expected) in [("active", vec![SHOW]), ("inactive", vec![SHOW, START])] {
             state(&commands, found);
             shed(&agent).await.unwrap();
@@ -155,11 +155,11 @@ mod tests {
     fn a_worker_needs_both_and_a_master_may_use_its_kubeconfig() {
         let agent = master(&Arc::new(Scripted::default()));
         assert!(is_settled(&agent).unwrap());
-        apply(&agent, &[Change::Remove { path: CLIENT.into() }]);
+        host::remove_file(&*agent.host.disk, Path::new(CLIENT)).unwrap();
         assert!(is_settled(&agent).unwrap());
         let worker = agent.cluster.node("worker-01").unwrap().clone();
         assert!(!is_settled(&Agent { node: worker, ..agent.clone() }).unwrap());
-        apply(&agent, &[Change::Remove { path: SERVING.into() }]);
+        host::remove_file(&*agent.host.disk, Path::new(SERVING)).unwrap();
         assert!(!is_settled(&agent).unwrap());
     }
 }

@@ -24,21 +24,27 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// For one answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Restarts what is older than its file: etcd first, and the API server only when that one is well.
+/// Restarts what is older than its file. While its etcd is away an API server can only fail, so it is stopped before and
+/// started after it: stopped, it sends its clients elsewhere first.
 pub(super) async fn control_plane(agent: &Agent, stage: Stage) -> Result<(), AgentError> {
     if stage == Stage::Sign {
         return Ok(());
     }
-    for unit in [ETCD, API] {
-        let read: Vec<_> = READ.iter().filter(|(_, reader)| *reader == unit).copied().collect();
-        if renewal::outdated(agent, &read).await?.is_empty() {
-            continue;
-        }
-        tracing::info!(unit, stage = stage.name(), "restarting: it trusts other authorities from now on");
-        agent.host.commands.run(&Cmd::new("systemctl").args(["restart", unit])).await?;
-        await_well(agent, unit).await?;
+    let outdated = renewal::outdated(agent, READ).await?;
+    let systemctl = async |verb: &'static str, unit: &'static str| {
+        tracing::info!(unit, stage = stage.name(), "{verb}: it trusts other authorities from now on");
+        agent.host.commands.run(&Cmd::new("systemctl").args([verb, unit])).await
+    };
+    if outdated.contains(&API) || outdated.contains(&ETCD) {
+        systemctl("stop", API).await?;
     }
-    Ok(())
+    if outdated.contains(&ETCD) {
+        systemctl("restart", ETCD).await?;
+    }
+    await_well(agent, ETCD).await?;
+    // Also where an agent that was killed has left it stopped.
+    systemctl("start", API).await?;
+    await_well(agent, API).await
 }
 
 async fn await_well(agent: &Agent, unit: &'static str) -> Result<(), AgentError> {

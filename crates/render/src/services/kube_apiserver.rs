@@ -17,6 +17,7 @@ pub fn kube_apiserver(cluster: &ValidatedCluster, node: &Node) -> Service {
     let authentication = kubernetes("authentication.yaml");
     let audit_policy = kubernetes("audit-policy.yaml");
     let networking = cluster.networking();
+    let several = cluster.masters().count() > 1;
     let command = Command::new("kube-apiserver")
         .flag("advertise-address", node.ip)
         .flag("bind-address", address::any(node.ip))
@@ -55,6 +56,8 @@ pub fn kube_apiserver(cluster: &ValidatedCluster, node: &Node) -> Service {
         .flag("audit-log-maxsize", 100)
         .flag("audit-log-maxbackup", 10)
         .flag("audit-log-maxage", 30)
+        // With it a stop is announced: balancers see that it is not ready, and go elsewhere before it refuses them.
+        .flags(several.then_some(("shutdown-delay-duration", "3s")))
         // Without it a stop waits a whole minute for watches, which never end by themselves.
         .flag("shutdown-watch-termination-grace-period", "5s")
         .flag("profiling", false);
