@@ -102,6 +102,18 @@ pub(crate) const MASTERS: &[Case] = &[
         mend: on!(THIRD, "blackstart node up"),
         ..Case::PLAIN
     },
+    Case {
+        name: "member of etcd started on an empty disk",
+        machine: THIRD,
+        provoke: Deed::Sh("systemctl stop etcd; mv /var/lib/etcd/member /var/lib/etcd-kept; systemctl start etcd"),
+        codes: &["BS-DIAG-039"],
+        tells: "Was the raft log corrupted, truncated, or lost?",
+        mend: Deed::Sh(
+            "systemctl stop etcd; rm -r /var/lib/etcd/member; mv /var/lib/etcd-kept /var/lib/etcd/member
+             systemctl reset-failed etcd; systemctl start etcd",
+        ),
+        ..Case::PLAIN
+    },
 ];
 
 /// Whoever is well is warned of nothing that these cases provoke.

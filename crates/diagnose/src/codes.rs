@@ -64,7 +64,7 @@ explain::codes! {
     ETCD_SLOW = "BS-DIAG-038", "etcd's disk is slow",
         "put /var/lib/etcd on a disk of its own, best an SSD; see who else writes with `iostat -x 1`";
     ETCD_DATA = "BS-DIAG-039", "etcd cannot work with its data directory",
-        "restore /var/lib/etcd from a backup or a snapshot; never mix directories of different members";
+        "with other masters: `blackstart node reset` on this one, then `blackstart node up`, which takes everything from them; with one, restore /var/lib/etcd from a backup or a snapshot; never mix directories of different members";
     API_NOT_READY = "BS-DIAG-040", "the API server answers and is not ready",
         "see to what it names as failing; `kubectl get --raw '/readyz?verbose'` shows all of it";
     API_DISTRUSTED = "BS-DIAG-041", "the API server's certificate is not believed",
@@ -112,7 +112,7 @@ explain::codes! {
     ETCD_MEMBER_SILENT = "BS-DIAG-062", "a member of etcd does not answer; the others go on without it",
         "start its master, or run `blackstart diagnose` there; if it is gone for good, `blackstart node remove NAME`";
     ETCD_MEMBER_LOST = "BS-DIAG-063", "the machine of an etcd member has no data of it: it was wiped or exchanged",
-        "`blackstart node up` on that master takes its place anew; if it is not to come back, `blackstart node remove NAME`";
+        "`blackstart node reset` on that master, then `blackstart node up`: it takes its place anew; if it is not to come back, `blackstart node remove NAME`";
     ETCD_NEVER_CAME = "BS-DIAG-064", "a place in etcd was announced, and nobody has come to take it",
         "start the master that it is for; the agents give the place of a learner up after two minutes, and no other master joins before";
     ETCD_LEARNER = "BS-DIAG-065", "a member of etcd has no vote",

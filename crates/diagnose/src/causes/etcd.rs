@@ -47,6 +47,7 @@ const DATA_WORDS: &[&str] = &[
     "cluster ID mismatch",
     "has already been bootstrapped",
     "mismatch member ID",
+    "Was the raft log corrupted, truncated, or lost?",
 ];
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
@@ -89,11 +90,11 @@ fn most(status: &Status) -> String {
     }
 }
 
-/// The last line of a log that blames the data directory; what is only for information blames nobody.
+/// The first line of a log, read backwards, that blames the data directory; what is only for information blames nobody.
 fn data_trouble(log: &str) -> Option<Finding> {
     let telling =
         |line: &&str| !line.contains("\"level\":\"info\"") && DATA_WORDS.iter().any(|words| line.contains(words));
-    let line = log.lines().rev().find(telling)?;
+    let line = log.lines().find(telling)?;
     Some(Finding::cause(ETCD_DATA, Part::Etcd, format!("etcd said: {}", line.trim())))
 }
 
@@ -154,6 +155,10 @@ mod tests {
                 true,
             ),
             ("{\"level\":\"fatal\",\"error\":\"proto: cannot parse invalid wire-format data\"}", true),
+            (
+                "panic: tocommit(3624) is out of range [lastIndex(0)]. Was the raft log corrupted, truncated, or lost?",
+                true,
+            ),
             ("{\"level\":\"warn\",\"msg\":\"failed to reach the peer URL\"}\nexiting", false),
             ("Error: unknown flag: --x", false),
         ] {

@@ -49,10 +49,13 @@ impl Context<'_> {
         access.map_err(|error| CouldNotLook(explain::chain(&error)))
     }
 
-    /// The last lines of this master's member.
+    /// What this master's member said lately, the last line first: enough for one start and its end, and nothing of a
+    /// trouble that is over.
     pub(crate) async fn etcd_log(&self) -> Result<String, CouldNotLook> {
-        let lines = ["--unit=etcd", "--lines=30", "--output=cat", "--no-pager", "--quiet"];
-        Ok(self.host.commands.run(&Cmd::new("journalctl").args(lines)).await?.stdout)
+        // Without `--reverse`, the lines since a moment are the first ones since then.
+        let which =
+            ["--unit=etcd", "--since=-5min", "--reverse", "--lines=150", "--output=cat", "--no-pager", "--quiet"];
+        Ok(self.host.commands.run(&Cmd::new("journalctl").args(which)).await?.stdout)
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Seen<'a> {
     pub(super) heard: &'a [Heard],
     /// Of masters whose members do not answer.
     pub(super) standings: &'a Standings,
-    /// The last lines of this master's own member, if it does not answer.
+    /// What this master's own member said, the last line first, if it does not answer.
     pub(super) log: &'a str,
 }
 
@@ -165,5 +165,5 @@ fn silent(row: &Row, seen: &Seen<'_>, votes: Votes) -> Finding {
 
 /// The last line in which this master's member says that it was taken out.
 fn removed_line<'a>(seen: &Seen<'a>) -> Option<&'a str> {
-    seen.log.lines().rev().find(|line| REMOVED.iter().any(|words| line.contains(words))).map(str::trim)
+    seen.log.lines().find(|line| REMOVED.iter().any(|words| line.contains(words))).map(str::trim)
 }
