@@ -16,8 +16,7 @@ fn comes_back(cluster: &Cluster) {
     let backup = dir.path().join("backup.age").display().to_string();
     let key = cluster.sealed_dir(MASTERS[0]).join("join.key").display().to_string();
     create_objects(cluster);
-    cluster.lab.run("cp", &[&key, &format!("{}:/root/join.key", MASTERS[0])]).ok();
-    cluster.sh(MASTERS[0], "blackstart backup create /root/backup.age --key-file /root/join.key");
+    cluster.sh(MASTERS[0], "blackstart backup create /root/backup.age --key-file /etc/cluster-config/join.key");
     cluster.lab.run("cp", &[&format!("{}:/root/backup.age", MASTERS[0]), &backup]).ok();
     cluster.sh(MASTERS[0], "kubectl create configmap after-the-backup");
 
