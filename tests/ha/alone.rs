@@ -19,6 +19,7 @@ pub(crate) fn founds(cluster: &Cluster) {
     both.refused(1, "BS-ENGINE-001");
     assert!(both.err.contains("`systemctl stop cluster-bootstrap`"), "{both:?}");
     cluster.sh(first, "systemctl stop cluster-bootstrap");
+    assert_eq!(cluster.sh(first, "systemctl --failed --plain --no-legend"), "", "it was stopped, and has not failed");
     let said = cluster.node_up(first, "--force-new-cluster").ok();
     assert!(said.contains("is a Ready node"), "{said}");
     assert_eq!(members(cluster, first), [(first.to_owned(), true)]);

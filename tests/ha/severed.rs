@@ -18,8 +18,12 @@ fn goes_on(cluster: &Cluster) {
     assert_eq!(members(cluster, first), voters, "it has a place, has not started and has no vote");
     cluster.lab.run("cut", &[joiner, first, second]).ok();
     cluster.sh(joiner, "systemctl kill --signal=CONT cluster-bootstrap");
-    eventually("it says what it waits for", || message(cluster, joiner).contains("etcd"));
-    eprintln!("  {}", message(cluster, joiner));
+    let mut told = String::new();
+    eventually("it says what it waits for, and what etcd says", || {
+        told = message(cluster, joiner);
+        told.contains("etcd.service to run") && told.contains("it said: ")
+    });
+    eprintln!("  {told}");
     assert!(!cluster.is_up(joiner));
     cluster.lab.run("heal", &[]).ok();
     await_whole(cluster, &NODES);
