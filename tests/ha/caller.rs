@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    WORKER,
+    MASTERS, WORKER,
     support::{Cluster, eventually},
 };
 
@@ -19,7 +19,7 @@ impl<'a> Caller<'a> {
     /// Begins, and returns when the first write was acknowledged.
     pub(crate) fn begin(cluster: &'a Cluster) -> Self {
         let conf = cluster
-            .sh("master-02", "sed 's#server: .*#server: https://127.0.0.1:7443#' /etc/kubernetes/super-admin.conf");
+            .sh(MASTERS[0], "sed 's#server: .*#server: https://127.0.0.1:7443#' /etc/kubernetes/super-admin.conf");
         let put = |path: &str, text: &str| {
             cluster
                 .lab
@@ -32,6 +32,11 @@ impl<'a> Caller<'a> {
         let caller = Self { cluster };
         eventually("the first write is acknowledged", || caller.acknowledged() > 0);
         caller
+    }
+
+    /// The one that somebody else has begun.
+    pub(crate) fn at_work(cluster: &'a Cluster) -> Self {
+        Self { cluster }
     }
 
     /// How many writes were acknowledged so far.
@@ -61,7 +66,7 @@ impl<'a> Caller<'a> {
         let acknowledged =
             names(self.cluster.sh(WORKER, &format!("awk '$2 == 201 {{ print \"write-\" $3 }}' {DIR}/log")));
         let there = "kubectl get configmaps -l by=caller -o name | sed 's#.*/##'";
-        let there = names(self.cluster.sh("master-03", there));
+        let there = names(self.cluster.sh(MASTERS[0], there));
         self.cluster.sh(WORKER, &format!("rm -rf {DIR} /root/caller.*"));
         // The next one begins to count anew.
         self.cluster.sh("master-03", "kubectl delete configmaps -l by=caller --request-timeout 30s");

@@ -3,7 +3,7 @@
 use playbooks::run_record::Outcome;
 
 use crate::{
-    MASTERS, await_whole, members,
+    MASTERS, await_whole, members, message,
     support::{Check, Cluster, eventually},
 };
 
@@ -14,10 +14,6 @@ pub(crate) const CHECKS: &[Check] = &[
     ("when most see each other, the first one starts after a minute, and the second joins it", starts_with_most),
     ("the third joins when it comes, and all have a vote", third_joins),
 ];
-
-fn message(cluster: &Cluster, master: &str) -> String {
-    cluster.last_up(master).map(|run| run.message()).unwrap_or_default()
-}
 
 fn has_started(cluster: &Cluster, master: &str) -> bool {
     cluster.sh(master, "test -e /var/lib/etcd/initial.env -o -e /var/lib/etcd/member && echo yes || true") == "yes"

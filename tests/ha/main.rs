@@ -6,18 +6,25 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 #![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]
 
+mod alone;
 mod caller;
+mod clock;
 mod first_boot;
+mod full_disk;
+mod killed;
 mod reimaged;
 mod removed;
 mod renewed;
+mod restored;
 mod rotated;
+mod severed;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
 mod support;
 mod survives;
 mod together;
 
+use caller::Caller;
 use serde_json::Value;
 use support::{Cluster, TestLab, eventually, turn};
 
@@ -53,6 +60,43 @@ fn masters_come_in_any_order() {
     let _turn = turn();
     let cluster = Cluster::sealed(3, 0);
     cluster.check(&[first_boot::CHECKS]);
+}
+
+/// Masters that join while something goes wrong, under the eyes of somebody who writes; and at the end all of them are lost.
+#[test]
+fn masters_join_whatever_happens() {
+    let _turn = turn();
+    let cluster = Cluster::sealed(3, 1);
+    alone::founds(&cluster);
+    let caller = Caller::begin(&cluster);
+    cluster.check(&[killed::CHECKS, clock::CHECKS, severed::CHECKS, full_disk::CHECKS]);
+    let (acknowledged, lost) = caller.end();
+    eprintln!("{acknowledged} writes were acknowledged, {} of them are lost", lost.len());
+    assert!(lost.is_empty(), "{lost:?}");
+    cluster.check(&[restored::CHECKS]);
+}
+
+/// The disk of a master is lost: it is a machine that has never been anything, and has booted.
+fn lose_disks(cluster: &Cluster, masters: &[&str]) {
+    cluster.lab.run("wipe", masters).ok();
+    cluster.lab.up(3, 1).ok();
+}
+
+/// Settings for the bootstrap of a machine that end with its boot; `BLACKSTART_FAULT=etcd:waiting:kill` for example.
+fn bootstrap_with(cluster: &Cluster, machine: &str, variable: &str) {
+    let dir = "/run/systemd/system/cluster-bootstrap.service.d";
+    let settings = format!("[Service]\\nEnvironment={variable}\\nRestartSec=1s\\n");
+    cluster.sh(machine, &format!("mkdir -p {dir} && printf '{settings}' > {dir}/fault.conf"));
+}
+
+/// Where a bootstrap has ended itself because it was told to; empty if it has not.
+fn struck_at(cluster: &Cluster, machine: &str) -> String {
+    cluster.try_sh(machine, "cat /run/blackstart-fault").out.trim().to_owned()
+}
+
+/// What the last bootstrap of a machine says.
+fn message(cluster: &Cluster, machine: &str) -> String {
+    cluster.last_up(machine).map(|run| run.message()).unwrap_or_default()
 }
 
 /// The Ready nodes, asked on one master.

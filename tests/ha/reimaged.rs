@@ -1,7 +1,7 @@
 //! A master that lost its disk comes back into the cluster that is there, and never starts another one.
 
 use crate::{
-    ETCDCTL, MASTERS, NODES, await_whole,
+    ETCDCTL, MASTERS, NODES, await_whole, message,
     support::{Check, Cluster, eventually},
 };
 
@@ -39,8 +39,8 @@ fn waits(cluster: &Cluster) {
     cluster.lab.run("wipe", &[MASTERS[0]]).ok();
     // It would wait for all of them to be Ready.
     let mut up = cluster.lab.command("up").args(crate::UP).spawn().unwrap();
-    let message = || cluster.last_up(MASTERS[0]).map(|run| run.message()).unwrap_or_default();
-    eventually("it says what it waits for", || message().contains("a majority of etcd's members to answer"));
+    let wanted = "a majority of etcd's members to answer";
+    eventually("it says what it waits for", || message(cluster, MASTERS[0]).contains(wanted));
     assert_eq!(cluster.sh(MASTERS[0], "ls /var/lib/etcd 2>/dev/null || true"), "", "nothing was started");
     cluster.lab.run("heal", &[]).ok();
     assert!(up.wait().unwrap().success());

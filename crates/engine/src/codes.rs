@@ -2,7 +2,8 @@
 
 explain::codes! {
     LOCKED = "BS-ENGINE-001", "another run is working on this machine",
-        "wait for the run named in the message, or end it; a lock of a process that died does not block";
+        "wait for the run named in the message, or end it (`systemctl stop cluster-bootstrap` ends the one that began at boot); \
+         a lock of a process that died does not block";
     NOT_IN_TIME = "BS-ENGINE-002", "a step's promised state was not seen in time",
         "look at what the step was waiting for, then run the same command again: it goes on from there";
     NO_SUCH_ACTION = "BS-ENGINE-003", "a step was asked for a change or an undo it does not know",

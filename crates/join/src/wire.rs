@@ -56,6 +56,8 @@ pub struct Hello {
     pub admits: bool,
     /// See [`crate::machine_id`]; which machine this master is.
     pub own_machine: Option<String>,
+    /// What its clock says.
+    pub now: Timestamp,
 }
 
 /// How a master stands to the cluster's etcd, which is the cluster's memory.

@@ -17,6 +17,9 @@ explain::codes! {
         "bring the masters back that the message names; one that is gone for good is removed with `blackstart node remove`";
     BAD_RECORD = "BS-NODE-005", "the record of a run cannot be understood",
         "records are only information: remove the file that the message names, or read it with the version that wrote it";
+    CLOCKS_APART = "BS-NODE-006", "this machine's clock is not that of the cluster",
+        "set the clock that is wrong, or let `systemd-timesyncd` or `chronyd` synchronise both, then run `blackstart node up` \
+         again: certificates that are made with a wrong clock are refused by everybody";
     NOT_OURS = "BS-RESET-001", "something of somebody else is where we would remove everything",
         "remove or move it yourself if nobody needs it, then run `blackstart node reset` again";
     STILL_RUNS = "BS-RESET-002", "a process does not end",

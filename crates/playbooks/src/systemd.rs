@@ -62,6 +62,12 @@ pub(crate) async fn systemctl(host: &Host, arguments: &[&str]) -> Result<Printed
     host.commands.run(&command).await.map_err(|error| StepError::from_explained(&error))
 }
 
+/// Writes a line to the journal, whoever runs this program: for decisions that somebody will ask about later.
+pub(crate) async fn note(host: &Host, line: &str) -> Result<(), StepError> {
+    let command = Cmd::new("systemd-cat").args(["--identifier=blackstart", "--priority=warning"]).input(line);
+    host.commands.run(&command).await.map(drop).map_err(|error| StepError::from_explained(&error))
+}
+
 /// The last thing a unit said before it ended; empty if it said nothing.
 pub async fn last_words(host: &Host, unit: &str) -> String {
     let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);

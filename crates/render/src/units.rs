@@ -56,6 +56,8 @@ pub fn bootstrap() -> Service {
         .service("TimeoutStartSec", "infinity")
         .service("Restart", "on-failure")
         .service("RestartSec", "10s")
+        // What it ends with when it is asked to stop; that is no failure.
+        .service("SuccessExitStatus", 130)
         .into_service(Vec::new())
 }
 

@@ -36,7 +36,8 @@ async fn answer(service: &Service, query: Result<Query<HelloQuery>, QueryRejecti
         Some(_) => return Err(malformed()),
         None => None,
     };
-    let challenge = service.challenges.issue(service.now());
+    let now = service.now();
+    let challenge = service.challenges.issue(now);
     Ok(Hello {
         cluster: service.cluster().name().to_owned(),
         master: service.setup.master.clone(),
@@ -46,5 +47,6 @@ async fn answer(service: &Service, query: Result<Query<HelloQuery>, QueryRejecti
         standing: service.setup.holdings.standing(),
         admits: service.setup.holdings.admits(),
         own_machine: service.setup.holdings.machine_id(),
+        now,
     })
 }

@@ -40,7 +40,7 @@ impl RecordKeeper {
         if kept.is_some() {
             return;
         }
-        let run = format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), self.origin.process.pid);
+        let run = format!("{}-{}", now.strftime(store::SECOND), self.origin.process.pid);
         let mut record = RunRecord::new(&self.origin, &run, "", playbook, now);
         record.outcome = Outcome::Failed;
         record.ended = Some(now);
@@ -67,7 +67,7 @@ impl RecordKeeper {
         let mut has_room = false;
         let writer = Writer::start(move |record: &RunRecord| {
             if !has_room {
-                has_room = store::make_room(&*disk, &state_dir).is_ok();
+                has_room = store::make_room(&*disk, &state_dir, record.started).is_ok();
             }
             write(record, &*disk, &state_dir);
         });

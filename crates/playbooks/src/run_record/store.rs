@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use explain::{Code, Explain};
 use host::{Disk, HostError, create_dir_all};
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use super::{Purpose, RunRecord, SCHEMA_VERSION};
@@ -17,6 +18,12 @@ pub const RUNS: &str = "runs";
 
 /// How many runs are kept.
 const KEPT: usize = 20;
+
+/// What names begin with: the second the run began in.
+pub(super) const SECOND: &str = "%Y%m%dT%H%M%SZ";
+
+/// Runs that begin at the same time are not apart by more than this.
+const LATER: SignedDuration = SignedDuration::from_mins(1);
 
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -111,14 +118,17 @@ fn parse(text: &[u8]) -> Result<Result<RunRecord, u32>, serde_json::Error> {
     }
 }
 
-/// Makes room for one more run, and removes what a killed run left half written.
-pub(super) fn make_room(disk: &dyn Disk, state_dir: &Path) -> Result<(), HostError> {
+/// Makes room for a run that begins now, and removes what a killed run left half written. A run that began much later was
+/// told by a clock that was wrong: it would be the newest one until that time has come.
+pub(super) fn make_room(disk: &dyn Disk, state_dir: &Path, now: Timestamp) -> Result<(), HostError> {
     let dir = state_dir.join(RUNS);
     create_dir_all(disk, &dir, 0o755)?;
-    let (leftovers, mut files): (Vec<String>, Vec<String>) =
-        disk.list(&dir)?.into_iter().partition(|name| name.starts_with('.'));
+    let later = now.saturating_add(LATER).unwrap_or(now).strftime(SECOND).to_string();
+    let (mut leftovers, mut files): (Vec<String>, Vec<String>) =
+        disk.list(&dir)?.into_iter().partition(|name| name.starts_with('.') || *name > later);
     files.truncate((files.len() + 1).saturating_sub(KEPT));
-    leftovers.iter().chain(&files).try_for_each(|name| disk.remove_file(&dir.join(name)))
+    leftovers.append(&mut files);
+    leftovers.iter().try_for_each(|name| disk.remove_file(&dir.join(name)))
 }
 
 fn path(state_dir: &Path, run: &str) -> PathBuf {

@@ -196,7 +196,7 @@ fn twenty_runs_are_kept_and_the_newest_is_found() {
     let state = Path::new(STATE);
     let kept = |run: String, purpose, started| RunRecord { run, purpose, started, ..record(&small_run()) };
     for second in 0..30 {
-        make_room(&*disk, state).unwrap();
+        make_room(&*disk, state, at(second * 1000)).unwrap();
         kept(format!("20261115T1200{second:02}Z-7"), Purpose::Up, at(second * 1000)).write(&*disk, state).unwrap();
     }
     // Within one second a higher number may be an older run.
@@ -214,6 +214,21 @@ fn twenty_runs_are_kept_and_the_newest_is_found() {
     assert!(matches!(read("20261115T120031Z-9"), Err(RecordError::Form { .. })));
     assert!(matches!(read("20261115T120032Z-9"), Err(RecordError::Version { found: 9, .. })));
     assert!(matches!(read("20261115T120099Z-9"), Ok(None)));
+}
+
+#[test]
+fn a_run_of_a_clock_that_was_ahead_does_not_hide_what_comes() {
+    let (_dir, disk) = disk();
+    let state = Path::new(STATE);
+    make_room(&*disk, state, at(0)).unwrap();
+    for (run, millis) in [("20261115T120030Z-5", 30_000), ("20261116T120000Z-6", 86_400_000)] {
+        RunRecord { run: run.into(), started: at(millis), ..record(&small_run()) }.write(&*disk, state).unwrap();
+    }
+    let keeper = RecordKeeper::new(&disk, state, Purpose::Up);
+    small_run().iter().for_each(|event| keeper.event(event));
+    keeper.finish();
+    let all: Vec<String> = RunRecord::all(&*disk, state).unwrap().into_iter().map(|record| record.run).collect();
+    assert_eq!(all, ["20261115T120030Z-5", "20261115T120000Z-7"], "only what is far ahead is gone");
 }
 
 #[test]

@@ -213,6 +213,7 @@ fn a_node_that_has_not_joined_sees_itself_and_whether_masters_answer() {
         standing: Standing::Member,
         admits: true,
         own_machine: None,
+        now: at(43),
     };
     facts.take("master-01", Answer::Hello(hello), at(43));
     insta::assert_snapshot!(format!("{unreachable}\n{}", shown(&facts, 44, None)));

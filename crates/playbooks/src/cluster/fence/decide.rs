@@ -72,7 +72,7 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
     if apart_and_self <= all / 2 {
         return Decision::Wait(format!(
             "word from most of the {all} masters that there is no cluster yet ({}); if there is none, \
-             `blackstart node up --force-new-cluster` starts one",
+             `systemctl stop cluster-bootstrap` and then `blackstart node up --force-new-cluster` starts one",
             told()
         ));
     }

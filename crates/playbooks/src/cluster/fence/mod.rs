@@ -3,6 +3,7 @@
 //! The answer is a file beside etcd's data ([`etcd::INITIAL`]), written before anything starts: whoever has it, or has
 //! data, never asks again.
 
+mod clock;
 mod decide;
 
 use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
@@ -19,6 +20,7 @@ use spec::{Node, ValidatedCluster};
 
 use self::decide::{Decision, Said, decide};
 use super::membership::{Membership, machine_id};
+use crate::{codes, systemd};
 
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -76,13 +78,19 @@ impl Fence {
         }
         let (_, trust) = self.membership.credential(&*host.disk)?;
         let survey = self.membership.client(trust).await.survey(LIMIT).await;
-        let mut said = Vec::new();
+        let (mut said, mut clocks) = (Vec::new(), Vec::new());
         for (address, outcome) in survey {
             let Some((name, ip)) = self.others.iter().find(|(_, ip)| *ip == address.ip()) else { continue };
             if let Ok(Hello { standing: Standing::Apart, own_machine: Some(machine), .. }) = &outcome {
                 machines.push((name.clone(), *ip, machine.clone()));
             }
+            if let Ok(Hello { standing: Standing::Decided | Standing::Member, now, .. }) = &outcome {
+                clocks.push((name.as_str(), *now));
+            }
             said.push((name.clone(), understood(outcome)));
+        }
+        if let Some(difference) = clock::difference(now, &clocks) {
+            return Err(StepError::new(codes::CLOCKS_APART, difference));
         }
         Ok(Seen::Asked { decision: decide(self.first.as_deref(), &said, now), machines, moment })
     }
@@ -160,8 +168,10 @@ impl Step for Fence {
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        // To force is to decide; what is done is the file that follows.
-        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
-        Ok(())
+        match change {
+            // To force is to decide; what is done is the file that follows.
+            Change::Act { what, .. } => systemd::note(host, what).await,
+            change => Ok(change.apply(&*host.disk)?),
+        }
     }
 }

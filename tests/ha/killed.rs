@@ -1,0 +1,179 @@
+//! Two masters join at the same moment, and one or both of them are ended on the way.
+//!
+//! Ended by SIGKILL or by cutting the power, after each step from the fence on and at a few instants within those that have
+//! to do with etcd. Nobody helps from there on: in the end there are three voters and four Ready nodes, and another run finds
+//! nothing to change. Two cases, others every day; `BLACKSTART_TEST_FULL=1` plays all of them, `BLACKSTART_TEST_SEED=N`
+//! the same ones again, `BLACKSTART_TEST_ONLY='etcd-place ended'` those whose name holds that.
+
+use std::{
+    env, fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    thread,
+    time::{Instant, SystemTime},
+};
+
+use crate::{
+    MASTERS, NODES, await_whole, bootstrap_with, lose_disks, members, struck_at,
+    support::{Check, Cluster, eventually},
+};
+
+pub(crate) const CHECKS: &[Check] = &[("masters that join at once and are ended on the way recover", recover)];
+
+const JOINERS: [&str; 2] = [MASTERS[1], MASTERS[2]];
+
+/// The first step in which a master has to do with others.
+const FIRST: &str = "fence";
+
+/// Besides the end of every step: recorded and not announced, in the middle of it, its member about to serve, its vote
+/// about to be given.
+const WITHIN: [(&str, &str); 4] =
+    [("etcd-place", "before-1"), ("etcd-place", "within-1"), ("etcd", "waiting"), ("etcd-vote", "before-1")];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Kill,
+    PowerLoss,
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    step: String,
+    when: &'static str,
+    ending: Ending,
+    victims: &'static [&'static str],
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { step, when, ending, victims } = self;
+        let ending = match ending {
+            Ending::Kill => "SIGKILL",
+            Ending::PowerLoss => "power loss",
+        };
+        write!(f, "{step} {when}, {ending} of {}", victims.join(" and "))
+    }
+}
+
+fn recover(cluster: &Cluster) {
+    let all = all_cases(cluster);
+    let chosen = chosen(&all);
+    assert!(
+        !chosen.is_empty(),
+        "no case is called that: {}",
+        all.iter().map(|case| format!("\n{case}")).collect::<String>()
+    );
+    let (mut recovered, mut failed) = (0, Vec::new());
+    for case in &chosen {
+        let started = Instant::now();
+        match catch_unwind(AssertUnwindSafe(|| play(cluster, case))) {
+            Ok(Some(at)) => {
+                recovered += 1;
+                eprintln!("  {case} (at `{at}`): recovered ({:.1} s)", started.elapsed().as_secs_f64());
+            }
+            Ok(None) => eprintln!("  {case}: there was nothing to wait for this time"),
+            Err(_) => {
+                eprintln!("  {case}: FAILED\n{}", evidence(cluster));
+                failed.push(case.to_string());
+            }
+        }
+    }
+    eprintln!("recovered {recovered} of {} ({} in all)", recovered + failed.len(), all.len());
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// The steps are those that the first master went through. One or both of the joining masters are ended, in turn.
+fn all_cases(cluster: &Cluster) -> Vec<Case> {
+    let steps = cluster.last_up(MASTERS[0]).unwrap().steps.into_iter().map(|step| step.id);
+    let joining = steps.skip_while(|step| step != FIRST).filter(|step| step != "join-info");
+    let mut instants: Vec<(String, &str)> = joining.map(|step| (step, "ended")).collect();
+    assert!(instants.len() > 15, "{instants:?}");
+    instants.extend(WITHIN.map(|(step, when)| (step.to_owned(), when)));
+    let one_or_both: [&[&str]; 2] = [&JOINERS[..1], &JOINERS];
+    let with = |ending, shift| {
+        let cases = instants.clone().into_iter().enumerate();
+        cases.map(move |(at, (step, when))| Case { step, when, ending, victims: one_or_both[(at + shift) % 2] })
+    };
+    with(Ending::Kill, 0).chain(with(Ending::PowerLoss, 1)).collect()
+}
+
+/// One SIGKILL and one power loss of the day, unless told otherwise.
+fn chosen(all: &[Case]) -> Vec<Case> {
+    if let Ok(only) = env::var("BLACKSTART_TEST_ONLY") {
+        return all.iter().filter(|case| case.to_string().contains(&only)).cloned().collect();
+    }
+    if env::var_os("BLACKSTART_TEST_FULL").is_some() {
+        return all.to_vec();
+    }
+    let today = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / (24 * 60 * 60);
+    let seed = env::var("BLACKSTART_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(today);
+    eprintln!("  BLACKSTART_TEST_SEED={seed}");
+    let (kills, power_losses) = all.split_at(all.len() / 2);
+    let of_the_day = |cases: &[Case], seed: u64| cases[usize::try_from(seed).unwrap() % cases.len()].clone();
+    vec![of_the_day(kills, seed), of_the_day(power_losses, seed + all.len() as u64 / 4)]
+}
+
+/// Plays a case, and says where it struck; `None` if its instant did not come this time.
+fn play(cluster: &Cluster, case: &Case) -> Option<String> {
+    take_out_joiners(cluster);
+    let Case { step, when, ending, victims } = case;
+    let word = if *ending == Ending::Kill { "kill" } else { "halt" };
+    for victim in *victims {
+        bootstrap_with(cluster, victim, &format!("BLACKSTART_FAULT={step}:{when}:{word}"));
+    }
+    thread::scope(|scope| {
+        for joiner in JOINERS {
+            scope.spawn(move || cluster.install(&cluster.sealed_dir(joiner), joiner));
+        }
+    });
+    let struck = end(cluster, victims, *ending);
+    await_whole(cluster, &NODES);
+    for joiner in JOINERS {
+        let said = cluster.node_up(joiner, "").ok();
+        assert!(said.contains("nothing was changed"), "{joiner}: {said}");
+    }
+    struck
+}
+
+/// Waits for the instant of every victim. Where it is the power that ends, the process has only stopped, so that nothing
+/// happens in between. Of two victims the second may not get there before the first is back: one at a time joins etcd.
+fn end(cluster: &Cluster, victims: &[&str], ending: Ending) -> Option<String> {
+    let mut left = victims.to_vec();
+    let mut struck = None;
+    eventually("every victim has met its end, or is done", || {
+        left.retain(|victim| {
+            let at = struck_at(cluster, victim);
+            if at.is_empty() {
+                return !cluster.is_up(victim);
+            }
+            struck = Some(at);
+            if ending == Ending::PowerLoss {
+                cluster.lab.run("kill", &[victim]).ok();
+                // It waits until the machine is up, which it is when it is a node; whether it is, is asked later.
+                cluster.lab.up(3, 1);
+            }
+            false
+        });
+        left.is_empty()
+    });
+    struck
+}
+
+/// Both joiners leave as whoever is replaced does, and are machines that have never been anything.
+fn take_out_joiners(cluster: &Cluster) {
+    let members = members(cluster, MASTERS[0]);
+    let inside: Vec<&str> =
+        JOINERS.into_iter().filter(|name| members.iter().any(|(member, _)| member == name)).collect();
+    if inside.is_empty() {
+        return;
+    }
+    for joiner in &inside {
+        cluster.sh(MASTERS[0], &format!("blackstart node remove {joiner} --yes"));
+    }
+    lose_disks(cluster, &JOINERS);
+}
+
+fn evidence(cluster: &Cluster) -> String {
+    let line = "cat /var/lib/cluster-state/progress.json; echo; systemctl --failed --no-legend --plain; \
+                journalctl -o short-precise --no-pager -u cluster-bootstrap -u etcd -n 60";
+    JOINERS.map(|joiner| format!("{joiner}:\n{}", cluster.try_sh(joiner, line).out)).concat()
+}
