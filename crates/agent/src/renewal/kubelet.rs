@@ -99,10 +99,9 @@ mod tests {
         let input = Input::new(&agent.cluster, &agent.node, Shared::Make);
         apply(&agent, &pki::plan(&existing, &input, Timestamp::now()).unwrap());
         let certificate = agent.host.disk.read(Path::new("/etc/kubernetes/pki/apiserver-kubelet-client.crt")).unwrap();
-        let (path, content) = (PathBuf::from(FIRST), Content::Secret(certificate));
-        apply(&agent, &[Change::File { path: path.clone(), mode: 0o600, content }]);
-        for current in [CLIENT, SERVING] {
-            apply(&agent, &[Change::Link { path: current.into(), target: path.clone() }]);
+        for path in [CLIENT, SERVING] {
+            let content = Content::Secret(certificate.clone());
+            apply(&agent, &[Change::File { path: path.into(), mode: 0o600, content }]);
         }
         for command in [STOP, START] {
             commands.answer(command, "");
