@@ -61,7 +61,8 @@ fn interrupted(cluster: &Cluster) {
                 until [ -n \"$(ls -A)\" ]; do sleep 0.1; done
                 kill -INT $taken; wait $taken; echo $? $(ls -A) $(cat /root/cut.err)
                 systemctl kill --signal=CONT etcd; rmdir /root/cut";
-    assert_eq!(cluster.sh(MASTER, line), "130 stopped; what was begun is removed");
+    let said = cluster.sh(MASTER, line);
+    assert_eq!(said, "130 taking a snapshot of etcd … stopped; what was begun is removed");
 }
 
 fn refused(cluster: &Cluster) {

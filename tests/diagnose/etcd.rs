@@ -25,15 +25,21 @@ pub(crate) const ETCD: &[Case] = &[
     },
     Case {
         name: "etcd's database near its limit",
-        // Large enough that a few writes do not fill it.
-        provoke: sh!("for i in 1 2 3 4 5 6 7 8; do head -c 1000000 /dev/zero | tr '\\0' x | ctl put /filler/$i; done
+        // Large enough that a few writes do not fill it, and in pieces small enough that few bytes move with each of them.
+        provoke: sh!("piece=$(head -c 16000 /dev/zero | tr '\\0' x)
+                      for i in 1 2 3 4 5 6; do
+                        { echo; for j in $(seq 80); do echo \"put /filler/$i-$j $piece\"; done; echo; echo; } | ctl txn >/dev/null
+                      done
+                      ctl defrag
                       size=$(etcd_api https://127.0.0.1:2379/v3/maintenance/status -d '{}' | sed 's/.*\"dbSize\":\"\\([0-9]*\\)\".*/\\1/')
                       systemctl set-environment ETCD_QUOTA_BACKEND_BYTES=$((size * 100 / 85))
-                      systemctl restart etcd"),
+                      systemctl restart etcd
+                      until kubectl --request-timeout 5s get --raw /readyz; do sleep 0.3; done"),
         warnings: &["BS-DIAG-068"],
         tells: "of at most",
         mend: sh!("systemctl unset-environment ETCD_QUOTA_BACKEND_BYTES; systemctl restart etcd
-                   until ctl del /filler/ --prefix; do sleep 0.3; done"),
+                   until ctl del /filler/ --prefix; do sleep 0.3; done
+                   ctl alarm disarm"),
         ..Case::PLAIN
     },
     Case {

@@ -7,6 +7,7 @@
 //! and leave them there.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
+#![expect(clippy::print_stderr, reason = "a test with many cases says how each of them ended")]
 
 #[macro_use]
 mod tools;

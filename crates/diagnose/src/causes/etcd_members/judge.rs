@@ -77,10 +77,10 @@ fn without_leader(seen: &Seen<'_>, survey: &Survey) -> Option<Finding> {
 
 /// A member that answers is healthy but for those that do not.
 fn no_majority(survey: &Survey) -> String {
-    let entitled = || survey.members.iter().filter(|row| matches!(row.role, Role::Leader | Role::Voter));
+    let with_a_vote = || survey.members.iter().filter(|row| matches!(row.role, Role::Leader | Role::Voter));
     let is_missing = |row: &&Row| matches!(row.health, Health::Silent | Health::NotStarted);
     let (all, missing): (usize, Vec<String>) =
-        (entitled().count(), entitled().filter(is_missing).map(missed).collect());
+        (with_a_vote().count(), with_a_vote().filter(is_missing).map(missed).collect());
     let votes = Votes { voters: all, healthy: all - missing.len() };
     if missing.len() <= all - votes.majority() {
         return format!(
