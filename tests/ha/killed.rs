@@ -24,10 +24,8 @@ const JOINERS: [&str; 2] = [MASTERS[1], MASTERS[2]];
 /// The first step in which a master has to do with others.
 const FIRST: &str = "fence";
 
-/// Besides the end of every step: recorded and not announced, in the middle of it, its member about to serve, its vote
-/// about to be given.
-const WITHIN: [(&str, &str); 4] =
-    [("etcd-place", "before-1"), ("etcd-place", "within-1"), ("etcd", "waiting"), ("etcd-vote", "before-1")];
+/// Besides the end of every step: about to be announced, its member about to serve, its vote about to be given.
+const WITHIN: [(&str, &str); 3] = [("etcd-place", "before-1"), ("etcd", "waiting"), ("etcd-vote", "before-1")];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {

@@ -2,6 +2,7 @@
 
 use engine::StepError;
 use host::{Cmd, Host, Printed};
+use serde_json::Value;
 
 /// A unit as systemd sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,7 +74,14 @@ pub async fn last_words(host: &Host, unit: &str) -> String {
     let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);
     // This only decorates another error; a journal that cannot be read must not hide it.
     let said = host.commands.run(&command).await.map(|printed| printed.stdout).unwrap_or_default();
-    telling_line(&said).to_owned()
+    in_short(telling_line(&said))
+}
+
+/// etcd and containerd speak JSON, with a stack trace; what a person needs of it is the message and the error.
+fn in_short(line: &str) -> String {
+    let Ok(Value::Object(fields)) = serde_json::from_str(line) else { return line.to_owned() };
+    let told: Vec<&str> = ["msg", "error"].iter().filter_map(|key| fields.get(*key)?.as_str()).collect();
+    if told.is_empty() { line.to_owned() } else { told.join(": ") }
 }
 
 /// systemd's own lines tell that a unit failed, those of the program tell why; the last line that looks like an error
@@ -121,6 +129,21 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(telling_line(said), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_said_in_json_is_told_in_short() {
+        for (line, expected) in [
+            (
+                r#"{"level":"fatal","msg":"discovery failed","error":"no peer","stacktrace":"a\nb"}"#,
+                "discovery failed: no peer",
+            ),
+            (r#"{"level":"warn","msg":"slow"}"#, "slow"),
+            (r#"{"level":"warn"}"#, r#"{"level":"warn"}"#),
+            ("Error: bad flag", "Error: bad flag"),
+        ] {
+            assert_eq!(in_short(line), expected);
         }
     }
 }
