@@ -110,7 +110,9 @@ mod tests {
     }
 
     fn apply(agent: &Agent, changes: &[Change]) {
-        changes.iter().for_each(|change| change.apply(&*agent.host.disk).unwrap());
+        for change in changes {
+            change.apply(&*agent.host.disk).unwrap();
+        }
     }
 
     fn rotate(agent: &Agent, successors: &Successors, stage: Stage) {

@@ -93,7 +93,9 @@ mod tests {
             let path = agent.paths.config_dir.join(name);
             Change::File { path, mode: 0o600, content: Content::Secret(b"old".into()) }.apply(disk).unwrap();
         };
-        [layout::PIN, layout::CA, layout::SERVING].iter().for_each(|name| write(name));
+        for name in [layout::PIN, layout::CA, layout::SERVING] {
+            write(name);
+        }
         let names = |changes: &[Change]| -> Vec<String> {
             let name =
                 |change: &Change| change.path().unwrap().strip_prefix("/etc/cluster-config").unwrap().to_path_buf();

@@ -77,7 +77,9 @@ fn a_crash_anywhere_is_gone_on_from() {
             table::files().into_iter().map(|name| (name.clone(), machine.read(&name))).collect();
         let whole = rotate(&machine, &successors, stage);
         for done in 0..=whole.len() {
-            before.iter().for_each(|(name, bytes)| machine.restore(name, bytes));
+            for (name, bytes) in &before {
+                machine.restore(name, bytes);
+            }
             machine.apply(&whole[..done]);
             // A machine that boots in between completes what is there, at whatever stage it finds itself.
             let boot = machine.plan(&input(), now()).unwrap_or_else(|error| panic!("{stage:?} {done}: {error:?}"));
