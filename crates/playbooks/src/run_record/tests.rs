@@ -225,7 +225,9 @@ fn a_run_of_a_clock_that_was_ahead_does_not_hide_what_comes() {
         RunRecord { run: run.into(), started: at(millis), ..record(&small_run()) }.write(&*disk, state).unwrap();
     }
     let keeper = RecordKeeper::new(&disk, state, Purpose::Up);
-    small_run().iter().for_each(|event| keeper.event(event));
+    for event in small_run() {
+        keeper.event(&event);
+    }
     keeper.finish();
     let all: Vec<String> = RunRecord::all(&*disk, state).unwrap().into_iter().map(|record| record.run).collect();
     assert_eq!(all, ["20261115T120030Z-5", "20261115T120000Z-7"], "only what is far ahead is gone");
