@@ -225,8 +225,8 @@ fn a_run_of_a_clock_that_was_ahead_does_not_hide_what_comes() {
         RunRecord { run: run.into(), started: at(millis), ..record(&small_run()) }.write(&*disk, state).unwrap();
     }
     let keeper = RecordKeeper::new(&disk, state, Purpose::Up);
-    for event in &small_run() {
-        keeper.event(event);
+    for event in small_run() {
+        keeper.event(&event);
     }
     keeper.finish();
     let all: Vec<String> = RunRecord::all(&*disk, state).unwrap().into_iter().map(|record| record.run).collect();
