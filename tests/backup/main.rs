@@ -1,7 +1,7 @@
 //! Backups of a real cluster, and the way back: what is written is whole, what is broken is refused, and what was lost
 //! comes back.
 //!
-//! `cargo test -p blackstart --test backup`, as root; plain `cargo test` leaves it out. To add one: a function in the file
+//! `cargo test --workspace --test backup`, as root; plain `cargo test` leaves it out. To add one: a function in the file
 //! of its theme, and its line in the list there. Every check leaves a cluster that works.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]

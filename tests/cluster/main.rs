@@ -1,6 +1,6 @@
 //! Real clusters on real machines: that they work, come back, and let nobody in who does not belong.
 //!
-//! `cargo test -p blackstart --test cluster`, as root; plain `cargo test` leaves it out. Making a cluster is what takes
+//! `cargo test --workspace --test cluster`, as root; plain `cargo test` leaves it out. Making a cluster is what takes
 //! time, so checks share clusters: a test here is one cluster with a list of checks, each of them run also when one
 //! before it has failed. To add a check: a function in the file of its theme, and its line in the list there. To make only
 //! some: `CHECKS='timeline|says so' cargo test …`, with parts of their names.

@@ -1,7 +1,7 @@
 //! What a cluster goes through: processes killed, disks full or read-only, clocks that jump, name servers gone; and that
 //! what is gathered of it holds no secret.
 //!
-//! `cargo test -p blackstart --test faults`, as root; plain `cargo test` leaves it out. To add a fault: a function in the
+//! `cargo test --workspace --test faults`, as root; plain `cargo test` leaves it out. To add a fault: a function in the
 //! file of its theme, and its line in the list there. Every one of them asserts the code that is printed and that the
 //! machine gets there when the fault is gone.
 //!

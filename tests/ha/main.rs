@@ -1,6 +1,6 @@
 //! Three masters: how they start together, what they stand, how one that lost its disk comes back.
 //!
-//! `cargo test -p blackstart --test ha`, as root; plain `cargo test` leaves it out. `CHECKS='part|part'` makes only the checks
+//! `cargo test --workspace --test ha`, as root; plain `cargo test` leaves it out. `CHECKS='part|part'` makes only the checks
 //! whose names hold one of these. To add one: a function in the file of its theme, and its line in the list there.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]

@@ -1,6 +1,6 @@
 //! Killed at every step, and what it comes to.
 //!
-//! `cargo test -p blackstart --test recovery`, as root; plain `cargo test` leaves it out. One run that nobody disturbs tells
+//! `cargo test --workspace --test recovery`, as root; plain `cargo test` leaves it out. One run that nobody disturbs tells
 //! which steps there are and what a node is like in the end. Then, each on a machine that has never run us, the run is
 //! stopped at one instant of one step (`crates/blackstart/src/fault`), by SIGKILL or by cutting the machine's power,
 //! and goes on by itself. The machine must end as the undisturbed one: same files, units, processes, objects; and another

@@ -1,6 +1,6 @@
 //! A reset on real machines: what is left, what is spared, and whether the machine becomes a node again.
 //!
-//! `cargo test -p blackstart --test reset`, as root; plain `cargo test` leaves it out. Everything that can be seen of a
+//! `cargo test --workspace --test reset`, as root; plain `cargo test` leaves it out. Everything that can be seen of a
 //! machine is written down before it ever ran us ([`support::Picture`]) and compared after every reset. To add a way in which
 //! a node may be when it is reset: a function in the file of its theme, and its line in the list there.
 
