@@ -139,11 +139,17 @@ fn end(context: &Context, last: Stage, told: &[Value]) -> Result<(), Ended> {
             .out
             .json(&json!({ "stage": last.name(), "finished": last == Stage::Drop, "turns": told }))?);
     }
-    let text = if last == Stage::Drop {
-        "the cluster trusts its new authorities only\n\
-         outside of it: copy admin.conf to where it is used, and seal directories of nodes to come with the new authorities\n"
-    } else {
-        "halted; restart pods that read the cluster's authority only when they start, then run `blackstart pki rotate-ca` again\n"
+    let text = match last {
+        Stage::Trust => {
+            "halted; restart pods that read the cluster's authority only when they start, then run `blackstart pki rotate-ca` again\n"
+        }
+        Stage::Sign => {
+            "halted; copy admin.conf anew to where it is used outside of the cluster, then run `blackstart pki rotate-ca` again\n"
+        }
+        Stage::Drop => {
+            "the cluster trusts its new authorities only\n\
+             outside of it: copy admin.conf to where it is used, and seal directories of nodes to come with the new authorities\n"
+        }
     };
     Ok(context.out.text(text)?)
 }
