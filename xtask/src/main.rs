@@ -16,6 +16,7 @@ use test::Extent;
 const USAGE: &str = "\
 cargo xtask test             install what is missing, then check format, lints, all tests and docs
 cargo xtask test --full      the same, and every case of the suites that otherwise play a few: hours
+cargo xtask lint             only format, lints and docs: in a minute or two, before every commit
 cargo xtask dist             build the release: one static file, with its man pages and completions
 cargo xtask bench cluster    measure beside kubeadm how fast machines become a cluster; --rounds N, --only one|five|many
 ";
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["test"] => test::run(Extent::Sample),
         ["test", "--full"] => test::run(Extent::Full),
+        ["lint"] => test::lint(),
         ["dist"] => dist::run(),
         ["bench", "cluster", ref options @ ..] => bench::cluster(options),
         _ => Err(format!("usage:\n{USAGE}")),

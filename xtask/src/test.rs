@@ -18,10 +18,24 @@ pub(crate) enum Extent {
 }
 
 pub(crate) fn run(extent: Extent) -> Result<(), String> {
-    part("what the tests need", || {
-        machine::ensure(machine::TESTS)?;
-        machine::ensure_toolchain("component", &["rustfmt", "clippy"])
+    part("what the tests need", || machine::ensure(machine::TESTS))?;
+    lint()?;
+    part("tests", || run::run("cargo", &["test", "--workspace", "--locked"]))?;
+    if !machine::is_root() {
+        let suites = SUITES.join(", ");
+        say(&format!("the suites {suites} boot machines and need root: run `sudo cargo xtask test` for them"));
+        return Ok(());
+    }
+    part("base image and components for the lab: long the first time, then kept", || {
+        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only"])?;
+        lab(&["destroy", "--name", "warm", "--yes"])
     })?;
+    SUITES.iter().try_for_each(|name| part(name, || suite(name, extent)))
+}
+
+/// `cargo xtask lint`: what can be told by reading alone, before every commit.
+pub(crate) fn lint() -> Result<(), String> {
+    machine::ensure_toolchain("component", &["rustfmt", "clippy"])?;
     part("format", || run::run("cargo", &["fmt", "--all", "--check"]))?;
     part("lints", || {
         // What needs machines is left out of plain `cargo test` and `cargo bench`, and so of `--all-targets` too.
@@ -34,20 +48,9 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
         }
         Ok(())
     })?;
-    part("tests", || run::run("cargo", &["test", "--workspace", "--locked"]))?;
     part("docs", || {
         run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings")])
-    })?;
-    if !machine::is_root() {
-        let suites = SUITES.join(", ");
-        say(&format!("the suites {suites} boot machines and need root: run `sudo cargo xtask test` for them"));
-        return Ok(());
-    }
-    part("base image and components for the lab: long the first time, then kept", || {
-        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only"])?;
-        lab(&["destroy", "--name", "warm", "--yes"])
-    })?;
-    SUITES.iter().try_for_each(|name| part(name, || suite(name, extent)))
+    })
 }
 
 /// A suite that boots machines. Those with many cases tell on the way which one they are at.

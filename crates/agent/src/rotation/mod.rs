@@ -6,7 +6,7 @@
 //! is not restarted again.
 //!
 //! What the controllers, the kubelets and everything else with a kubeconfig needs is `renewal`'s concern, on masters as on
-//! workers. Nodes hear of a stage when all masters have reached it: see [`crate::authority`].
+//! workers. Nodes hear of a stage when all masters have reached it: see `authority`.
 
 mod object;
 mod restarts;
