@@ -79,9 +79,21 @@ fn refused(cluster: &Cluster) {
     cluster.try_sh(MASTER, "blackstart etcd restore /root/x.db < /dev/null").refused(1, "BS-BACKUP-012");
 }
 
+/// A disk that is not mounted must not look like the beginning of a new cluster.
+fn lost(cluster: &Cluster) {
+    cluster.sh(MASTER, "systemctl stop kube-apiserver etcd; mv /var/lib/etcd /root/etcd-kept; mkdir /var/lib/etcd");
+    for (what, line) in [("all of it", "true"), ("the data", "cp -p /root/etcd-kept/initial.env /var/lib/etcd/")] {
+        cluster.sh(MASTER, line);
+        let said = cluster.try_sh(MASTER, "blackstart node up");
+        assert!(said.err.contains("BS-NODE-007"), "{what}: {said:?}");
+        assert_eq!(cluster.sh(MASTER, "ls -d /var/lib/etcd/member || echo none"), "none", "{what}");
+    }
+    cluster.sh(MASTER, "systemctl stop kube-apiserver; rm -r /var/lib/etcd; mv /root/etcd-kept /var/lib/etcd");
+}
+
 fn restored(cluster: &Cluster) {
     remember(cluster, "after-the-snapshot");
-    cluster.sh(MASTER, "systemctl stop kube-apiserver etcd");
+    lost(cluster);
     cluster.try_sh(MASTER, "blackstart etcd restore /root/x.db < /dev/null").refused(2, "BS-CLI-002");
     let said = cluster.sh(MASTER, "blackstart etcd restore /root/x.db --yes");
     assert!(said.contains("/var/lib/etcd/member.before-") && said.contains("blackstart node up"), "{said}");

@@ -38,10 +38,17 @@ pub(crate) const MASTERS: &[Case] = &[
     },
     Case {
         name: "data of one etcd lost",
-        provoke: on!(THIRD, "systemctl stop etcd; mv /var/lib/etcd/member /var/lib/etcd-kept"),
+        provoke: on!(THIRD, "systemctl stop etcd; rm -r /var/lib/etcd/member; systemctl start etcd"),
         warnings: &["BS-DIAG-063"],
         tells: "master-03 is a member of etcd (2 of 3 voters healthy, 2 needed), and its machine has no data of etcd",
-        stays: true,
+        elsewhere: &[Told {
+            machine: THIRD,
+            codes: &["BS-DIAG-069"],
+            warnings: &[],
+            tells: "/var/lib/etcd/member is not there",
+        }],
+        // One of those who have founded etcd.
+        mend: on!(THIRD, "blackstart node up"),
         ..Case::PLAIN
     },
     Case {
@@ -50,8 +57,9 @@ pub(crate) const MASTERS: &[Case] = &[
         provoke: on!(
             THIRD,
             "systemctl stop kube-apiserver etcd
-             [ -e /var/lib/etcd-kept ] || mv /var/lib/etcd/member /var/lib/etcd-kept
-             keep /var/lib/etcd/initial.env
+             mv /var/lib/etcd/member /var/lib/etcd-kept
+             keep /var/lib/cluster-state/etcd-member-id /var/lib/etcd/initial.env
+             rm /var/lib/cluster-state/etcd-member-id
              url=$(sed -n 's/^ETCD_INITIAL_CLUSTER=.*master-03=\\([^,]*\\).*/\\1/p' /var/lib/etcd/initial.env)
              printf 'ETCD_INITIAL_CLUSTER=master-03=%s\\nETCD_INITIAL_CLUSTER_STATE=new\\n' $url > /var/lib/etcd/initial.env
              systemctl start etcd"
@@ -69,7 +77,7 @@ pub(crate) const MASTERS: &[Case] = &[
             "systemctl stop etcd
              rm -r /var/lib/etcd/member
              mv /var/lib/etcd-kept /var/lib/etcd/member
-             back /var/lib/etcd/initial.env
+             back /var/lib/cluster-state/etcd-member-id /var/lib/etcd/initial.env
              systemctl start etcd kube-apiserver"
         ),
         ..Case::PLAIN
@@ -105,13 +113,14 @@ pub(crate) const MASTERS: &[Case] = &[
     Case {
         name: "member of etcd started on an empty disk",
         machine: THIRD,
-        provoke: Deed::Sh("systemctl stop etcd; mv /var/lib/etcd/member /var/lib/etcd-kept; systemctl start etcd"),
+        // The note is what keeps systemd from it.
+        provoke: Deed::Sh(
+            "systemctl stop etcd; rm -r /var/lib/etcd/member; rm /var/lib/cluster-state/etcd-member-id; systemctl start etcd",
+        ),
         codes: &["BS-DIAG-039"],
         tells: "Was the raft log corrupted, truncated, or lost?",
-        mend: Deed::Sh(
-            "systemctl stop etcd; rm -r /var/lib/etcd/member; mv /var/lib/etcd-kept /var/lib/etcd/member
-             systemctl reset-failed etcd; systemctl start etcd",
-        ),
+        // One that has joined.
+        mend: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd/member; blackstart node up"),
         ..Case::PLAIN
     },
 ];
@@ -137,7 +146,7 @@ fn comes_back_as_learner(bench: &Bench) {
     bench.sh(MASTER, &format!("{announce}{url}"));
     bench.sh(
         THIRD,
-        "rm -r /var/lib/etcd/member
+        "rm -r /var/lib/etcd/member /var/lib/cluster-state/etcd-member-id
          sed -i '/FOUNDERS/d; s/STATE=.*/STATE=existing/' /var/lib/etcd/initial.env
          systemctl start etcd",
     );

@@ -112,7 +112,7 @@ explain::codes! {
     ETCD_MEMBER_SILENT = "BS-DIAG-062", "a member of etcd does not answer; the others go on without it",
         "start its master, or run `blackstart diagnose` there; if it is gone for good, `blackstart node remove NAME`";
     ETCD_MEMBER_LOST = "BS-DIAG-063", "the machine of an etcd member has no data of it: it was wiped or exchanged",
-        "`blackstart node reset` on that master, then `blackstart node up`: it takes its place anew; if it is not to come back, `blackstart node remove NAME`";
+        "`blackstart node up` on that master: it takes its place anew; if it is not to come back, `blackstart node remove NAME`";
     ETCD_NEVER_CAME = "BS-DIAG-064", "a place in etcd was announced, and nobody has come to take it",
         "start the master that it is for; the agents give the place of a learner up after two minutes, and no other master joins before";
     ETCD_LEARNER = "BS-DIAG-065", "a member of etcd has no vote",
@@ -123,4 +123,6 @@ explain::codes! {
         "decide which of them is the cluster; `blackstart node reset` on the masters in the other one, then `blackstart node up`: what only those know is lost";
     ETCD_NEARLY_FULL = "BS-DIAG-068", "etcd's database is near the size at which it refuses to write",
         "find out who writes so much (`kubectl get events -A`, large ConfigMaps and Secrets); where little of it is in use, `etcdctl defrag` gives the rest back, one master after the other";
+    ETCD_DATA_GONE = "BS-DIAG-069", "etcd's data are gone from this master",
+        "mount their disk, or put them back, and `systemctl start etcd`; else, with other masters, `blackstart node up` takes its place anew; with one, `blackstart backup restore` or `blackstart etcd restore`";
 }

@@ -31,6 +31,8 @@ pub(crate) struct Unit {
     pub(crate) restarts: u32,
     /// When it became active, counted from the machine's boot.
     pub(crate) since: Duration,
+    /// Whether systemd was told to start it and did not, because a condition in its file did not hold.
+    pub(crate) is_held_back: bool,
 }
 
 impl Unit {
@@ -74,6 +76,7 @@ impl Unit {
             drop_ins: value("DropInPaths").split_whitespace().map(str::to_owned).collect(),
             restarts: value("NRestarts").parse().unwrap_or(0),
             since: Duration::from_micros(value("ActiveEnterTimestampMonotonic").parse().unwrap_or(0)),
+            is_held_back: value("ConditionResult") == "no" && value("ConditionTimestampMonotonic") != "0",
         }
     }
 }
@@ -89,7 +92,8 @@ pub(crate) struct Units {
 impl Units {
     pub(crate) async fn read(host: &Host) -> Result<Self, CouldNotLook> {
         const PROPERTIES: &str = "--property=Id,LoadState,ActiveState,SubState,Result,ExecMainStatus,DropInPaths,\
-                                  NRestarts,ActiveEnterTimestampMonotonic";
+                                  NRestarts,ActiveEnterTimestampMonotonic,ConditionResult,\
+                                  ConditionTimestampMonotonic";
         let asked = ["show", PROPERTIES].into_iter().chain(render::units::NAMES.iter().copied());
         let shown = host.commands.run(&host::Cmd::new("systemctl").args(asked)).await?.stdout;
         let uptime = host.disk.read("/proc/uptime".as_ref())?;

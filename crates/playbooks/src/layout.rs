@@ -22,3 +22,10 @@ impl Default for Layout {
         }
     }
 }
+
+impl Layout {
+    /// Noted when this machine's member of etcd has started: whoever has the note and no data has lost them.
+    pub fn etcd_member_id(&self) -> PathBuf {
+        self.state_dir.join("etcd-member-id")
+    }
+}

@@ -24,12 +24,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         has_own_disk: false,
         resolv_conf: "/etc/resolv.conf".into(),
     };
+    let etcd = EtcdFiles {
+        initial: Path::new("/var/lib/etcd/initial.env"),
+        data: Path::new("/var/lib/etcd/member"),
+        member_id: Path::new("/var/lib/cluster-state/etcd-member-id"),
+    };
     let services = [
         units::detect(),
         units::bootstrap(),
         units::agent(),
         render::containerd(&machine, "blackstart.local/pause:3.10.2"),
-        render::etcd(&cluster, node, "/var/lib/etcd/initial.env"),
+        render::etcd(&cluster, node, etcd),
         render::kube_apiserver(&cluster, node),
         render::kube_controller_manager(&cluster, node),
         render::kube_scheduler(&cluster, node),

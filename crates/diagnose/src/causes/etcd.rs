@@ -1,10 +1,12 @@
 //! This master's etcd: whether it answers, may write, and is fast enough. How it is with the others: `etcd_members`.
 
+use std::path::Path;
+
 use etcd::{Status, codes::UNREACHABLE};
 
 use crate::{
     Context, Finding, Look, Part, Roles,
-    codes::{ETCD_ALARM, ETCD_DATA, ETCD_NEARLY_FULL, ETCD_SLOW},
+    codes::{ETCD_ALARM, ETCD_DATA, ETCD_DATA_GONE, ETCD_NEARLY_FULL, ETCD_SLOW},
     look::Looking,
 };
 
@@ -12,7 +14,7 @@ use crate::{
 pub(crate) const LOOK: Look = Look {
     name: "etcd",
     about: "etcd: answers, alarms, size, data, speed of its disk",
-    codes: &[UNREACHABLE, ETCD_ALARM, ETCD_NEARLY_FULL, ETCD_SLOW, ETCD_DATA],
+    codes: &[UNREACHABLE, ETCD_ALARM, ETCD_NEARLY_FULL, ETCD_SLOW, ETCD_DATA, ETCD_DATA_GONE],
     roles: Roles::Masters,
     look,
 };
@@ -57,6 +59,10 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         }
         let view = context.etcd().await?;
         match view.own() {
+            Err(_) if !context.host.disk.exists(Path::new(etcd::DATA))? => {
+                let evidence = format!("{} is not there: it was removed, or its disk is not mounted", etcd::DATA);
+                Ok(vec![Finding::cause(ETCD_DATA_GONE, Part::Etcd, evidence)])
+            }
             Err(why) => {
                 let said = context.etcd_log().await?;
                 // One that ends again and again is told as such, with what it said.

@@ -42,6 +42,12 @@ fn judge(unit: &Unit, is_enabled: bool) -> Option<Finding> {
             format!("{name} is masked, so nothing can start it"),
             format!("`systemctl unmask {name} && systemctl enable --now {name}`"),
         ),
+        // What the condition is about has a look of its own.
+        ("loaded", "inactive") if unit.is_held_back => {
+            let evidence = format!("{name} is {active}: a condition in its file does not hold");
+            let fix = format!("`systemctl status {name}` tells which; see to it, then `systemctl start {name}`");
+            Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
+        }
         // systemd starts our services again whenever they end: one that is not started again was stopped, however it ended.
         ("loaded", "inactive" | "deactivating" | "failed") => {
             stopped(format!("{name} is {active} ({sub}): somebody stopped it"), format!("`systemctl start {name}`"))
@@ -83,6 +89,7 @@ mod tests {
             (unit("not-found", "inactive", "dead"), true),
             (unit("loaded", "inactive", "dead"), true),
             (unit("loaded", "inactive", "dead"), false),
+            (Unit { is_held_back: true, ..unit("loaded", "inactive", "dead") }, true),
             (unit("loaded", "active", "running"), false),
             (unit("masked", "inactive", "dead"), true),
             (unit("masked", "active", "running"), true),

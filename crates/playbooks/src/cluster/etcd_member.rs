@@ -1,4 +1,5 @@
-//! Notes the number of this node's etcd member, for people and scripts. The program itself never reads it.
+//! Notes the number of this node's etcd member, for people and scripts. That there is a note tells the program that there
+//! were data.
 
 use std::path::PathBuf;
 
@@ -18,11 +19,7 @@ pub(super) struct EtcdMember {
 impl EtcdMember {
     /// On this machine.
     pub(super) fn new(layout: &Layout) -> Self {
-        Self {
-            path: layout.state_dir.join("etcd-member-id"),
-            kubernetes_dir: layout.kubernetes_dir.clone(),
-            client: OnceCell::new(),
-        }
+        Self { path: layout.etcd_member_id(), kubernetes_dir: layout.kubernetes_dir.clone(), client: OnceCell::new() }
     }
 }
 

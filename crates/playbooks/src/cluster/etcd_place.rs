@@ -37,6 +37,8 @@ pub(super) struct EtcdPlace {
     /// Name and client URL of the other masters.
     others: Vec<(String, String)>,
     kubernetes_dir: PathBuf,
+    /// There once this machine was a member.
+    member_id: PathBuf,
 }
 
 /// What was found.
@@ -56,6 +58,7 @@ impl EtcdPlace {
             peer_url: etcd::peer_url(node.ip),
             others: others.map(|master| (master.name.clone(), url(master.ip))).collect(),
             kubernetes_dir: layout.kubernetes_dir.clone(),
+            member_id: layout.etcd_member_id(),
         }
     }
 
@@ -79,7 +82,14 @@ impl EtcdPlace {
     async fn is_decided(&self, host: &Host) -> Result<bool, StepError> {
         let Some(text) = host.disk.read_optional(Path::new(etcd::INITIAL))? else { return Ok(false) };
         let joins = Initial::parse(&String::from_utf8_lossy(&text)).is_some_and(|it| it.state == State::Existing);
-        if !joins || host.disk.exists(Path::new(etcd::DATA))? {
+        if host.disk.exists(Path::new(etcd::DATA))? {
+            return Ok(true);
+        }
+        if host.disk.exists(&self.member_id)? {
+            let is_alone = self.others.is_empty();
+            return if is_alone { Err(fence::data_gone(etcd::DATA, &self.member_id)) } else { Ok(false) };
+        }
+        if !joins {
             return Ok(true);
         }
         // Where nobody can say, etcd itself asks them when it starts.
@@ -124,7 +134,9 @@ impl EtcdPlace {
         }
         match next::next(&self.node, &self.peer_url, &others.members, &others.healthy) {
             Next::Start(members) => {
-                for change in fence::decided(&Initial::joining(members)) {
+                // Of the member that this master was before, whatever the next run sees of it.
+                let old = [PathBuf::from(etcd::INITIAL), self.member_id.clone()].map(|path| Change::Remove { path });
+                for change in old.into_iter().chain(fence::decided(&Initial::joining(members))) {
                     change.apply(&*host.disk)?;
                 }
                 return Ok(true);

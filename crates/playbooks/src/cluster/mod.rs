@@ -176,7 +176,7 @@ fn master(
         NetworkAddOn::Basic | NetworkAddOn::None => ("node-ready", "node-ready"),
     };
     let started = prepared
-        .step(Fence::new(cluster, node, membership, options.force_new_cluster), &["units"])?
+        .step(Fence::new(of, membership, options.force_new_cluster), &["units"])?
         .step(ClusterKeys::new(layout, membership, leads), &["fence"])?
         .step(Pki::new(cluster, node, layout), &["cluster-keys"])?
         .step(AdminKubeconfig::new(layout), &["pki"])?

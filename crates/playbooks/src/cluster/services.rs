@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use engine::About;
-use render::{Machine, units};
+use render::{EtcdFiles, Machine, units};
 use spec::{Node, Role, ValidatedCluster, ports};
 
 use super::{api_ready::ApiReady, unit_files::UnitFiles};
@@ -44,7 +44,7 @@ impl Of<'_> {
         ];
         if self.node.roles.contains(&Role::Master) {
             services.extend([
-                render::etcd(self.cluster, self.node, etcd::INITIAL),
+                self.etcd_service(),
                 render::kube_apiserver(self.cluster, self.node),
                 render::kube_controller_manager(self.cluster, self.node),
                 render::kube_scheduler(self.cluster, self.node),
@@ -65,7 +65,13 @@ impl Of<'_> {
     pub(super) fn etcd(&self) -> Service {
         let about = About::new("etcd", "Start etcd", "it holds everything the cluster knows");
         let probe = Probe::etcd(self.layout.kubernetes_dir.clone());
-        Service::new(about, render::etcd(self.cluster, self.node, etcd::INITIAL), probe)
+        Service::new(about, self.etcd_service(), probe)
+    }
+
+    fn etcd_service(&self) -> render::Service {
+        let member_id = self.layout.etcd_member_id();
+        let files = EtcdFiles { initial: etcd::INITIAL.as_ref(), data: etcd::DATA.as_ref(), member_id: &member_id };
+        render::etcd(self.cluster, self.node, files)
     }
 
     pub(super) fn kube_apiserver(&self) -> Service {

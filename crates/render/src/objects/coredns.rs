@@ -132,6 +132,9 @@ fn pod(image: &str) -> Value {
         "tolerations": [
             { "key": "CriticalAddonsOnly", "operator": "Exists" },
             { "key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule" },
+            // Kubernetes gives pods five minutes; without DNS nothing in the cluster finds anything for so long.
+            { "key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30 },
+            { "key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30 },
         ],
         // Spread, but rather both on one node than one of them nowhere.
         "topologySpreadConstraints": [{

@@ -1,6 +1,9 @@
 //! etcd: one member on every master, TLS with client certificates towards clients and towards the other members.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    path::Path,
+};
 
 use spec::{Node, ValidatedCluster, ports};
 
@@ -11,9 +14,22 @@ use crate::{
     unit::{Command, Unit},
 };
 
-/// The member on this master. Whom it starts with is in an environment file of its own, without which it does not start:
-/// it is decided once, at run time, and must not make the unit another one.
-pub fn etcd(cluster: &ValidatedCluster, node: &Node, initial: &str) -> Service {
+/// The files that tell whether a member may start.
+#[derive(Debug, Clone, Copy)]
+pub struct EtcdFiles<'a> {
+    /// Whom it starts with, an environment file: it is decided once, at run time, and must not make the unit another one.
+    pub initial: &'a Path,
+    /// What etcd makes at its first start.
+    pub data: &'a Path,
+    /// Which member it is, noted when it has started.
+    pub member_id: &'a Path,
+}
+
+/// The member on this master. It does not start before it is decided with whom, nor when it was a member and its data are
+/// gone: etcd would come back as the same member and have forgotten what it has voted for.
+pub fn etcd(cluster: &ValidatedCluster, node: &Node, files: EtcdFiles<'_>) -> Service {
+    let EtcdFiles { initial, data, member_id } = files;
+    let initial = initial.display();
     let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
     let clients = [node.ip, loopback].map(|ip| https(ip, ports::ETCD_CLIENT)).join(",");
     let command = Command::new("etcd")
@@ -42,7 +58,10 @@ pub fn etcd(cluster: &ValidatedCluster, node: &Node, initial: &str) -> Service {
     Unit::new("etcd.service", "etcd, the cluster's database")
         .unit("Documentation", "https://etcd.io/docs/")
         // Wanted by the API server, too, which may start before it is decided.
-        .unit("ConditionPathExists", initial)
+        .unit("ConditionPathExists", &initial)
+        // One of these two is enough.
+        .unit("ConditionPathExists", format!("|{}", data.display()))
+        .unit("ConditionPathExists", format!("|!{}", member_id.display()))
         .follows_network()
         // Not `notify`: it reports ready when there is a majority, and a machine is not to be stuck in the middle of its
         // boot until others have come up. Whoever needs to know asks etcd itself.
@@ -64,7 +83,12 @@ mod tests {
     fn a_member() {
         for (text, name) in [(HOME, "master-01"), (OTHER, "m3")] {
             let cluster = cluster(text);
-            let unit = etcd(&cluster, node(&cluster, name), "/var/lib/etcd/initial.env");
+            let files = EtcdFiles {
+                initial: "/var/lib/etcd/initial.env".as_ref(),
+                data: "/var/lib/etcd/member".as_ref(),
+                member_id: "/var/lib/cluster-state/etcd-member-id".as_ref(),
+            };
+            let unit = etcd(&cluster, node(&cluster, name), files);
             insta::assert_snapshot!(format!("a_member_{name}"), whole(&unit));
         }
     }

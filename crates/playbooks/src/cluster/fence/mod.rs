@@ -1,12 +1,18 @@
 //! Whether there is a cluster already. A master that was given an empty disk must never start a second one.
 //!
 //! The answer is a file beside etcd's data ([`etcd::INITIAL`]), written before anything starts: whoever has it, or has
-//! data, never asks again.
+//! data, never asks again. Whoever had data and has lost them (a disk that is not mounted looks the same) starts no new
+//! cluster unless it is told to.
 
 mod clock;
 mod decide;
 
-use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use engine::{About, Step, StepError, Verdict};
 use etcd::Initial;
@@ -16,10 +22,12 @@ use join::{
     JoinError,
     wire::{Hello, Standing},
 };
-use spec::{Node, ValidatedCluster};
 
 use self::decide::{Decision, Said, decide};
-use super::membership::{Membership, machine_id};
+use super::{
+    membership::{Membership, machine_id},
+    services::Of,
+};
 use crate::{codes, systemd};
 
 /// Whoever is there answers at once.
@@ -33,6 +41,8 @@ pub(super) struct Fence {
     others: Vec<(String, IpAddr)>,
     /// `None` if this is it.
     first: Option<String>,
+    /// There once this machine was a member of etcd.
+    member_id: PathBuf,
     force: bool,
 }
 
@@ -55,7 +65,8 @@ pub(super) enum Seen {
 }
 
 impl Fence {
-    pub(super) fn new(cluster: &ValidatedCluster, node: &Node, membership: &Arc<Membership>, force: bool) -> Self {
+    pub(super) fn new(of: &Of<'_>, membership: &Arc<Membership>, force: bool) -> Self {
+        let Of { cluster, node, layout, .. } = of;
         let others = cluster.masters().filter(|master| master.name != node.name);
         let first = cluster.masters().next().map(|master| master.name.clone());
         Self {
@@ -64,6 +75,7 @@ impl Fence {
             ip: node.ip,
             others: others.map(|master| (master.name.clone(), master.ip)).collect(),
             first: first.filter(|first| *first != node.name),
+            member_id: layout.etcd_member_id(),
             force,
         }
     }
@@ -109,6 +121,12 @@ fn understood(outcome: Result<Hello, JoinError>) -> Said {
     }
 }
 
+/// This machine was a member of etcd, its data are gone, and nobody else has them.
+pub(super) fn data_gone(what: &str, member_id: &Path) -> StepError {
+    let message = format!("{what} is not there, and {} says that this machine was a member", member_id.display());
+    StepError::new(codes::DATA_GONE, message)
+}
+
 /// The file that holds the decision, and the directory it lies in.
 pub(super) fn decided(initial: &Initial) -> [Change; 2] {
     let content = Content::Plain(initial.text().into_bytes());
@@ -131,11 +149,18 @@ impl Step for Fence {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let has = |path: &str| host.disk.exists(Path::new(path));
+        let had_data = host.disk.exists(&self.member_id)?;
         match (has(etcd::INITIAL)?, has(etcd::DATA)?) {
+            (true, false) if had_data && self.force => self.ask(host).await,
             (true, _) => Ok(Seen::Settled),
             (false, true) => Ok(Seen::DataOnly),
             (false, false) if !host.is_live && !self.others.is_empty() => Ok(Seen::Unasked),
-            (false, false) => self.ask(host).await,
+            (false, false) => match self.ask(host).await? {
+                Seen::Asked { decision: Decision::Found(_), .. } if had_data && !self.force => {
+                    Err(data_gone(etcd::DATA, &self.member_id))
+                }
+                seen => Ok(seen),
+            },
         }
     }
 
@@ -147,9 +172,10 @@ impl Step for Fence {
                 let takes_part = |name: &String| *name == self.node || with.contains(name);
                 let founders = machines.iter().filter(|(name, _, _)| takes_part(name));
                 let others = self.others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-                let forced = (self.force && !others.is_empty()).then(|| Change::Act {
+                let unasked = if others.is_empty() { String::new() } else { format!(" without asking {others}") };
+                let forced = self.force.then(|| Change::Act {
                     key: "force-new-cluster".into(),
-                    what: format!("start a new cluster without asking {others}, as --force-new-cluster says"),
+                    what: format!("start a new cluster{unasked}, as --force-new-cluster says"),
                 });
                 (Initial::founding(founders.map(|(name, ip, machine)| (name.as_str(), *ip, machine.as_str()))), forced)
             }
@@ -170,7 +196,10 @@ impl Step for Fence {
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
         match change {
             // To force is to decide; what is done is the file that follows.
-            Change::Act { what, .. } => systemd::note(host, what).await,
+            Change::Act { what, .. } => {
+                Change::Remove { path: self.member_id.clone() }.apply(&*host.disk)?;
+                systemd::note(host, what).await
+            }
             change => Ok(change.apply(&*host.disk)?),
         }
     }
