@@ -2,7 +2,7 @@
 //!
 //! Ended by SIGKILL or by cutting the power, after each step from the fence on and at a few instants within those that have
 //! to do with etcd. Nobody helps from there on: in the end there are three voters and four Ready nodes, and another run finds
-//! nothing to change. Two cases, others every day; `BLACKSTART_TEST_FULL=1` plays all of them, `BLACKSTART_TEST_SEED=N`
+//! nothing to change. One case, another one every day; `BLACKSTART_TEST_FULL=1` plays all of them, `BLACKSTART_TEST_SEED=N`
 //! the same ones again, `BLACKSTART_TEST_ONLY='etcd-place ended'` those whose name holds that.
 
 use std::{
@@ -94,7 +94,7 @@ fn all_cases(cluster: &Cluster) -> Vec<Case> {
     with(Ending::Kill, 0).chain(with(Ending::PowerLoss, 1)).collect()
 }
 
-/// One SIGKILL and one power loss of the day, unless told otherwise.
+/// A SIGKILL on one day and a power loss on the next, unless told otherwise.
 fn chosen(all: &[Case]) -> Vec<Case> {
     if let Ok(only) = env::var("BLACKSTART_TEST_ONLY") {
         return all.iter().filter(|case| case.to_string().contains(&only)).cloned().collect();
@@ -106,8 +106,8 @@ fn chosen(all: &[Case]) -> Vec<Case> {
     let seed = env::var("BLACKSTART_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(today);
     eprintln!("  BLACKSTART_TEST_SEED={seed}");
     let (kills, power_losses) = all.split_at(all.len() / 2);
-    let of_the_day = |cases: &[Case], seed: u64| cases[usize::try_from(seed).unwrap() % cases.len()].clone();
-    vec![of_the_day(kills, seed), of_the_day(power_losses, seed + all.len() as u64 / 4)]
+    let cases = if seed % 2 == 0 { kills } else { power_losses };
+    vec![cases[usize::try_from(seed / 2).unwrap() % cases.len()].clone()]
 }
 
 /// Plays a case, and says where it struck; `None` if its instant did not come this time.

@@ -12,7 +12,7 @@ pub(crate) fn cluster(options: &[&str]) -> Result<(), String> {
     }
     part("what the benchmark needs", || machine::ensure(machine::TESTS))?;
     part("bench", || {
-        let bench = ["bench", "--package", "blackstart", "--bench", "cluster", "--locked", "--"];
+        let bench = ["bench", "--workspace", "--bench", "cluster", "--locked", "--"];
         run("cargo", &[bench.as_slice(), options].concat())
     })
 }

@@ -7,7 +7,7 @@ use explain::{Code, Explain};
 use host::{CommandError, HostError};
 use join::{BadSecret, JoinError};
 use kubeapi::{ApiError, kube};
-use pki::{BadRequest, PkiErrors};
+use pki::{BadRequest, NoPin, PkiErrors};
 use tls::TlsError;
 
 use crate::{codes, kubeconfig::Unusable};
@@ -66,6 +66,9 @@ pub enum AgentError {
     /// Certificates.
     #[error(transparent)]
     Pki(#[from] PkiErrors),
+    /// The authority that this node trusts.
+    #[error("cannot understand the cluster's authority")]
+    Pin(#[from] NoPin),
     /// TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -153,6 +156,7 @@ impl Explain for AgentError {
             Self::Host(error) => error.code(),
             Self::Command(error) => error.code(),
             Self::Pki(error) => error.code(),
+            Self::Pin(_) => pki::codes::UNREADABLE,
             Self::Tls(error) => error.code(),
             Self::Kubeconfig { .. } => codes::KUBECONFIG,
             Self::Key(_) | Self::Request(_) => codes::OWN_KEY,

@@ -46,8 +46,7 @@ fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
         return Ok(Vec::new());
     }
     let trusted = disk.read(&authority::file(agent))?;
-    let pin = pki::spki_pin(&trusted)
-        .map_err(|error| AgentError::Output { command: "spki_pin".into(), why: error.to_string() })?;
+    let pin = pki::spki_pin(&trusted)?;
     let mut wanted = vec![
         (dir.join(layout::CA), Content::Plain(trusted)),
         (dir.join(layout::PIN), Content::Plain(format!("{pin}\n").into_bytes())),

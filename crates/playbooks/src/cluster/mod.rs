@@ -170,8 +170,9 @@ fn master(
     let role = cluster.bootstrap_role(node);
     let leads = role == BootstrapRole::MasterFirst;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
-    // Pods of an add-on run before the node is Ready, and need what all pods need. Otherwise this can wait.
-    let (images_after, proxy_after) = match cluster.networking().add_on {
+    // Pods of an add-on run before the node is Ready, and need what all pods need. Otherwise this can wait, and leaves the
+    // processors to what the node and the other masters wait for.
+    let (images_after, others_after) = match cluster.networking().add_on {
         NetworkAddOn::Manifest(_) => ("containerd", "api-ready"),
         NetworkAddOn::Basic | NetworkAddOn::None => ("node-ready", "node-ready"),
     };
@@ -188,12 +189,12 @@ fn master(
         .step(of.kube_apiserver(), &["encryption-key", "units"])?
         .step(of.kubelet(), &["kube-apiserver", "containerd", "agent"])?
         .step(of.api_ready(), &["kube-apiserver", "etcd-vote"])?
-        .step(of.kube_controller_manager(), &["api-ready"])?
         .step(roles(cluster, &access), &["api-ready"])?
         .step(network_add_on::step(cluster, layout, &access), &["api-ready"])?
-        .step(of.kube_scheduler(), &["api-ready"])?
         .step(NodeReady::new(&node.name, &access), &["kubelet", "network-add-on"])?
-        .step(of.kube_proxy(), &[proxy_after])?
+        .step(of.kube_controller_manager(), &[others_after])?
+        .step(of.kube_scheduler(), &[others_after])?
+        .step(of.kube_proxy(), &[others_after])?
         .step(cluster_info(of, &access), &["node-ready", "roles"])?;
     // One token is enough for the cluster.
     let (started, recorded_after) = if leads {

@@ -54,6 +54,10 @@ pub(in crate::commands) fn rotate(
         RotationStage::Trust => Stage::Trust,
         RotationStage::Sign => Stage::Sign,
     });
+    if begun.stage > last {
+        note(&format!("stage `{}` is behind it, and nothing was done\n", last.name()));
+        return if context.out.is_json() { as_json(context, begun.stage, false, &[]) } else { Ok(()) };
+    }
     let mut told = Vec::new();
     for stage in Stage::ALL.into_iter().filter(|stage| *stage >= begun.stage && *stage <= last) {
         for who in way.turns() {
@@ -135,9 +139,7 @@ fn name(turn: &Turn) -> String {
 
 fn end(context: &Context, last: Stage, told: &[Value]) -> Result<(), Ended> {
     if context.out.is_json() {
-        return Ok(context
-            .out
-            .json(&json!({ "stage": last.name(), "finished": last == Stage::Drop, "turns": told }))?);
+        return as_json(context, last, last == Stage::Drop, told);
     }
     let text = match last {
         Stage::Trust => {
@@ -152,4 +154,8 @@ fn end(context: &Context, last: Stage, told: &[Value]) -> Result<(), Ended> {
         }
     };
     Ok(context.out.text(text)?)
+}
+
+fn as_json(context: &Context, stage: Stage, is_finished: bool, turns: &[Value]) -> Result<(), Ended> {
+    Ok(context.out.json(&json!({ "stage": stage.name(), "finished": is_finished, "turns": turns }))?)
 }
