@@ -43,7 +43,7 @@ fn judge(unit: &Unit, is_enabled: bool) -> Option<Finding> {
             format!("`systemctl unmask {name} && systemctl enable --now {name}`"),
         ),
         // What the condition is about has a look of its own.
-        ("loaded", "inactive") if unit.is_held_back => {
+        ("loaded", "inactive" | "failed") if unit.is_held_back => {
             let evidence = format!("{name} is {active}: a condition in its file does not hold");
             let fix = format!("`systemctl status {name}` tells which; see to it, then `systemctl start {name}`");
             Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
@@ -90,6 +90,7 @@ mod tests {
             (unit("loaded", "inactive", "dead"), true),
             (unit("loaded", "inactive", "dead"), false),
             (Unit { is_held_back: true, ..unit("loaded", "inactive", "dead") }, true),
+            (Unit { is_held_back: true, ..unit("loaded", "failed", "failed") }, true),
             (unit("loaded", "active", "running"), false),
             (unit("masked", "inactive", "dead"), true),
             (unit("masked", "active", "running"), true),
