@@ -86,8 +86,7 @@ impl EtcdPlace {
             return Ok(true);
         }
         if host.disk.exists(&self.member_id)? {
-            let is_alone = self.others.is_empty();
-            return if is_alone { Err(fence::data_gone(etcd::DATA, &self.member_id)) } else { Ok(false) };
+            return Ok(false);
         }
         if !joins {
             return Ok(true);

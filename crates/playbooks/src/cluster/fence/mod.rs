@@ -122,8 +122,9 @@ fn understood(outcome: Result<Hello, JoinError>) -> Said {
 }
 
 /// This machine was a member of etcd, its data are gone, and nobody else has them.
-pub(super) fn data_gone(what: &str, member_id: &Path) -> StepError {
-    let message = format!("{what} is not there, and {} says that this machine was a member", member_id.display());
+fn data_gone(member_id: &Path) -> StepError {
+    let (data, note) = (etcd::DATA, member_id.display());
+    let message = format!("{data} is not there, and {note} says that this machine was a member");
     StepError::new(codes::DATA_GONE, message)
 }
 
@@ -152,12 +153,13 @@ impl Step for Fence {
         let had_data = host.disk.exists(&self.member_id)?;
         match (has(etcd::INITIAL)?, has(etcd::DATA)?) {
             (true, false) if had_data && self.force => self.ask(host).await,
+            (true, false) if had_data && self.others.is_empty() => Err(data_gone(&self.member_id)),
             (true, _) => Ok(Seen::Settled),
             (false, true) => Ok(Seen::DataOnly),
             (false, false) if !host.is_live && !self.others.is_empty() => Ok(Seen::Unasked),
             (false, false) => match self.ask(host).await? {
                 Seen::Asked { decision: Decision::Found(_), .. } if had_data && !self.force => {
-                    Err(data_gone(etcd::DATA, &self.member_id))
+                    Err(data_gone(&self.member_id))
                 }
                 seen => Ok(seen),
             },
