@@ -47,10 +47,11 @@ fn three_masters_are_one_cluster() {
     cluster.check(&[
         together::CHECKS,
         renewed::CHECKS,
-        rotated::CHECKS,
         survives::CHECKS,
         reimaged::CHECKS,
         removed::CHECKS,
+        // From here on, what the lab would give a machine with an empty disk is sealed with authorities of the past.
+        rotated::CHECKS,
     ]);
 }
 
