@@ -106,7 +106,7 @@ fn chosen(all: &[Case]) -> Vec<Case> {
     let seed = env::var("BLACKSTART_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(today);
     eprintln!("  BLACKSTART_TEST_SEED={seed}");
     let (kills, power_losses) = all.split_at(all.len() / 2);
-    let cases = if seed % 2 == 0 { kills } else { power_losses };
+    let cases = if seed.is_multiple_of(2) { kills } else { power_losses };
     vec![cases[usize::try_from(seed / 2).unwrap() % cases.len()].clone()]
 }
 

@@ -6,7 +6,7 @@
 
 use std::{env, error::Error, fs, path::Path};
 
-use render::{Cgroup, Machine, RenderedFile, Service, network, objects, units};
+use render::{Cgroup, EtcdFiles, Machine, RenderedFile, Service, network, objects, units};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
