@@ -22,7 +22,7 @@ explain::codes! {
          again: certificates that are made with a wrong clock are refused by everybody";
     DATA_GONE = "BS-NODE-007", "etcd's data are gone from this machine, and no other master has them",
         "mount the disk they are on, then run `blackstart node up` again; or restore them: `blackstart backup restore` or \
-         `blackstart etcd restore`; `blackstart node up --force-new-cluster` starts an empty cluster instead";
+         `blackstart etcd restore`; to start an empty cluster instead, `blackstart node reset` and then `blackstart node up`";
     NOT_OURS = "BS-RESET-001", "something of somebody else is where we would remove everything",
         "remove or move it yourself if nobody needs it, then run `blackstart node reset` again";
     STILL_RUNS = "BS-RESET-002", "a process does not end",
