@@ -6,6 +6,7 @@
 //! conf       cluster.yaml ─► ceph.conf; pure                  monmap    the first map of monitors, as arguments
 //! client     the `ceph` command with a deadline               socket    a daemon of this machine, asked directly
 //! answers/   what they say, one file per answer
+//! device     what lies where an OSD is to be made, and whether that may be used
 //! paths      where everything lies, and whose it is
 //! ```
 //! Nothing here decides what is done on a machine; the steps in `playbooks/src/ceph` do. To add an answer: its type in
@@ -15,6 +16,7 @@ pub mod answers;
 mod client;
 pub mod codes;
 mod conf;
+pub mod device;
 mod error;
 mod fsid;
 mod identity;
