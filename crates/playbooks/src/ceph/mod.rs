@@ -6,7 +6,7 @@ use engine::{Playbook, PlaybookError};
 use spec::{Node, ValidatedCluster};
 
 pub(crate) use packages::Stay;
-pub use packages::{packages, unwanted_units};
+pub use packages::{PACKAGES, unwanted_units};
 
 /// The steps of a node with a role in Ceph, behind those that make it a node of Kubernetes.
 pub(crate) fn steps(all: Playbook, cluster: &ValidatedCluster, node: &Node) -> Result<Playbook, PlaybookError> {

@@ -17,6 +17,15 @@ use crate::{apt, codes};
 const UNWANTED: &[(&str, &str)] =
     &[("rbdmap.service", "/etc/ceph/rbdmap"), ("nvmf-autoconnect.service", "/etc/nvme/discovery.conf")];
 
+/// All packages of Ceph that any node needs.
+pub const PACKAGES: &[&str] = &[COMMON, MON, MGR, DASHBOARD, OSD];
+
+const COMMON: &str = "ceph-common";
+const MON: &str = "ceph-mon";
+const MGR: &str = "ceph-mgr";
+const DASHBOARD: &str = "ceph-mgr-dashboard";
+const OSD: &str = "ceph-osd";
+
 const REPAIR: &str = "repair";
 const INSTALL: &str = "install";
 
@@ -33,14 +42,14 @@ pub(crate) struct Seen {
 }
 
 /// The packages that a node's roles need.
-pub fn packages(ceph: &Ceph, node: &Node) -> Vec<&'static str> {
-    let mut names = vec!["ceph-common"];
-    names.extend(node.has(Role::CephMon).then_some("ceph-mon"));
+fn packages(ceph: &Ceph, node: &Node) -> Vec<&'static str> {
+    let mut names = vec![COMMON];
+    names.extend(node.has(Role::CephMon).then_some(MON));
     if node.has(Role::CephMgr) {
-        names.push("ceph-mgr");
-        names.extend(ceph.dashboard.then_some("ceph-mgr-dashboard"));
+        names.push(MGR);
+        names.extend(ceph.dashboard.then_some(DASHBOARD));
     }
-    names.extend(node.has(Role::CephOsd).then_some("ceph-osd"));
+    names.extend(node.has(Role::CephOsd).then_some(OSD));
     names
 }
 
@@ -99,7 +108,7 @@ impl Step for Packages {
             Change::Act { .. } => {
                 apt::install(host, &self.wanted).await?;
                 let packages = apt::Packages::read(&*host.disk)?.unwrap_or_default();
-                if let Some(version) = packages.version("ceph-common") {
+                if let Some(version) = packages.version(COMMON) {
                     host.doing(format!("Ceph {version} is installed"));
                 }
                 Ok(())
@@ -165,7 +174,7 @@ mod tests {
     #[test]
     fn a_node_gets_what_its_roles_need() {
         for (settings, node, expected) in [
-            ("", "all", &["ceph-common", "ceph-mon", "ceph-mgr", "ceph-mgr-dashboard", "ceph-osd"][..]),
+            ("", "all", PACKAGES),
             ("dashboard: false", "all", &["ceph-common", "ceph-mon", "ceph-mgr", "ceph-osd"]),
             ("", "mon", &["ceph-common", "ceph-mon"]),
             ("", "osd", &["ceph-common", "ceph-osd"]),
