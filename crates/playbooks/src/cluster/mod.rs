@@ -71,6 +71,7 @@ use self::{
 use crate::{
     Layout,
     access::Access,
+    ceph,
     preflight::{MachineIds, NobodyToAsk},
 };
 
@@ -113,10 +114,11 @@ pub fn playbook(
         .step(of.units(&options.pause_image), &["preflight"])?
         .step(of.containerd(&options.pause_image), &["units"])?
         .step(services::agent(), &["units"])?;
-    match role {
+    let ready = match role {
         BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(prepared, &of, &membership, options),
         BootstrapRole::Worker => worker(prepared, &of, &membership),
-    }
+    };
+    ceph::steps(ready?, cluster, node)
 }
 
 /// Only the checks of the machine.

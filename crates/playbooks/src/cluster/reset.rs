@@ -29,7 +29,7 @@ use super::{
     unit_files::{Installed, WANTED_BY},
 };
 use crate::{
-    Layout,
+    Layout, ceph,
     residue::tree,
     service::{self, Started},
 };
@@ -101,6 +101,7 @@ pub fn reversal(reset: &Reset<'_>) -> Reversal {
         .step("cluster-info", InTheApi)
         .step("dns", InTheApi)
         .step("join-info", InTheApi)
+        .step("ceph-packages", ceph::Stay)
 }
 
 /// A place and a vote in etcd, and the decision to found one: the member leaves when `etcd` is taken back, and its data go
