@@ -3,7 +3,7 @@
 use explain::{Code, Explain};
 use host::CommandError;
 
-use crate::codes;
+use crate::{NoRandomness, codes};
 
 /// What can go wrong when Ceph is asked something.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,26 @@ impl Explain for CephError {
             Self::Command(error @ CommandError::NotStarted { .. }) => error.code(),
             Self::Command(CommandError::Failed { .. }) => codes::COMMAND,
             Self::Garbled { .. } => codes::GARBLED,
+        }
+    }
+}
+
+/// Why there is no identity.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoIdentity {
+    /// What the Secret says.
+    #[error(transparent)]
+    Bad(#[from] BadIdentity),
+    /// What a new one would need.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+}
+
+impl Explain for NoIdentity {
+    fn code(&self) -> Code {
+        match self {
+            Self::Bad(error) => error.code(),
+            Self::Randomness(error) => error.code(),
         }
     }
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use spec::{Node, Role, ValidatedCluster};
 
-use crate::{BadIdentity, Cipher, Entity, Fsid, Key, NoRandomness};
+use crate::{BadIdentity, Cipher, Entity, Fsid, Key, NoIdentity, NoRandomness};
 
 /// Namespace and name of the Secret.
 pub const SECRET: (&str, &str) = ("kube-system", "blackstart-ceph");
@@ -86,6 +86,23 @@ impl Identity {
         let founders = cluster.with_role(Role::CephMon).map(founder).collect();
         let made = Self { fsid: Fsid::generate()?, founders, founded: None, keys };
         Ok(made.completed(cluster, now)?.unwrap_or(made))
+    }
+
+    /// What the Secret should hold instead of what it holds; `None` if that is all there is to say. `is_founded` tells that
+    /// whoever asks has seen a quorum.
+    pub fn settled(
+        held: Option<&BTreeMap<String, String>>,
+        cluster: &ValidatedCluster,
+        is_founded: bool,
+        now: Timestamp,
+    ) -> Result<Option<BTreeMap<String, String>>, NoIdentity> {
+        let (known, is_new) = match held {
+            Some(data) => (Self::read(data)?, false),
+            None => (Self::make(cluster, now)?, true),
+        };
+        let completed = known.completed(cluster, now)?;
+        let founded = if is_founded { completed.as_ref().unwrap_or(&known).founded(now) } else { None };
+        Ok(founded.or(completed).or(is_new.then_some(known)).map(|wanted| wanted.data()))
     }
 
     /// With a key for every manager that has none; `None` if all have one.
@@ -221,6 +238,21 @@ mod tests {
         assert!(completed.keys.contains_key("mgr.w1"));
         assert!(made.keys.iter().all(|(name, key)| completed.keys[name] == *key));
         assert_eq!(completed.completed(&more, Timestamp::UNIX_EPOCH), Ok(None));
+    }
+
+    #[test]
+    fn the_secret_is_written_once_and_then_only_added_to() {
+        let (cluster, now) = (cluster(samples::THREE), Timestamp::UNIX_EPOCH);
+        let settled =
+            |held: Option<&BTreeMap<_, _>>, is_founded| Identity::settled(held, &cluster, is_founded, now).unwrap();
+        let first = settled(None, false).unwrap();
+        assert_eq!(settled(Some(&first), false), None);
+        let founded = settled(Some(&first), true).unwrap();
+        let added: Vec<_> = founded.keys().filter(|name| !first.contains_key(*name)).collect();
+        assert_eq!(added, ["founded"]);
+        assert!(first.iter().all(|(name, text)| founded[name] == *text));
+        assert_eq!(settled(Some(&founded), true), None);
+        assert_eq!(settled(Some(&founded), false), None, "it stays founded");
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod socket;
 
 pub use client::Client;
 pub use conf::conf;
-pub use error::{BadIdentity, CephError};
+pub use error::{BadIdentity, CephError, NoIdentity};
 pub use fsid::Fsid;
 pub use identity::{Founder, Handed, Identity, SECRET};
 pub use key::{Cipher, Key};
