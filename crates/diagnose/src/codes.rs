@@ -123,4 +123,22 @@ explain::codes! {
         "decide which of them is the cluster; `blackstart node reset` on the masters in the other one, then `blackstart node up`: what only those know is lost";
     ETCD_NEARLY_FULL = "BS-DIAG-068", "etcd's database is near the size at which it refuses to write",
         "find out who writes so much (`kubectl get events -A`, large ConfigMaps and Secrets); where little of it is in use, `etcdctl defrag` gives the rest back, one master after the other";
+    CEPH_STOPPED = "BS-DIAG-069", "a daemon of Ceph was stopped",
+        "start it again: `systemctl start UNIT`";
+    CEPH_FAILS = "BS-DIAG-070", "a daemon of Ceph ends again and again",
+        "read its last words in the message; `journalctl -u UNIT` and /var/log/ceph have all of them";
+    CEPH_PORT = "BS-DIAG-071", "another program has a port of Ceph's monitor",
+        "stop the program that the message names, and keep it from starting again; then `systemctl reset-failed ceph-mon@NAME` and `systemctl start ceph-mon@NAME`";
+    CEPH_KEY = "BS-DIAG-072", "Ceph does not accept a key of this node",
+        "the key is not the one that the monitors know: remove the keyring that the message names and run `blackstart node up`, which brings the right one";
+    CEPH_NO_QUORUM = "BS-DIAG-073", "Ceph's monitors have no majority, so nothing of Ceph can be read or written",
+        "start the monitors that do not answer; more than half of them must run and reach each other on ports 3300 and 6789";
+    CEPH_CLOCK = "BS-DIAG-074", "the clocks of Ceph's monitors differ",
+        "let `systemd-timesyncd` or `chronyd` synchronise the clocks of all nodes; Ceph looks again within five minutes";
+    CEPH_FULL = "BS-DIAG-075", "Ceph is running out of space",
+        "add OSDs (`nodes[].ceph.osds` in cluster.yaml) or remove data; a full OSD stops all writes: `ceph osd df` shows which, `ceph df` whose data";
+    CEPH_SLOW = "BS-DIAG-076", "a disk or a network of Ceph is slow",
+        "see which OSD it is (`ceph health detail`, `ceph osd perf`), and what else its disk does (`iostat -x 1`); a disk that dies is slow first";
+    CEPH_UNWELL = "BS-DIAG-077", "Ceph reports a problem",
+        "`ceph health detail` on a monitor's node has all of it; for a daemon that is down, run `blackstart diagnose` on its node";
 }
