@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use crate::{
     CephError, Entity,
-    answers::{Health, MgrMap, OsdMap, Quorum, Status, Versions},
+    answers::{Health, MgrMap, OsdMap, Quorum, Status, Tree, Versions},
     paths,
 };
 
@@ -66,6 +66,11 @@ impl<'a> Client<'a> {
     /// Which OSDs there are.
     pub async fn osds(&self) -> Result<OsdMap, CephError> {
         self.ask(&["osd", "dump"]).await
+    }
+
+    /// Where each OSD is.
+    pub async fn tree(&self) -> Result<Tree, CephError> {
+        self.ask(&["osd", "tree"]).await
     }
 
     /// What runs.

@@ -23,7 +23,7 @@ pub enum Entity {
 
 impl Entity {
     /// What it may do, in the order in which Ceph writes it.
-    fn caps(&self) -> &'static [(&'static str, &'static str)] {
+    pub fn caps(&self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Mon => &[("mon", "allow *")],
             Self::Admin => &[("mds", "allow *"), ("mgr", "allow *"), ("mon", "allow *"), ("osd", "allow *")],

@@ -5,6 +5,7 @@ mod mgr;
 mod mon;
 mod osd;
 mod status;
+mod tree;
 mod versions;
 
 pub use health::{Check, Health};
@@ -12,4 +13,5 @@ pub use mgr::MgrMap;
 pub use mon::{MonStatus, Quorum};
 pub use osd::{Osd, OsdMap, OsdStatus};
 pub use status::Status;
+pub use tree::{Leaf, Tree};
 pub use versions::Versions;
