@@ -9,12 +9,13 @@ use spec::{Node, Osd, OsdStore};
 
 use super::{
     super::{client, pace::Paced},
-    make,
+    adopt, make,
     places::{self, Place},
 };
 
 const MAKE: &str = "make ";
 const WIPE: &str = "wipe ";
+const ADOPT: &str = "adopt ";
 const TIDY: &str = "tidy ";
 
 /// How often the monitors are asked whether they are there.
@@ -105,6 +106,9 @@ impl Step for Data {
                     changes.extend(destroying.as_ref().map(|seen| act(WIPE, format!("wipe {path}: {seen}"))));
                     changes.push(act(MAKE, format!("make an OSD on {path}")));
                 }
+                Place::Lost { osd } => {
+                    changes.push(act(ADOPT, format!("make the files of the OSD {osd} anew, whose data is on {path}")));
+                }
                 Place::Refused { seen, can_be_wiped } => {
                     refused.push(format!("{path} is not free: {seen}"));
                     hints.extend(can_be_wiped.then(|| path.to_string()));
@@ -133,6 +137,8 @@ impl Step for Data {
         };
         if let Some(osd) = self.of_key(key, MAKE) {
             make::make(host, osd, &ours).await
+        } else if let Some(osd) = self.of_key(key, ADOPT) {
+            adopt::adopt(host, &osd.store, &ours).await
         } else if let Some(osd) = self.of_key(key, WIPE) {
             make::wipe(host, osd.store.path()).await
         } else if let Some(osd) = self.of_key(key, TIDY) {
@@ -172,12 +178,13 @@ mod tests {
 
     #[test]
     fn what_is_done_with_each_place() {
-        let data = data(&["/dev/a", "/dev/b", "/dev/c", "/dev/d"]);
+        let data = data(&["/dev/a", "/dev/b", "/dev/c", "/dev/d", "/dev/e"]);
         let places = vec![
             Place::Made { id: 1, has_leftover: false },
             Place::Made { id: 2, has_leftover: true },
             Place::ToBeMade { destroying: None },
             Place::ToBeMade { destroying: Some("it holds a file system (ext4)".into()) },
+            Place::Lost { osd: Fsid::parse("6a8f1f3e-0d6c-4a43-9d0e-2f1f4d1c9b10").unwrap() },
         ];
         let seen = Seen { places: places.clone(), directories: Vec::new(), silence: None };
         let shown: Vec<String> = data.plan(&seen).unwrap().iter().map(ToString::to_string).collect();

@@ -37,10 +37,13 @@ pub(super) async fn make(host: &Host, osd: &Osd, ours: &Fsid) -> Result<(), Step
     host.doing(format!("asking the monitors for a number for the OSD on {}", store.display()));
     let id = number(host, &begun).await?;
     host.doing(format!("making osd.{id} on {}", store.display()));
-    let data = Begun::workspace(store).join("data");
+    let workspace = Begun::workspace(store);
+    let (data, key) = (workspace.join("data"), workspace.join("key"));
     lay_out(disk, &data, id, &begun)?;
-    owned::give(host, &data).await?;
-    run(host, &mkfs(id, &data, &begun)).await?;
+    let secret = Content::Secret(begun.key.expose().as_bytes().to_vec());
+    Change::File { path: key.clone(), mode: 0o600, content: secret }.apply(disk)?;
+    owned::give(host, &workspace).await?;
+    run(host, &mkfs(id, &data, &key, &begun)).await?;
     check(disk, &data, ours)?;
     put_in_place(host, &data, &paths::osd(id)).await?;
     tidy(disk, store)
@@ -63,7 +66,12 @@ async fn prepare(host: &Host, store: &OsdStore) -> Result<(), StepError> {
         // Only as large as what is written to it.
         run(host, &Cmd::new("truncate").args(["--size", &size.to_string()]).arg(path)).await?;
     }
-    run(host, &Cmd::new("chown").args(["--dereference", "ceph:ceph"]).arg(store.path())).await.map(drop)
+    give(host, store.path()).await
+}
+
+/// Lets the daemons read and write a device or file.
+pub(super) async fn give(host: &Host, store: &Path) -> Result<(), StepError> {
+    run(host, &Cmd::new("chown").args(["--dereference", "ceph:ceph"]).arg(store)).await.map(drop)
 }
 
 /// The monitors give the same number to the same UUID and key, however often they are asked.
@@ -95,15 +103,18 @@ fn lay_out(disk: &dyn Disk, data: &Path, id: u32, begun: &Begun) -> Result<(), S
     Ok(())
 }
 
-fn mkfs(id: u32, data: &Path, begun: &Begun) -> Cmd {
+/// With its key the label holds all that is needed to make the files anew.
+fn mkfs(id: u32, data: &Path, key: &Path, begun: &Begun) -> Cmd {
     owned::as_ceph("ceph-osd")
         .args(["--mkfs", "--id", &id.to_string(), "--osd-objectstore", "bluestore"])
         .args(["--osd-uuid", begun.uuid.as_str(), "--osd-data"])
         .arg(data)
+        .arg("--keyfile")
+        .arg(key)
 }
 
 /// What was made must say that it is ours, or nobody would know it again.
-fn check(disk: &dyn Disk, data: &Path, ours: &Fsid) -> Result<(), StepError> {
+pub(super) fn check(disk: &dyn Disk, data: &Path, ours: &Fsid) -> Result<(), StepError> {
     let text = disk.read_optional(&data.join(paths::CEPH_FSID))?.unwrap_or_default();
     if Fsid::parse(&String::from_utf8_lossy(&text)).as_ref() == Some(ours) {
         return Ok(());

@@ -25,6 +25,8 @@ pub(super) enum Place {
     Made { id: u32, has_leftover: bool },
     /// An OSD is to be made, after destroying what was seen there, if cluster.yaml says so.
     ToBeMade { destroying: Option<String> },
+    /// The data of an OSD of ours is there, and its files are gone.
+    Lost { osd: Fsid },
     /// Nothing may be made there.
     Refused { seen: String, can_be_wiped: bool },
 }
@@ -47,13 +49,7 @@ pub(super) async fn look(host: &Host, listed: &[Osd], ours: &Fsid) -> Result<Vec
         places.push(match device::judge(&content, ours, &uuids, osd.wipe) {
             device::Verdict::Free => Place::ToBeMade { destroying: None },
             device::Verdict::Ours(label) if uuids.contains(&label.osd) => Place::ToBeMade { destroying: None },
-            device::Verdict::Ours(label) if osd.wipe => {
-                Place::ToBeMade { destroying: Some(format!("the lost OSD {}", label.osd)) }
-            }
-            device::Verdict::Ours(label) => Place::Refused {
-                seen: format!("it holds the OSD {} of this cluster, whose files on this machine are lost", label.osd),
-                can_be_wiped: true,
-            },
+            device::Verdict::Ours(label) => Place::Lost { osd: label.osd },
             device::Verdict::Wipe(seen) => Place::ToBeMade { destroying: Some(seen) },
             device::Verdict::Refused(refusal) => {
                 Place::Refused { seen: refusal.seen, can_be_wiped: refusal.can_be_wiped }
