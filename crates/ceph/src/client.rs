@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use crate::{
     CephError, Entity,
-    answers::{Health, MgrMap, OsdMap, Quorum, Versions},
+    answers::{Health, MgrMap, OsdMap, Quorum, Status, Versions},
     paths,
 };
 
@@ -46,6 +46,11 @@ impl<'a> Client<'a> {
     /// How Ceph is, with every reason.
     pub async fn health(&self) -> Result<Health, CephError> {
         self.ask(&["health", "detail"]).await
+    }
+
+    /// A little of everything.
+    pub async fn status(&self) -> Result<Status, CephError> {
+        self.ask(&["status"]).await
     }
 
     /// Which monitors agree.

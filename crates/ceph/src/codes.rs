@@ -19,6 +19,10 @@ explain::codes! {
         "run the command as root on a node with the role `ceph-mon`";
     LOST_SECRET = "BS-CEPH-009", "Ceph knows an OSD of this machine under another key",
         "the OSD was begun by a run whose files are gone; remove it with `ceph osd purge ID --yes-i-really-mean-it` on a monitor's node and run `blackstart node up` again";
+    STORE_IN_USE = "BS-CEPH-010", "a device or file that is listed for an OSD is not free",
+        "nothing was changed; list another one, or let what is on it be destroyed with `wipe: true`";
+    NO_CERTIFICATE = "BS-CEPH-011", "the certificate of Ceph's dashboard cannot be made",
+        "see the cause in the message; `dashboard: false` in cluster.yaml does without it";
 }
 
 #[cfg(test)]

@@ -7,12 +7,14 @@
 //! client     the `ceph` command with a deadline               socket    a daemon of this machine, asked directly
 //! answers/   what they say, one file per answer
 //! device     what lies where an OSD is to be made, and whether that may be used
+//! certificate  what the dashboard shows
 //! paths      where everything lies, and whose it is
 //! ```
 //! Nothing here decides what is done on a machine; the steps in `playbooks/src/ceph` do. To add an answer: its type in
 //! `answers/` with a fixture of what Ceph really printed, and a method of [`Client`] that asks for it.
 
 pub mod answers;
+pub mod certificate;
 mod client;
 pub mod codes;
 mod conf;
@@ -36,5 +38,5 @@ pub use fsid::Fsid;
 pub use identity::{Founder, Handed, Identity, SECRET};
 pub use key::{Cipher, Key};
 pub use keyring::{Entity, text as keyring_text};
-pub use random::NoRandomness;
+pub use random::{NoRandomness, random_text};
 pub use socket::{monitor, osd};

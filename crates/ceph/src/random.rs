@@ -1,6 +1,7 @@
 //! Random bytes, without which nothing secret can be made.
 
 use aws_lc_rs::rand;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use explain::{Code, Explain};
 
 use crate::codes;
@@ -14,6 +15,11 @@ impl Explain for NoRandomness {
     fn code(&self) -> Code {
         codes::NO_RANDOM
     }
+}
+
+/// A text that nobody guesses, for a password.
+pub fn random_text() -> Result<String, NoRandomness> {
+    Ok(BASE64.encode(random::<18>()?))
 }
 
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {

@@ -4,10 +4,12 @@ mod health;
 mod mgr;
 mod mon;
 mod osd;
+mod status;
 mod versions;
 
 pub use health::{Check, Health};
 pub use mgr::MgrMap;
 pub use mon::{MonStatus, Quorum};
 pub use osd::{Osd, OsdMap, OsdStatus};
+pub use status::Status;
 pub use versions::Versions;

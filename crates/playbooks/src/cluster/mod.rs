@@ -23,7 +23,7 @@ mod join_info;
 mod kernel;
 mod leave;
 mod machine_ids;
-mod membership;
+pub(crate) mod membership;
 mod network;
 mod network_add_on;
 mod node_identity;
@@ -118,7 +118,8 @@ pub fn playbook(
         BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(prepared, &of, &membership, options),
         BootstrapRole::Worker => worker(prepared, &of, &membership),
     };
-    ceph::steps(ready?, cluster, node)
+    let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
+    ceph::steps(ready?, &ceph::Of { cluster, node, layout, access: &access, membership: &membership })
 }
 
 /// Only the checks of the machine.
