@@ -178,3 +178,50 @@ impl TakeBack for Given {
         remove_all(&*host.disk, &[paths::ADMIN_KEYRING, paths::BOOTSTRAP_OSD_KEYRING, paths::FSID])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{cluster, handed, left, machine, source},
+        *,
+    };
+
+    #[test]
+    fn each_role_has_its_files_and_the_cluster_is_named_last() {
+        let cluster = cluster();
+        let mut told = String::new();
+        for node in cluster.nodes() {
+            let keys = Keys::new(node, &source(&cluster, &node.name));
+            let changes = keys.write(&handed(&cluster, &node.name)).unwrap();
+            let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
+            told += &format!("{}:\n  {}\n", node.name, shown.join("\n  "));
+        }
+        insta::assert_snapshot!(told);
+    }
+
+    #[test]
+    fn what_was_not_handed_is_named() {
+        let cluster = cluster();
+        let keys = Keys::new(cluster.node("m1").unwrap(), &source(&cluster, "m1"));
+        let error = keys.write(&handed(&cluster, "m4")).unwrap_err();
+        assert!(error.to_string().contains("`key.client.admin`"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn keys_are_taken_back_with_what_carries_our_fsid() {
+        const OURS: &str = "6a8f1f3e-0d6c-4a43-9d0e-2f1f4d1c9b10";
+        let (root, host) = machine(&[
+            (paths::FSID, OURS),
+            (paths::ADMIN_KEYRING, "[client.admin]"),
+            ("/etc/ceph/rbdmap", "# of the package"),
+            ("/var/lib/ceph/mgr/ceph-m1/ceph_fsid", OURS),
+            ("/var/lib/ceph/mgr/ceph-m1/keyring", "[mgr.m1]"),
+            ("/var/lib/ceph/mgr/ceph-x/keyring", "[mgr.x]"),
+        ]);
+        for _ in 0..2 {
+            Given.before(&host).await.unwrap();
+            Given.act(ASK, &host).await.unwrap();
+            assert_eq!(left(root.path()), ["/etc/ceph/rbdmap", "/var/lib/ceph/mgr/ceph-x/keyring"]);
+        }
+    }
+}

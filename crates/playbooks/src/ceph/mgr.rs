@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use ::ceph::{Client, Entity, answers::MgrMap, paths};
+use ::ceph::{CephError, Client, Entity, answers::MgrMap, paths};
 use engine::{About, Step, StepError, Verdict};
 use host::{Change, Host};
 use spec::Node;
@@ -13,17 +13,18 @@ use super::{
     pace::Paced,
 };
 
-/// How often the monitors are asked whether they know of it. It takes ten seconds and more to begin.
-const PACE: Duration = Duration::from_secs(3);
+/// How often it is looked at. It takes ten seconds and more to begin.
+const PACE: Duration = Duration::from_secs(2);
 
 /// The manager of a node.
 pub(crate) struct Manager {
     name: String,
     daemon: Daemon,
-    managers: Paced<Result<MgrMap, String>>,
+    looked: Paced<Seen>,
 }
 
 /// What was found.
+#[derive(Debug, Clone)]
 pub(crate) struct Seen {
     /// `None` in an image, and before this node has its keys.
     daemon: Option<daemon::Seen>,
@@ -34,16 +35,27 @@ pub(crate) struct Seen {
 impl Manager {
     pub(crate) fn new(node: &Node) -> Self {
         let daemon = Daemon::new(Kind::Mgr, &node.name);
-        Self { name: node.name.clone(), daemon, managers: Paced::new(PACE) }
+        Self { name: node.name.clone(), daemon, looked: Paced::new(PACE) }
     }
 
     fn keyring(&self) -> PathBuf {
         paths::mgr(&self.name).join("keyring")
     }
 
+    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+            return Ok(Seen { daemon: None, managers: Ok(MgrMap::default()) });
+        }
+        Ok(Seen { daemon: Some(self.daemon.look(host).await?), managers: self.managers(host).await? })
+    }
+
     async fn managers(&self, host: &Host) -> Result<Result<MgrMap, String>, StepError> {
         match Client::new(host, Entity::Mgr(self.name.clone()), self.keyring()).managers().await {
             Err(error) if error.is_transient() => Ok(Err(error.to_string())),
+            // One that has come later is made known by the first monitor's node.
+            Err(CephError::Denied { entity, .. }) => Ok(Err(format!(
+                "Ceph to know the key of {entity}: `blackstart node up` on the first monitor's node tells it"
+            ))),
             answer => answer.map(Ok).map_err(|error| client::failed(&error)),
         }
     }
@@ -57,12 +69,7 @@ impl Step for Manager {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
-            return Ok(Seen { daemon: None, managers: Ok(MgrMap::default()) });
-        }
-        let daemon = self.daemon.look(host).await?;
-        let managers = self.managers.ask(async || self.managers(host).await).await?;
-        Ok(Seen { daemon: Some(daemon), managers })
+        self.looked.ask(async || self.look(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
@@ -84,11 +91,12 @@ impl Step for Manager {
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        self.managers.forget().await;
-        match change {
+        let done = match change {
             Change::Act { .. } => self.daemon.start(host).await,
             file => Ok(file.apply(&*host.disk)?),
-        }
+        };
+        self.looked.forget().await;
+        done
     }
 
     /// All its modules are in Python, and several managers start at once.

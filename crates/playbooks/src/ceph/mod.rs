@@ -20,6 +20,8 @@ mod dashboard;
 mod foreign;
 mod founded;
 mod keys;
+mod leave;
+mod managers;
 mod mgr;
 mod mon;
 mod osd;
@@ -29,6 +31,8 @@ mod packages;
 mod settled;
 mod source;
 mod takeback;
+#[cfg(test)]
+mod testing;
 
 use std::{
     path::{Path, PathBuf},
@@ -94,6 +98,10 @@ fn append(all: Playbook, of: &Of<'_>, settings: &Ceph) -> Result<Playbook, Playb
         all = all.step(osd::Data::new(node), &[after])?.step(osd::Run::new(node), &["ceph-osd-data"])?;
         last.push("ceph-osd");
     }
+    if is_first && has_managers {
+        all = all.step(managers::Managers::new(cluster, &source), &["ceph-founded"])?;
+        last.push("ceph-managers");
+    }
     if is_first && has_managers && settings.dashboard {
         all = all
             .step(dashboard::Dashboard::new(cluster), &["ceph-founded"])?
@@ -114,6 +122,7 @@ pub(crate) fn taken_back(reversal: Reversal) -> Reversal {
         .step("ceph-keys", keys::Given)
         .step("ceph-mon", Daemons(Kind::Mon))
         .step("ceph-founded", takeback::InCeph)
+        .step("ceph-managers", takeback::InCeph)
         .step("ceph-mgr", Daemons(Kind::Mgr))
         .step("ceph-osd-data", osd::Stores)
         .step("ceph-osd", osd::Stopped)

@@ -6,7 +6,7 @@ use ::ceph::{Fsid, paths};
 use engine::{Notes, StepError, TakeBack};
 use host::{Disk, Host};
 
-use super::{WORKSPACE, daemon::Kind};
+use super::{WORKSPACE, daemon::Kind, leave};
 use crate::{residue::tree, service};
 
 /// The daemons of one kind.
@@ -27,8 +27,13 @@ impl TakeBack for Daemons {
         let disk = &*host.disk;
         // Without keys no daemon was ever made.
         let Some(ours) = paths::own_fsid(disk)? else { return Ok(Notes::new()) };
+        let mut notes = Notes::new();
         for name in ours_of(disk, *kind, &ours)? {
             if host.is_live {
+                // While it still takes part, it can say that it goes.
+                if *kind == Kind::Mon {
+                    notes.extend(leave::forget_monitor(host, &name).await);
+                }
                 service::stop(host, &kind.unit(&name)).await?;
             }
             tree::remove(disk, &Path::new(kind.dir()).join(format!("{}{name}", paths::PREFIX)))?;
@@ -36,7 +41,7 @@ impl TakeBack for Daemons {
         for name in list(disk, kind.dir())?.into_iter().filter(|name| name.starts_with(WORKSPACE)) {
             tree::remove(disk, &Path::new(kind.dir()).join(name))?;
         }
-        Ok(Notes::new())
+        Ok(notes)
     }
 
     /// Whatever it is called, it has gone with its daemon.
@@ -74,5 +79,40 @@ impl TakeBack for InCeph {
 
     async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{left, machine},
+        *,
+    };
+
+    const OURS: &str = "6a8f1f3e-0d6c-4a43-9d0e-2f1f4d1c9b10";
+
+    #[tokio::test]
+    async fn only_what_carries_our_fsid_goes() {
+        let files = [
+            ("/var/lib/ceph/mon/ceph-m1/ceph_fsid", OURS),
+            ("/var/lib/ceph/mon/ceph-m1/store.db/CURRENT", ""),
+            ("/var/lib/ceph/mon/.blackstart-m1/monmap", ""),
+            ("/var/lib/ceph/mon/ceph-x/ceph_fsid", "11111111-0d6c-4a43-9d0e-2f1f4d1c9b10"),
+            ("/var/lib/ceph/mon/ceph-y/store.db/CURRENT", ""),
+            (paths::FSID, OURS),
+        ];
+        let (root, host) = machine(&files);
+        for _ in 0..2 {
+            Daemons(Kind::Mon).before(&host).await.unwrap();
+            let kept = [
+                "/etc/ceph/cluster.fsid",
+                "/var/lib/ceph/mon/ceph-x/ceph_fsid",
+                "/var/lib/ceph/mon/ceph-y/store.db/CURRENT",
+            ];
+            assert_eq!(left(root.path()), kept);
+        }
+        let (root, host) = machine(&files[..5]);
+        Daemons(Kind::Mon).before(&host).await.unwrap();
+        assert_eq!(left(root.path()).len(), 5, "a machine that does not know which is ours keeps everything");
     }
 }

@@ -30,8 +30,10 @@ use super::{
 const FOUND: &str = "found";
 const JOIN: &str = "join";
 
-/// How often the other monitors are asked for their map while they do not answer.
-const PACE: Duration = Duration::from_secs(3);
+/// How often the unit and the monitor's own socket are looked at.
+const LOOK: Duration = Duration::from_millis(300);
+/// How often a monitor without data asks what it may do, while it has to wait.
+const ASK: Duration = Duration::from_secs(3);
 
 /// The monitor of a node.
 pub(crate) struct Monitor {
@@ -39,10 +41,12 @@ pub(crate) struct Monitor {
     name: String,
     daemon: Daemon,
     source: Arc<Source>,
-    quorum: Paced<bool>,
+    looked: Paced<Seen>,
+    decided: Paced<Next>,
 }
 
 /// What was found.
+#[derive(Debug, Clone)]
 pub(crate) struct Seen {
     /// False in an image, and before this node has its keys.
     is_begun: bool,
@@ -52,6 +56,7 @@ pub(crate) struct Seen {
 }
 
 /// What is in its place.
+#[derive(Debug, Clone)]
 enum Data {
     /// Its own data.
     Ours,
@@ -68,7 +73,8 @@ impl Monitor {
             name: node.name.clone(),
             daemon: Daemon::new(Kind::Mon, &node.name),
             source: source.clone(),
-            quorum: Paced::new(PACE),
+            looked: Paced::new(LOOK),
+            decided: Paced::new(ASK),
         }
     }
 
@@ -77,15 +83,15 @@ impl Monitor {
         match found.into_iter().find(|(name, _)| *name == self.name) {
             Some((_, Some(fsid))) if fsid == *ours => Ok(Data::Ours),
             Some((_, fsid)) => Ok(Data::Foreign(fsid)),
-            None => {
-                let handed = self.source.handed(host).await?;
-                let decided = next(&self.name, &handed, false);
-                if !matches!(decided, Next::Wait(_)) {
-                    return Ok(Data::None(decided));
-                }
-                let answers = self.quorum.ask(async || self.answers(host).await).await?;
-                Ok(Data::None(next(&self.name, &handed, answers)))
-            }
+            None => self.decided.ask(async || self.decide(host).await).await.map(Data::None),
+        }
+    }
+
+    async fn decide(&self, host: &Host) -> Result<Next, StepError> {
+        let handed = self.source.handed(host).await?;
+        match next(&self.name, &handed, false) {
+            Next::Wait(_) => Ok(next(&self.name, &handed, self.answers(host).await?)),
+            decided => Ok(decided),
         }
     }
 
@@ -95,6 +101,17 @@ impl Monitor {
             Err(error) if error.is_transient() => Ok(false),
             Err(error) => Err(client::failed(&error)),
         }
+    }
+
+    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+        let ours = paths::own_fsid(&*host.disk)?.filter(|_| host.is_live);
+        let Some(ours) = ours else {
+            let (data, daemon) = (Data::None(Next::Found), daemon::Seen::default());
+            return Ok(Seen { is_begun: false, data, daemon, status: None });
+        };
+        let daemon = self.daemon.look(host).await?;
+        let status = ::ceph::monitor(&self.name).await.map_err(|error| client::failed(&error))?;
+        Ok(Seen { is_begun: true, data: self.data(host, &ours).await?, daemon, status })
     }
 
     async fn make(&self, host: &Host, origin: Origin) -> Result<(), StepError> {
@@ -115,14 +132,7 @@ impl Step for Monitor {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let ours = paths::own_fsid(&*host.disk)?.filter(|_| host.is_live);
-        let Some(ours) = ours else {
-            let (data, daemon) = (Data::None(Next::Found), daemon::Seen::default());
-            return Ok(Seen { is_begun: false, data, daemon, status: None });
-        };
-        let daemon = self.daemon.look(host).await?;
-        let status = ::ceph::monitor(&self.name).await.map_err(|error| client::failed(&error))?;
-        Ok(Seen { is_begun: true, data: self.data(host, &ours).await?, daemon, status })
+        self.looked.ask(async || self.look(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
@@ -134,9 +144,11 @@ impl Step for Monitor {
             Data::None(Next::Join) => act(JOIN, "make the monitor's data, with the map of the other monitors"),
             Data::None(Next::Wait(_)) => return Ok(Vec::new()),
             Data::Foreign(fsid) => {
-                let whose =
-                    fsid.as_ref().map_or_else(|| "no cluster by name".into(), |fsid| format!("the cluster {fsid}"));
-                let message = format!("{} belongs to {whose}, not to ours", paths::mon(&self.name).display());
+                let path = paths::mon(&self.name);
+                let message = match fsid {
+                    Some(fsid) => format!("{} belongs to the Ceph cluster {fsid}, not to ours", path.display()),
+                    None => format!("{} does not say which Ceph cluster it belongs to", path.display()),
+                };
                 return Err(StepError::new(codes::OTHER_CLUSTER, message));
             }
         };
@@ -159,16 +171,69 @@ impl Step for Monitor {
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
+        let done = match change {
             Change::Act { key, .. } if key == FOUND => self.make(host, Origin::Founders).await,
             Change::Act { key, .. } if key == JOIN => self.make(host, Origin::Quorum).await,
             Change::Act { .. } => self.daemon.start(host).await,
             file => Ok(file.apply(&*host.disk)?),
-        }
+        };
+        self.looked.forget().await;
+        self.decided.forget().await;
+        done
     }
 
     /// Other machines may still be starting.
     fn patience(&self) -> Duration {
         Duration::from_mins(5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{cluster, source},
+        *,
+    };
+    use crate::systemd::UnitState;
+
+    fn seen(data: Data, active: &str, state: Option<&str>) -> Seen {
+        let unit = UnitState { active: active.into(), sub: "dead".into(), ..UnitState::default() };
+        let status = |state: &str| -> MonStatus {
+            let map = serde_json::json!({ "fsid": "f", "mons": [{ "name": "m1" }, { "name": "m2" }] });
+            serde_json::from_value(serde_json::json!({ "state": state, "monmap": map })).unwrap()
+        };
+        let daemon = daemon::Seen { unit, ..daemon::Seen::default() };
+        Seen { is_begun: true, data, daemon, status: state.map(status) }
+    }
+
+    #[test]
+    fn from_nothing_to_the_quorum() {
+        let cluster = cluster();
+        let step = Monitor::new(&cluster, cluster.node("m1").unwrap(), &source(&cluster, "m1"));
+        let mut told = String::new();
+        for (case, seen) in [
+            ("an image", Seen { is_begun: false, ..seen(Data::None(Next::Found), "", None) }),
+            ("a founder", seen(Data::None(Next::Found), "inactive", None)),
+            ("one that joins", seen(Data::None(Next::Join), "inactive", None)),
+            ("one that waits", seen(Data::None(Next::Wait("m2 to answer".into())), "inactive", None)),
+            ("down", seen(Data::Ours, "inactive", None)),
+            ("starting", seen(Data::Ours, "activating", None)),
+            ("alone", seen(Data::Ours, "active", Some("probing"))),
+            ("in the quorum", seen(Data::Ours, "active", Some("peon"))),
+        ] {
+            let changes: Vec<String> = step.plan(&seen).unwrap().iter().map(ToString::to_string).collect();
+            told += &format!("{case}: {changes:?} {:?}\n", step.judge(&seen));
+        }
+        insta::assert_snapshot!(told);
+    }
+
+    #[test]
+    fn data_of_somebody_else_is_refused() {
+        let cluster = cluster();
+        let step = Monitor::new(&cluster, cluster.node("m1").unwrap(), &source(&cluster, "m1"));
+        let other = Fsid::parse("11111111-0d6c-4a43-9d0e-2f1f4d1c9b10");
+        let told =
+            [other, None].map(|fsid| step.plan(&seen(Data::Foreign(fsid), "inactive", None)).unwrap_err().to_string());
+        insta::assert_snapshot!(told.join("\n"));
     }
 }

@@ -18,16 +18,17 @@ const WIPE: &str = "wipe ";
 const ADOPT: &str = "adopt ";
 const TIDY: &str = "tidy ";
 
-/// How often the monitors are asked whether they are there.
+/// How often devices are looked at and monitors asked, while there are none.
 const PACE: Duration = Duration::from_secs(3);
 
 /// The data of a node's OSDs.
 pub(crate) struct Data {
     listed: Vec<Osd>,
-    monitors: Paced<Option<String>>,
+    looked: Paced<Seen>,
 }
 
 /// What was found.
+#[derive(Debug, Clone)]
 pub(crate) struct Seen {
     /// As they are listed; none in an image, and before this node has its keys.
     places: Vec<Place>,
@@ -39,7 +40,17 @@ pub(crate) struct Seen {
 
 impl Data {
     pub(crate) fn new(node: &Node) -> Self {
-        Self { listed: node.osds.clone(), monitors: Paced::new(PACE) }
+        Self { listed: node.osds.clone(), looked: Paced::new(PACE) }
+    }
+
+    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+        let Some(ours) = Self::ours(host)? else {
+            return Ok(Seen { places: Vec::new(), directories: Vec::new(), silence: None });
+        };
+        let places = places::look(host, &self.listed, &ours).await?;
+        let is_needed = places.iter().any(|place| matches!(place, Place::ToBeMade { .. }));
+        let silence = if is_needed { self.silence(host).await? } else { None };
+        Ok(Seen { places, directories: self.directories(&*host.disk)?, silence })
     }
 
     /// Why the monitors cannot be asked for a number.
@@ -84,13 +95,7 @@ impl Step for Data {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let Some(ours) = Self::ours(host)? else {
-            return Ok(Seen { places: Vec::new(), directories: Vec::new(), silence: None });
-        };
-        let places = places::look(host, &self.listed, &ours).await?;
-        let is_needed = places.iter().any(|place| matches!(place, Place::ToBeMade { .. }));
-        let silence = if is_needed { self.monitors.ask(async || self.silence(host).await).await? } else { None };
-        Ok(Seen { places, directories: self.directories(&*host.disk)?, silence })
+        self.looked.ask(async || self.look(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
@@ -131,7 +136,7 @@ impl Step for Data {
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        self.monitors.forget().await;
+        self.looked.forget().await;
         let (Change::Act { key, .. }, Some(ours)) = (change, Self::ours(host)?) else {
             return Ok(change.apply(&*host.disk)?);
         };
@@ -173,7 +178,7 @@ mod tests {
 
     fn data(paths: &[&str]) -> Data {
         let osd = |path: &&str| Osd { store: OsdStore::Device(PathBuf::from(path)), wipe: false };
-        Data { listed: paths.iter().map(osd).collect(), monitors: Paced::new(PACE) }
+        Data { listed: paths.iter().map(osd).collect(), looked: Paced::new(PACE) }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::{
     super::{
         client,
         daemon::{self, Daemon, Kind},
+        pace::Paced,
     },
     places::{self, BLOCK},
 };
@@ -18,12 +19,17 @@ use crate::systemd;
 
 const RELOAD: &str = "reload";
 
+/// How often units and sockets are looked at.
+const PACE: Duration = Duration::from_millis(500);
+
 /// The daemons of a node's OSDs.
 pub(crate) struct Run {
     listed: Vec<Osd>,
+    looked: Paced<Vec<Found>>,
 }
 
 /// One OSD as it was found.
+#[derive(Debug, Clone)]
 pub(crate) struct Found {
     daemon: Daemon,
     seen: daemon::Seen,
@@ -34,7 +40,42 @@ pub(crate) struct Found {
 
 impl Run {
     pub(crate) fn new(node: &Node) -> Self {
-        Self { listed: node.osds.clone() }
+        Self { listed: node.osds.clone(), looked: Paced::new(PACE) }
+    }
+
+    async fn look(&self, host: &Host) -> Result<Vec<Found>, StepError> {
+        let disk = &*host.disk;
+        let Some(ours) = paths::own_fsid(disk)?.filter(|_| host.is_live) else { return Ok(Vec::new()) };
+        let made = places::made(disk, &ours)?;
+        let mut found = Vec::new();
+        for osd in &self.listed {
+            // One that is not made is the business of the step before.
+            let Some(id) = made.get(osd.store.path()) else { continue };
+            let daemon = Daemon::new(Kind::Osd, id.to_string());
+            let is_device = matches!(osd.store, OsdStore::Device(_));
+            let wanted = is_device.then(|| device_is_given(*id)).into_iter().collect();
+            found.push(Found {
+                seen: daemon.look(host).await?,
+                missing: Change::missing(wanted, disk)?,
+                status: ::ceph::osd(*id).await.map_err(|error| client::failed(&error))?,
+                daemon,
+            });
+        }
+        Ok(found)
+    }
+
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        if key == RELOAD {
+            return systemd::systemctl(host, &["daemon-reload"]).await.map(drop);
+        }
+        let Some(ours) = paths::own_fsid(&*host.disk)? else { return Ok(()) };
+        for id in places::made(&*host.disk, &ours)?.values() {
+            let daemon = Daemon::new(Kind::Osd, id.to_string());
+            if daemon.is_start(key) {
+                daemon.start(host).await?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -62,24 +103,7 @@ impl Step for Run {
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Found>, StepError> {
-        let disk = &*host.disk;
-        let Some(ours) = paths::own_fsid(disk)?.filter(|_| host.is_live) else { return Ok(Vec::new()) };
-        let made = places::made(disk, &ours)?;
-        let mut found = Vec::new();
-        for osd in &self.listed {
-            // One that is not made is the business of the step before.
-            let Some(id) = made.get(osd.store.path()) else { continue };
-            let daemon = Daemon::new(Kind::Osd, id.to_string());
-            let is_device = matches!(osd.store, OsdStore::Device(_));
-            let wanted = is_device.then(|| device_is_given(*id)).into_iter().collect();
-            found.push(Found {
-                seen: daemon.look(host).await?,
-                missing: Change::missing(wanted, disk)?,
-                status: ::ceph::osd(*id).await.map_err(|error| client::failed(&error))?,
-                daemon,
-            });
-        }
-        Ok(found)
+        self.looked.ask(async || self.look(host).await).await
     }
 
     fn plan(&self, found: &Vec<Found>) -> Result<Vec<Change>, StepError> {
@@ -92,10 +116,10 @@ impl Step for Run {
     }
 
     fn judge(&self, found: &Vec<Found>) -> Verdict {
-        let is_active = |osd: &&Found| !osd.status.as_ref().is_some_and(OsdStatus::is_active);
+        let is_waited_for = |osd: &&Found| !osd.status.as_ref().is_some_and(OsdStatus::is_active);
         let states: Vec<&str> =
             found.iter().map(|osd| osd.status.as_ref().map_or("silent", |status| status.state.as_str())).collect();
-        let Some(waits) = found.iter().find(is_active) else { return Verdict::Met };
+        let Some(waits) = found.iter().find(is_waited_for) else { return Verdict::Met };
         let what = match &waits.status {
             Some(status) => format!("{} to be up; it is {}", waits.daemon.unit(), status.state),
             None => waits.daemon.silence(&waits.seen),
@@ -105,17 +129,9 @@ impl Step for Run {
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
         let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
-        if key == RELOAD {
-            return systemd::systemctl(host, &["daemon-reload"]).await.map(drop);
-        }
-        let Some(ours) = paths::own_fsid(&*host.disk)? else { return Ok(()) };
-        for id in places::made(&*host.disk, &ours)?.values() {
-            let daemon = Daemon::new(Kind::Osd, id.to_string());
-            if daemon.is_start(key) {
-                daemon.start(host).await?;
-            }
-        }
-        Ok(())
+        let done = self.act(key, host).await;
+        self.looked.forget().await;
+        done
     }
 
     fn patience(&self) -> Duration {

@@ -13,6 +13,7 @@ use host::{Host, Kind as What};
 use super::{
     super::{
         daemon::Kind,
+        leave,
         takeback::{self, Daemons},
     },
     begun::Begun,
@@ -77,13 +78,10 @@ impl TakeBack for Stores {
         for store in stores {
             forget(host, store, &ours, &begun).await?;
         }
-        let note = |(store, id): (&PathBuf, &u32)| {
-            format!(
-                "Ceph still lists osd.{id}, which was on {}; on a monitor's node: `ceph osd purge {id} --yes-i-really-mean-it`",
-                store.display()
-            )
-        };
-        let notes = made.iter().map(note).collect();
+        let mut notes = Notes::new();
+        for id in made.values().filter(|_| host.is_live) {
+            notes.extend(leave::forget_osd(host, &id.to_string()).await);
+        }
         Daemons(Kind::Osd).before(host).await?;
         Ok(notes)
     }
