@@ -26,8 +26,8 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
         say(&format!("the suites {suites} boot machines and need root: run `sudo cargo xtask test` for them"));
         return Ok(());
     }
-    part("base image and components for the lab: long the first time, then kept", || {
-        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only"])?;
+    part("base image, components and Ceph for the lab: long the first time, then kept", || {
+        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only", "--ceph"])?;
         lab(&["destroy", "--name", "warm", "--yes"])
     })?;
     SUITES.iter().try_for_each(|name| part(name, || suite(name, extent)))

@@ -32,8 +32,10 @@ pub(crate) async fn install(host: &Host, names: &[&str]) -> Result<(), StepError
     host.doing("fetching the lists of packages");
     // One source that is away must not stand in the way of the others; whether it mattered, the installation tells.
     match patiently(host, &apt_get(["update"])).await {
-        Ok(_) | Err(Problem::Trouble(Trouble::Unreachable(_))) => {}
-        Err(problem) => return Err(problem.into_error(&listed)),
+        Err(problem @ (Problem::Trouble(Trouble::Busy(_)) | Problem::NotStarted(_))) => {
+            return Err(problem.into_error(&listed));
+        }
+        Ok(_) | Err(Problem::Trouble(_)) => {}
     }
     host.doing(format!("installing {listed}"));
     let install = apt_get(["install", "--yes", "--no-install-recommends"]).args(names.iter().copied());
