@@ -33,11 +33,9 @@ mod source;
 mod takeback;
 #[cfg(test)]
 mod testing;
+mod workspace;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use engine::{Playbook, PlaybookError, Reversal};
 use spec::{Ceph, Node, Role, ValidatedCluster};
@@ -46,13 +44,6 @@ pub use packages::{PACKAGES, unwanted_units};
 
 use self::{daemon::Kind, source::Source, takeback::Daemons};
 use crate::{Layout, access::Access, cluster::membership::Membership};
-
-/// What the names of workspaces begin with. Ceph's own tools pass over them.
-const WORKSPACE: &str = ".blackstart-";
-
-fn workspace(dir: &str, name: &str) -> PathBuf {
-    Path::new(dir).join(format!("{WORKSPACE}{name}"))
-}
 
 /// A node, and how it reaches the rest of the cluster.
 pub(crate) struct Of<'a> {
