@@ -50,6 +50,8 @@ pub(crate) struct Of<'a> {
     pub(crate) cluster: &'a ValidatedCluster,
     pub(crate) node: &'a Node,
     pub(crate) layout: &'a Layout,
+    /// Whether the machine's disks are its own.
+    pub(crate) has_own_disk: bool,
     /// The API, with whatever this node may do there.
     pub(crate) access: &'a Arc<Access>,
     /// The join services.
@@ -72,7 +74,7 @@ fn append(all: Playbook, of: &Of<'_>, settings: &Ceph) -> Result<Playbook, Playb
     let mut all = all
         .step(packages::Packages::new(settings, node), &["node-ready"])?
         .step(keys::Keys::new(node, &source), &["ceph-packages"])?
-        .step(conf::Conf::new(cluster, settings), &["ceph-keys"])?;
+        .step(conf::Conf::new(cluster, settings, of.has_own_disk), &["ceph-keys"])?;
     let (mut after, mut last) = ("ceph-conf", Vec::new());
     if node.has(Role::CephMon) {
         all = all
