@@ -5,7 +5,9 @@
 
 use explain::{Code, Explain};
 use jiff::Timestamp;
-use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256};
+use rcgen::{
+    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_RSA_SHA256, RsaKeySize,
+};
 use time::{Duration, OffsetDateTime};
 
 use crate::codes;
@@ -45,7 +47,8 @@ pub fn make(cluster: &str, mut names: Vec<String>, now: Timestamp) -> Result<Pai
     let now = OffsetDateTime::from_unix_timestamp(now.as_second()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     params.not_before = now - BEFORE;
     params.not_after = now + LIFETIME;
-    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+    // The dashboard fails with any other kind of key: it checks it in a way that knows only this one.
+    let key = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_3072)?;
     let certificate = params.self_signed(&key)?;
     Ok(Pair { certificate: certificate.pem(), key: key.serialize_pem() })
 }

@@ -15,15 +15,18 @@ const HEAD: &str = "\
 [global]
 ";
 
-/// Below how many percent of free space a monitor complains. Ceph's own 30 is meant for a disk of its own; here it shares
-/// one with images and logs, where the kubelet makes room at 15.
-const SPACE_WARNING: u8 = 10;
+/// Below how many percent of free space a monitor complains, and ends. Ceph's own 30 and 5 are meant for a disk of its own;
+/// here it shares one with images and logs, where the kubelet makes room at 15.
+const SPACE: (u8, u8) = (10, 5);
+/// The same where the disk is that of the computer around the machine: what others have on it is not this machine's business.
+const SHARED_SPACE: (u8, u8) = (2, 1);
 
 /// The whole file, the same on every node.
-pub fn conf(cluster: &ValidatedCluster, settings: &Ceph, fsid: &Fsid) -> String {
+pub fn conf(cluster: &ValidatedCluster, settings: &Ceph, fsid: &Fsid, has_own_disk: bool) -> String {
     let monitors: Vec<_> = cluster.with_role(Role::CephMon).collect();
     let names: Vec<&str> = monitors.iter().map(|node| node.name.as_str()).collect();
     let hosts: Vec<String> = monitors.iter().map(|node| monmap::addresses(node.ip)).collect();
+    let space = if has_own_disk { SPACE } else { SHARED_SPACE };
     let mut lines = vec![
         ("fsid", fsid.to_string()),
         ("mon initial members", names.join(",")),
@@ -38,7 +41,8 @@ pub fn conf(cluster: &ValidatedCluster, settings: &Ceph, fsid: &Fsid) -> String 
         ("osd pool default size", settings.pool_size.to_string()),
         ("osd pool default min size", settings.pool_min_size.to_string()),
         ("osd memory target", settings.osd_memory_target.to_string()),
-        ("mon data avail warn", SPACE_WARNING.to_string()),
+        ("mon data avail warn", space.0.to_string()),
+        ("mon data avail crit", space.1.to_string()),
     ];
     if settings.pool_size == 1 {
         // One copy is what cluster.yaml asks for, so it is neither refused nor complained about.
@@ -61,9 +65,9 @@ mod tests {
     #[test]
     fn what_is_written() {
         let fsid = Fsid::parse("6a8f1f3e-0d6c-4a43-9d0e-2f1f4d1c9b10").unwrap();
-        let texts = [samples::THREE, samples::SIX].map(|text| {
+        let texts = [(samples::THREE, true), (samples::SIX, false)].map(|(text, has_own_disk)| {
             let cluster = cluster(text);
-            conf(&cluster, cluster.ceph().unwrap(), &fsid)
+            conf(&cluster, cluster.ceph().unwrap(), &fsid, has_own_disk)
         });
         insta::assert_snapshot!(texts.join("\n"));
     }

@@ -7,7 +7,11 @@
 //! What is in it is data ([`Identity::data`]), so that whoever speaks to the API need not know Ceph. To hand a role one more
 //! key: its line in [`Identity::for_node`].
 
-use std::{collections::BTreeMap, fmt, net::IpAddr};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fmt,
+    net::IpAddr,
+};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -110,8 +114,8 @@ impl Identity {
         let mut keys = self.keys.clone();
         for node in cluster.with_role(Role::CephMgr) {
             let name = Entity::Mgr(node.name.clone()).to_string();
-            if !keys.contains_key(&name) {
-                keys.insert(name, Key::generate(Cipher::OURS, now)?);
+            if let Entry::Vacant(vacant) = keys.entry(name) {
+                vacant.insert(Key::generate(Cipher::OURS, now)?);
             }
         }
         Ok((keys.len() > self.keys.len()).then(|| Self { keys, ..self.clone() }))

@@ -39,8 +39,16 @@ async fn ask<T: DeserializeOwned>(daemon: &str, what: &str) -> Result<Option<T>,
     let socket = PathBuf::from(format!("{RUN}/ceph-{daemon}.asok"));
     // Whoever starts, ends or has ended does not answer; what the unit says tells which of them it is.
     let Ok(Ok(answer)) = timeout(PATIENCE, exchange(&socket, what)).await else { return Ok(None) };
+    understood(daemon, what, &answer)
+}
+
+/// A daemon that has just begun does not know the question yet, and says so in plain words.
+fn understood<T: DeserializeOwned>(daemon: &str, what: &str, answer: &[u8]) -> Result<Option<T>, CephError> {
+    if !answer.trim_ascii_start().starts_with(b"{") {
+        return Ok(None);
+    }
     let garbled = |source| CephError::Garbled { asked: format!("daemon {daemon} {what}"), source };
-    serde_json::from_slice(&answer).map(Some).map_err(garbled)
+    serde_json::from_slice(answer).map(Some).map_err(garbled)
 }
 
 async fn exchange(socket: &Path, what: &str) -> io::Result<Vec<u8>> {
@@ -83,6 +91,19 @@ mod tests {
         let (answer, asked) = answered(b"\0\0\0\x02{}").await;
         assert_eq!(answer.unwrap(), b"{}");
         assert_eq!(asked, b"{\"format\":\"json\",\"prefix\":\"status\"}\0");
+    }
+
+    #[test]
+    fn plain_words_are_no_answer_yet_and_other_json_is_an_error() {
+        let status = |answer: &str| understood::<OsdStatus>("osd.1", "status", answer.as_bytes());
+        assert_eq!(
+            status("\n{\"state\": \"active\"}\n").unwrap().map(|status| status.state).as_deref(),
+            Some("active")
+        );
+        for plain in ["", "no valid command found", "ERROR: (22) Invalid argument\n"] {
+            assert!(status(plain).unwrap().is_none(), "{plain}");
+        }
+        assert!(status("{}").is_err());
     }
 
     #[tokio::test]

@@ -16,10 +16,7 @@ pub struct Status {
 /// How many OSDs there are.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct OsdCounts {
-    /// In all.
-    pub num_osds: u32,
     /// That answer.
-    pub num_up_osds: u32,
-    /// That hold data.
-    pub num_in_osds: u32,
+    #[serde(rename = "num_up_osds")]
+    pub up: u32,
 }

@@ -11,6 +11,7 @@ use spec::{Ceph, ValidatedCluster};
 pub(crate) struct Conf {
     cluster: ValidatedCluster,
     settings: Ceph,
+    has_own_disk: bool,
 }
 
 /// What was found.
@@ -23,12 +24,12 @@ pub(crate) struct Seen {
 }
 
 impl Conf {
-    pub(crate) fn new(cluster: &ValidatedCluster, settings: &Ceph) -> Self {
-        Self { cluster: cluster.clone(), settings: settings.clone() }
+    pub(crate) fn new(cluster: &ValidatedCluster, settings: &Ceph, has_own_disk: bool) -> Self {
+        Self { cluster: cluster.clone(), settings: settings.clone(), has_own_disk }
     }
 
     fn wanted(&self, fsid: &Fsid) -> Change {
-        let text = ::ceph::conf(&self.cluster, &self.settings, fsid);
+        let text = ::ceph::conf(&self.cluster, &self.settings, fsid, self.has_own_disk);
         Change::File { path: paths::CONF.into(), mode: 0o644, content: Content::Plain(text.into_bytes()) }
     }
 }

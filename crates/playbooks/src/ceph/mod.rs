@@ -33,11 +33,9 @@ mod source;
 mod takeback;
 #[cfg(test)]
 mod testing;
+mod workspace;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use engine::{Playbook, PlaybookError, Reversal};
 use spec::{Ceph, Node, Role, ValidatedCluster};
@@ -47,18 +45,13 @@ pub use packages::{PACKAGES, unwanted_units};
 use self::{daemon::Kind, source::Source, takeback::Daemons};
 use crate::{Layout, access::Access, cluster::membership::Membership};
 
-/// What the names of workspaces begin with. Ceph's own tools pass over them.
-const WORKSPACE: &str = ".blackstart-";
-
-fn workspace(dir: &str, name: &str) -> PathBuf {
-    Path::new(dir).join(format!("{WORKSPACE}{name}"))
-}
-
 /// A node, and how it reaches the rest of the cluster.
 pub(crate) struct Of<'a> {
     pub(crate) cluster: &'a ValidatedCluster,
     pub(crate) node: &'a Node,
     pub(crate) layout: &'a Layout,
+    /// Whether the machine's disks are its own.
+    pub(crate) has_own_disk: bool,
     /// The API, with whatever this node may do there.
     pub(crate) access: &'a Arc<Access>,
     /// The join services.
@@ -81,7 +74,7 @@ fn append(all: Playbook, of: &Of<'_>, settings: &Ceph) -> Result<Playbook, Playb
     let mut all = all
         .step(packages::Packages::new(settings, node), &["node-ready"])?
         .step(keys::Keys::new(node, &source), &["ceph-packages"])?
-        .step(conf::Conf::new(cluster, settings), &["ceph-keys"])?;
+        .step(conf::Conf::new(cluster, settings, of.has_own_disk), &["ceph-keys"])?;
     let (mut after, mut last) = ("ceph-conf", Vec::new());
     if node.has(Role::CephMon) {
         all = all

@@ -58,7 +58,7 @@ impl Step for Settled {
             Some(Err(why)) => return Verdict::Waiting { what: why.clone(), progress: String::new() },
             Some(Ok(status)) => status,
         };
-        let (health, up) = (&status.health, status.osdmap.num_up_osds);
+        let (health, up) = (&status.health, status.osdmap.up);
         if up < self.osds {
             let what = format!("{} OSDs to be up; {up} are", self.osds);
             return Verdict::Waiting { what, progress: format!("{up} {}", health.reasons()) };

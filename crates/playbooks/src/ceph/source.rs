@@ -56,7 +56,7 @@ impl Source {
 
     async fn ask(&self, host: &Host, is_founded: bool) -> Result<Handed, StepError> {
         if self.node.has(Role::Master) {
-            self.from_api(host, is_founded).await
+            self.read_api(host, is_founded).await
         } else {
             let (applicant, trust) = self.membership.applicant(&*host.disk, ClaimedRole::Worker)?;
             let answered = self.membership.client(trust).await.ceph_keys(&applicant, is_founded).await;
@@ -64,7 +64,7 @@ impl Source {
         }
     }
 
-    async fn from_api(&self, host: &Host, is_founded: bool) -> Result<Handed, StepError> {
+    async fn read_api(&self, host: &Host, is_founded: bool) -> Result<Handed, StepError> {
         let client = self.access.required(host).await?;
         let settle = |held: Option<&_>| Identity::settled(held, &self.cluster, is_founded, host.clock.now());
         let settled = kubeapi::settle_secret(&client, SECRET, settle).await.map_err(|error| match error {

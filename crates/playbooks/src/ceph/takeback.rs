@@ -6,7 +6,7 @@ use ::ceph::{Fsid, paths};
 use engine::{Notes, StepError, TakeBack};
 use host::{Disk, Host};
 
-use super::{WORKSPACE, daemon::Kind, leave};
+use super::{daemon::Kind, leave, workspace};
 use crate::{residue::tree, service};
 
 /// The daemons of one kind.
@@ -38,8 +38,8 @@ impl TakeBack for Daemons {
             }
             tree::remove(disk, &Path::new(kind.dir()).join(format!("{}{name}", paths::PREFIX)))?;
         }
-        for name in list(disk, kind.dir())?.into_iter().filter(|name| name.starts_with(WORKSPACE)) {
-            tree::remove(disk, &Path::new(kind.dir()).join(name))?;
+        for unfinished in workspace::all(disk, kind.dir())? {
+            tree::remove(disk, &unfinished)?;
         }
         Ok(notes)
     }

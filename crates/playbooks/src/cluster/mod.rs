@@ -119,7 +119,9 @@ pub fn playbook(
         BootstrapRole::Worker => worker(prepared, &of, &membership),
     };
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
-    ceph::steps(ready?, &ceph::Of { cluster, node, layout, access: &access, membership: &membership })
+    let has_own_disk = options.machine.has_own_disk;
+    let of = ceph::Of { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
+    ceph::steps(ready?, &of)
 }
 
 /// Only the checks of the machine.

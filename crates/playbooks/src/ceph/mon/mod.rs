@@ -7,7 +7,7 @@
 //! Which of the two it is, `next` says. Killed at any point, the next run finds either no data or all of it.
 
 mod next;
-pub(super) mod store;
+mod store;
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,15 +1,16 @@
 //! A monitor's data: made beside its place and moved there when it is whole, so that what is in place is always whole.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ::ceph::{Client, Handed, monmap, paths};
 use engine::StepError;
-use host::{Change, Cmd, Content, Disk, Host};
+use host::{Change, Cmd, Content, Host};
 use spec::{Role, ValidatedCluster};
 
 use super::super::{
     client,
     owned::{self, run},
+    workspace,
 };
 use crate::residue::tree;
 
@@ -31,9 +32,9 @@ pub(super) async fn make(
     origin: Origin,
 ) -> Result<(), StepError> {
     let disk = &*host.disk;
-    let workspace = super::super::workspace(paths::MON, name);
-    let (data, map, keyring) = (workspace.join("data"), workspace.join("monmap"), workspace.join("keyring"));
-    tree::remove(disk, &workspace)?;
+    let room = workspace::of(paths::MON, name);
+    let (data, map, keyring) = (room.join("data"), room.join("monmap"), room.join("keyring"));
+    tree::remove(disk, &room)?;
     Change::Directory { path: data.clone(), mode: 0o750 }.apply(disk)?;
     let managers = cluster.with_role(Role::CephMgr).map(|node| node.name.clone());
     let text = handed.monitor_keyring(managers).into_bytes();
@@ -45,12 +46,12 @@ pub(super) async fn make(
             Client::admin(host).tell(&["mon", "getmap", "-o", &to]).await.map_err(|error| client::failed(&error))?;
         }
     }
-    owned::give(host, &workspace).await?;
+    owned::give(host, &room).await?;
     run(host, &mkfs(name, &data, &map, &keyring)).await?;
     let mark = Content::Plain(format!("{}\n", handed.fsid).into_bytes());
     Change::File { path: data.join(paths::CEPH_FSID), mode: 0o644, content: mark }.apply(disk)?;
-    put_in_place(host, &data, &paths::mon(name)).await?;
-    Ok(tree::remove(disk, &workspace)?)
+    workspace::put_in_place(host, &data, &paths::mon(name)).await?;
+    Ok(tree::remove(disk, &room)?)
 }
 
 fn mkfs(name: &str, data: &Path, map: &Path, keyring: &Path) -> Cmd {
@@ -61,12 +62,4 @@ fn mkfs(name: &str, data: &Path, map: &Path, keyring: &Path) -> Cmd {
         .arg(map)
         .arg("--keyring")
         .arg(keyring)
-}
-
-/// Moves a directory to its place, after everything in it has reached the disk.
-pub(in super::super) async fn put_in_place(host: &Host, from: &Path, to: &PathBuf) -> Result<(), StepError> {
-    run(host, &Cmd::new("sync").arg("--file-system").arg(from)).await?;
-    let disk: &dyn Disk = &*host.disk;
-    disk.rename(from, to)?;
-    Ok(disk.sync_dir(to.parent().unwrap_or(to))?)
 }

@@ -10,7 +10,7 @@ use host::{Change, Disk, Host};
 use spec::OsdStore;
 
 use super::{
-    super::{mon::store::put_in_place, owned},
+    super::{owned, workspace},
     begun::Begun,
     make,
     places::BLOCK,
@@ -34,7 +34,7 @@ pub(super) async fn adopt(host: &Host, store: &OsdStore, ours: &Fsid) -> Result<
     owned::give(host, &data).await?;
     make::check(disk, &data, ours)?;
     let id = number(disk, &data)?;
-    put_in_place(host, &data, &paths::osd(id)).await?;
+    workspace::put_in_place(host, &data, &paths::osd(id)).await?;
     make::tidy(disk, path)
 }
 

@@ -8,7 +8,7 @@ use host::{Change, Content, Disk, HostError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::{WORKSPACE, takeback, workspace};
+use super::super::workspace;
 
 const FILE: &str = "begun.json";
 
@@ -31,14 +31,14 @@ impl Begun {
     /// Where an OSD on this device or file is made.
     pub(super) fn workspace(store: &Path) -> PathBuf {
         let name = store.display().to_string().trim_start_matches('/').replace('/', "-");
-        workspace(paths::OSD, &name)
+        workspace::of(paths::OSD, &name)
     }
 
     /// Those that are being made.
     pub(super) fn all(disk: &dyn Disk) -> Result<Vec<Self>, StepError> {
         let mut all = Vec::new();
-        for name in takeback::list(disk, paths::OSD)?.into_iter().filter(|name| name.starts_with(WORKSPACE)) {
-            all.extend(Self::read(disk, &Path::new(paths::OSD).join(name))?);
+        for workspace in workspace::all(disk, paths::OSD)? {
+            all.extend(Self::read(disk, &workspace)?);
         }
         Ok(all)
     }

@@ -10,8 +10,8 @@ use spec::{Osd, OsdStore};
 use super::{
     super::{
         client,
-        mon::store::put_in_place,
         owned::{self, run},
+        workspace,
     },
     begun::Begun,
     places::BLOCK,
@@ -25,27 +25,26 @@ const HEAD_MIB: &str = "count=16";
 pub(super) async fn make(host: &Host, osd: &Osd, ours: &Fsid) -> Result<(), StepError> {
     let disk = &*host.disk;
     let store = osd.store.path();
-    let begun = match Begun::all(disk)?.into_iter().find(|begun| begun.store == store) {
-        Some(begun) => begun,
-        None => {
-            let begun = Begun::new(store, host.clock.now()).map_err(|error| StepError::from_explained(&error))?;
-            begun.note().apply(disk)?;
-            begun
-        }
+    let begun = if let Some(begun) = Begun::all(disk)?.into_iter().find(|begun| begun.store == store) {
+        begun
+    } else {
+        let begun = Begun::new(store, host.clock.now()).map_err(|error| StepError::from_explained(&error))?;
+        begun.note().apply(disk)?;
+        begun
     };
     prepare(host, &osd.store).await?;
     host.doing(format!("asking the monitors for a number for the OSD on {}", store.display()));
     let id = number(host, &begun).await?;
     host.doing(format!("making osd.{id} on {}", store.display()));
-    let workspace = Begun::workspace(store);
-    let (data, key) = (workspace.join("data"), workspace.join("key"));
+    let room = Begun::workspace(store);
+    let (data, key) = (room.join("data"), room.join("key"));
     lay_out(disk, &data, id, &begun)?;
     let secret = Content::Secret(begun.key.expose().as_bytes().to_vec());
     Change::File { path: key.clone(), mode: 0o600, content: secret }.apply(disk)?;
-    owned::give(host, &workspace).await?;
+    owned::give(host, &room).await?;
     run(host, &mkfs(id, &data, &key, &begun)).await?;
     check(disk, &data, ours)?;
-    put_in_place(host, &data, &paths::osd(id)).await?;
+    workspace::put_in_place(host, &data, &paths::osd(id)).await?;
     tidy(disk, store)
 }
 

@@ -117,14 +117,14 @@ impl Step for Run {
 
     fn judge(&self, found: &Vec<Found>) -> Verdict {
         let is_waited_for = |osd: &&Found| !osd.status.as_ref().is_some_and(OsdStatus::is_active);
-        let states: Vec<&str> =
+        let progress: Vec<&str> =
             found.iter().map(|osd| osd.status.as_ref().map_or("silent", |status| status.state.as_str())).collect();
         let Some(waits) = found.iter().find(is_waited_for) else { return Verdict::Met };
         let what = match &waits.status {
             Some(status) => format!("{} to be up; it is {}", waits.daemon.unit(), status.state),
             None => waits.daemon.silence(&waits.seen),
         };
-        Verdict::Waiting { what, progress: states.join(" ") }
+        Verdict::Waiting { what, progress: progress.join(" ") }
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
