@@ -28,7 +28,8 @@ const CASES: &[Case] = &[
         machine: LAST,
         provoke: Deed::Sh(
             "systemctl stop ceph-mon@master-03
-             systemd-run --quiet --unit=squatter socat TCP-LISTEN:3300,bind=$(hostname -i),fork EXEC:cat
+             systemd-run --quiet --unit=squatter socat TCP-LISTEN:3300,reuseaddr,fork EXEC:cat
+             until ss -Hltn 'sport = :3300' | grep -q .; do sleep 0.1; done
              systemctl start ceph-mon@master-03",
         ),
         codes: &["BS-DIAG-071"],

@@ -23,9 +23,8 @@ pub(crate) const LOOK: Look = Look {
 /// The ports of a monitor; the other daemons take any that is free.
 const MONITOR_PORTS: &str = "( sport = :3300 or sport = :6789 )";
 
-/// What daemons say whose key the monitors do not know.
-const NOT_BELIEVED: &[&str] =
-    &["handle_auth_bad_method", "unable to find a keyring", "failed to load keyring", "Operation not permitted"];
+/// What daemons say whose key the monitors do not know, or that have none.
+const NOT_BELIEVED: &[&str] = &["handle_auth_bad_method", "unable to find a keyring", "failed to load keyring"];
 
 /// A daemon that should run, and what is seen of it.
 struct Daemon {
@@ -44,11 +43,9 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let mut found = Vec::new();
         for (unit, keyring) in expected(context).await? {
             let state = systemd::look(context.host, &unit).await.map_err(|error| CouldNotLook(error.to_string()))?;
-            if state.active == "active" && !state.is_failing() {
-                continue;
-            }
             let said = recently(context, &unit).await?;
-            let port = if unit.starts_with("ceph-mon@") { foreign_holder(context).await? } else { None };
+            let is_monitor_down = unit.starts_with("ceph-mon@") && (state.active != "active" || state.is_failing());
+            let port = if is_monitor_down { foreign_holder(context).await? } else { None };
             found.extend(judge(&Daemon { unit, keyring, state, said, port }));
         }
         Ok(found)
@@ -74,9 +71,16 @@ async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, CouldN
     Ok(units)
 }
 
-/// What a daemon said last; one that is started again and again says it each time.
+/// What a daemon said since it was last started.
 async fn recently(context: &Context<'_>, unit: &str) -> Result<String, CouldNotLook> {
-    context.output("journalctl", ["--unit", unit, "--lines=40", "--output=cat", "--no-pager", "--quiet"]).await
+    let journal = ["--unit", unit, "--lines=40", "--output=cat", "--no-pager", "--quiet"];
+    Ok(since_start(&context.output("journalctl", journal).await?).to_owned())
+}
+
+fn since_start(journal: &str) -> &str {
+    let started = journal.rfind("\nStarted ceph-").map_or(journal, |at| &journal[at + 1..]);
+    // One that ended and waits to be started again has said why before systemd says that it will be.
+    started.split_once('\n').filter(|(first, _)| first.starts_with("Started ceph-")).map_or(started, |(_, rest)| rest)
 }
 
 /// Who listens on a monitor's port and is none.
@@ -130,6 +134,9 @@ mod tests {
         let held = Some("port 3300 is held by `socat`, process 812".to_owned());
         let mut told = String::new();
         for (state, said, port) in [
+            (state("active", "running"), "osd.0 12 log_to_monitors {default=true}\n", None),
+            // It tries for minutes before it gives up.
+            (state("active", "running"), refused, None),
             (state("inactive", "dead"), "", None),
             (state("failed", "failed"), "unable to bind\n", held),
             (state("activating", "auto-restart"), refused, None),
@@ -144,6 +151,18 @@ mod tests {
             );
         }
         insta::assert_snapshot!(told);
+    }
+
+    #[test]
+    fn what_was_said_before_the_last_start_is_over() {
+        for (journal, expected) in [
+            ("", ""),
+            ("a\nb\n", "a\nb\n"),
+            ("refused\nStarted ceph-mgr@m.service - x.\nfine\n", "fine\n"),
+            ("Started ceph-mgr@m.service - x.\nrefused\nScheduled restart job.\n", "refused\nScheduled restart job.\n"),
+        ] {
+            assert_eq!(since_start(journal), expected, "{journal}");
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub(crate) const LOOK: Look = Look {
 const CLOCK: &[&str] = &["MON_CLOCK_SKEW"];
 const FULL: &[&str] =
     &["OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_NEAR_FULL", "MON_DISK_CRIT", "MON_DISK_LOW"];
+const MONITORS_DISK: &str = "make room on the file system of /var/lib/ceph/mon on the nodes that are named: a monitor ends itself before it is full";
 const SLOW: &[&str] = &["SLOW_OPS", "BLUESTORE_SLOW_OP_ALERT", "OSD_SLOW_PING_TIME_BACK", "OSD_SLOW_PING_TIME_FRONT"];
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
@@ -50,7 +51,8 @@ fn judge(health: &Health) -> Vec<Finding> {
         if is(CLOCK) {
             Finding::cause(CEPH_CLOCK, Part::Ceph, evidence)
         } else if is(FULL) {
-            Finding::cause(CEPH_FULL, Part::Ceph, evidence)
+            let finding = Finding::cause(CEPH_FULL, Part::Ceph, evidence);
+            if name.starts_with("MON_DISK") { finding.with_fix(MONITORS_DISK) } else { finding }
         } else if is(SLOW) {
             Finding::cause(CEPH_SLOW, Part::Ceph, evidence)
         } else if check.severity == "HEALTH_ERR" {
