@@ -1,6 +1,7 @@
 //! `blackstart ceph csi-secret`: a key that can do nothing but use block devices, as ceph-csi wants it.
 
-use ceph::{Client, Entity, Key, codes, paths};
+use ceph::{CephError, Client, Entity, Key, codes, paths};
+use host::CommandError;
 use serde::Deserialize;
 
 use crate::{
@@ -33,10 +34,26 @@ async fn key(context: &Context, pool: Option<&str>) -> Result<Key, Ended> {
     let caps = caps(pool);
     let mut words = vec!["auth", "get-or-create", entity.as_str()];
     words.extend(caps.iter().map(String::as_str));
-    let known: Vec<Known> = Client::admin(&context.host).ask(&words).await?;
+    let known: Vec<Known> = Client::admin(&context.host).ask(&words).await.map_err(|error| explained(error, &caps))?;
     let nobody =
         || Failure::new(codes::GARBLED, format!("`ceph auth get-or-create {entity}` has answered with no key"));
     Ok(known.into_iter().next().ok_or_else(nobody)?.key)
+}
+
+/// What it may do is not changed behind somebody's back: others may use the same key.
+fn explained(error: CephError, caps: &[String]) -> Failure {
+    let is_other =
+        matches!(&error, CephError::Command(CommandError::Failed { said, .. }) if said.contains("does not match"));
+    let failure = Failure::from(error);
+    if !is_other {
+        return failure;
+    }
+    let quoted: Vec<String> = caps.iter().map(|word| format!("'{word}'")).collect();
+    let entity = Entity::CsiRbd;
+    failure.with_hint(format!(
+        "it may do something else now; to change that: `ceph auth caps {entity} {}`",
+        quoted.join(" ")
+    ))
 }
 
 /// What it may do, in the words of the command; with a pool, only there.

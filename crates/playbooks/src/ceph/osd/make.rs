@@ -64,6 +64,8 @@ async fn prepare(host: &Host, store: &OsdStore) -> Result<(), StepError> {
     if let OsdStore::File { path, size } = store {
         // Only as large as what is written to it.
         run(host, &Cmd::new("truncate").args(["--size", &size.to_string()]).arg(path)).await?;
+        // What is stored in it is nobody else's to read.
+        host.disk.set_mode(path, 0o600)?;
     }
     give(host, store.path()).await
 }
