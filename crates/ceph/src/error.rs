@@ -3,7 +3,7 @@
 use explain::{Code, Explain};
 use host::CommandError;
 
-use crate::{NoRandomness, codes};
+use crate::{Fsid, NoRandomness, codes};
 
 /// What can go wrong when Ceph is asked something.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,17 @@ pub enum NoIdentity {
     /// What a new one would need.
     #[error(transparent)]
     Randomness(#[from] NoRandomness),
+    /// There is none, and there was one.
+    #[error("the Secret of Ceph's identity is gone, and this machine belongs to the Ceph cluster {0} already")]
+    Gone(Fsid),
+    /// It is of a cluster that this machine does not belong to.
+    #[error("the Secret of Ceph's identity names the Ceph cluster {named}, and this machine belongs to {own}")]
+    Other {
+        /// Whose it is.
+        named: Fsid,
+        /// What this machine belongs to.
+        own: Fsid,
+    },
 }
 
 impl Explain for NoIdentity {
@@ -71,7 +82,15 @@ impl Explain for NoIdentity {
         match self {
             Self::Bad(error) => error.code(),
             Self::Randomness(error) => error.code(),
+            Self::Gone(_) => codes::BAD_IDENTITY,
+            Self::Other { .. } => codes::OTHER_CLUSTER,
         }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let restore = "restore the Secret `kube-system/blackstart-ceph` from a backup; to start with an empty Ceph cluster \
+                       instead, run `blackstart node reset` on every node of the old one";
+        matches!(self, Self::Gone(_) | Self::Other { .. }).then(|| restore.to_owned())
     }
 }
 

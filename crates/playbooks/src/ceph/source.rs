@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ::ceph::{Handed, Identity, SECRET};
+use ::ceph::{Fsid, Handed, Identity, NoIdentity, SECRET, paths};
 use engine::StepError;
 use host::Host;
 use join::wire::ClaimedRole;
@@ -55,8 +55,17 @@ impl Source {
     }
 
     async fn ask(&self, host: &Host, is_founded: bool) -> Result<Handed, StepError> {
+        let own = paths::own_fsid(&*host.disk)?;
+        let handed = self.receive(host, own.as_ref(), is_founded).await?;
+        match own.filter(|own| *own != handed.fsid) {
+            Some(own) => Err(StepError::from_explained(&NoIdentity::Other { named: handed.fsid, own })),
+            None => Ok(handed),
+        }
+    }
+
+    async fn receive(&self, host: &Host, own: Option<&Fsid>, is_founded: bool) -> Result<Handed, StepError> {
         if self.node.has(Role::Master) {
-            self.read_api(host, is_founded).await
+            self.read_api(host, own, is_founded).await
         } else {
             let (applicant, trust) = self.membership.applicant(&*host.disk, ClaimedRole::Worker)?;
             let answered = self.membership.client(trust).await.ceph_keys(&applicant, is_founded).await;
@@ -64,9 +73,13 @@ impl Source {
         }
     }
 
-    async fn read_api(&self, host: &Host, is_founded: bool) -> Result<Handed, StepError> {
+    /// A machine that belongs to a cluster already never makes another one: what is missing then was lost.
+    async fn read_api(&self, host: &Host, own: Option<&Fsid>, is_founded: bool) -> Result<Handed, StepError> {
         let client = self.access.required(host).await?;
-        let settle = |held: Option<&_>| Identity::settled(held, &self.cluster, is_founded, host.clock.now());
+        let settle = |held: Option<&_>| match (held, own) {
+            (None, Some(own)) => Err(NoIdentity::Gone(own.clone())),
+            _ => Identity::settled(held, &self.cluster, is_founded, host.clock.now()),
+        };
         let settled = kubeapi::settle_secret(&client, SECRET, settle).await.map_err(|error| match error {
             Unsettled::Api(error) => access::failed(&error),
             Unsettled::Content(error) => StepError::from_explained(&error),

@@ -42,7 +42,7 @@ async fn look(context: &Context) -> Result<Result<Report, Silence>, Ended> {
     let admin = Client::admin(&context.host).impatient();
     let quorum = match admin.quorum().await {
         Ok(quorum) => quorum,
-        Err(CephError::Silent { why }) => return Ok(Err(Silence { answers: false, why, own: own(context).await? })),
+        Err(CephError::Silent { why }) => return Ok(Err(Silence::of(why, own(context).await?.as_ref()))),
         Err(error) => return Err(error.into()),
     };
     // Each is a program that starts anew, and has not much to do but start.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ceph::answers::{Health, Leaf, MgrMap, MonStatus, Quorum, Tree, Versions};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::{Style, output::painted};
 
@@ -23,14 +23,16 @@ pub(super) struct Report {
 /// Nobody answers.
 #[derive(Debug, Serialize)]
 pub(super) struct Silence {
-    pub(super) answers: bool,
-    pub(super) why: String,
-    #[serde(rename = "own_monitor", serialize_with = "state")]
-    pub(super) own: Option<MonStatus>,
+    answers: bool,
+    why: String,
+    own_monitor: Option<OwnMonitor>,
 }
 
-fn state<S: Serializer>(own: &Option<MonStatus>, serializer: S) -> Result<S::Ok, S::Error> {
-    own.as_ref().map(|status| &status.state).serialize(serializer)
+/// What the monitor of this node says of itself.
+#[derive(Debug, Serialize)]
+struct OwnMonitor {
+    state: String,
+    monitors: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -186,10 +188,18 @@ fn osds(all: &[ShownOsd], color: bool) -> String {
 }
 
 impl Silence {
+    pub(super) fn of(why: String, own: Option<&MonStatus>) -> Self {
+        let shown = |status: &MonStatus| OwnMonitor {
+            state: status.state.clone(),
+            monitors: status.monmap.mons.iter().map(|mon| mon.name.clone()).collect(),
+        };
+        Self { answers: false, why, own_monitor: own.map(shown) }
+    }
+
     pub(super) fn text(&self) -> String {
-        let own = match &self.own {
-            Some(status) => {
-                format!("the monitor of this node is {}, of {}", status.state, status.monmap.names())
+        let own = match &self.own_monitor {
+            Some(OwnMonitor { state, monitors }) => {
+                format!("the monitor of this node is {state}, of {}", monitors.join(", "))
             }
             None => "the monitor of this node does not answer either".to_owned(),
         };
@@ -232,9 +242,10 @@ mod tests {
 
     #[test]
     fn what_people_see() {
-        let own = read(json!({"state": "probing", "monmap": {"fsid": "f", "mons": [{"name": "m1"}, {"name": "m2"}]}}));
+        let own: MonStatus =
+            read(json!({"state": "probing", "monmap": {"fsid": "f", "mons": [{"name": "m1"}, {"name": "m2"}]}}));
         let why = "no answer within 3 s".to_owned();
-        let silences = [Some(own), None].map(|own| Silence { answers: false, why: why.clone(), own }.text());
+        let silences = [Some(&own), None].map(|own| Silence::of(why.clone(), own).text());
         insta::assert_snapshot!([report(true).text(false), report(false).text(false), silences.join("\n")].join("\n"));
     }
 
