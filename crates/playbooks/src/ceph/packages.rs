@@ -192,8 +192,12 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
-        status.iter().for_each(|text| write("var/lib/dpkg/status", text));
-        file.iter().for_each(|(path, text)| write(path, text));
+        if let Some(text) = status {
+            write("var/lib/dpkg/status", text);
+        }
+        if let Some((path, text)) = file {
+            write(path, text);
+        }
         let host = Host { is_live: true, ..Host::rooted(root.path()) };
         let cluster = cluster("");
         let step = Packages::new(cluster.ceph().unwrap(), cluster.node("mon").unwrap());
