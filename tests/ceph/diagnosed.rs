@@ -6,9 +6,8 @@ use crate::{
     FIRST, LAST,
     bench::Bench,
     case::{Case, Deed},
-    common::TestLab,
     storage::await_health,
-    support::{Check, Cluster},
+    support::{Check, Cluster, TestLab},
 };
 
 pub(crate) const CHECKS: &[Check] = &[("whoever breaks Ceph is told what they did", told)];

@@ -149,7 +149,7 @@ fn begin(cluster: &Cluster, machine: &str, fault: &str) {
 fn struck(cluster: &Cluster, machine: &str) -> Option<String> {
     let mut at = String::new();
     eventually(&format!("{machine} has met its end, or is done"), || {
-        at = cluster.try_sh(machine, "cat /run/blackstart-fault").out.trim().to_owned();
+        cluster.try_sh(machine, "cat /run/blackstart-fault").out.trim().clone_into(&mut at);
         !at.is_empty() || cluster.try_sh(machine, "systemctl is-active -q cluster-bootstrap").code == Some(0)
     });
     (!at.is_empty()).then_some(at)

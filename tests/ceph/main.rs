@@ -13,9 +13,6 @@ mod bench;
 #[path = "../diagnose/case.rs"]
 #[expect(dead_code, reason = "shared with the suite that breaks everything else")]
 mod case;
-#[path = "../support/mod.rs"]
-#[expect(dead_code, reason = "shared with suites that need more of it")]
-mod common;
 mod diagnosed;
 mod healthy;
 mod killed;
@@ -29,7 +26,7 @@ mod survives;
 
 use std::mem::ManuallyDrop;
 
-use support::{Cluster, TestLab, turn};
+use support::{self as common, Cluster, TestLab, turn};
 
 /// All of them are everything.
 const MACHINES: [&str; 3] = ["master-01", "master-02", "master-03"];

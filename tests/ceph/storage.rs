@@ -58,7 +58,7 @@ pub(crate) fn await_object(cluster: &Cluster, machine: &str, sum: &str) {
     let line = "timeout 20 rados -p proof get object /root/read && sha256sum < /root/read; rm -f /root/read";
     let mut read = String::new();
     eventually(&format!("the object can be read on {machine}"), || {
-        read = cluster.try_sh(machine, line).out.trim().to_owned();
+        cluster.try_sh(machine, line).out.trim().clone_into(&mut read);
         !read.is_empty()
     });
     assert_eq!(read, sum, "read on {machine}");
