@@ -17,8 +17,8 @@ explain::codes! {
         "a key must not be guessable: look at the kernel's log, then run the command again";
     NOT_HERE = "BS-CEPH-008", "this machine cannot speak to Ceph",
         "run the command as root on a node with the role `ceph-mon`";
-    LOST_SECRET = "BS-CEPH-009", "Ceph knows an OSD of this machine under another key",
-        "the OSD was begun by a run whose files are gone; remove it with `ceph osd purge ID --yes-i-really-mean-it` on a monitor's node and run `blackstart node up` again";
+    LOST_SECRET = "BS-CEPH-009", "the key of an OSD of this machine is lost",
+        "remove the OSD with `ceph osd purge ID --yes-i-really-mean-it` on a monitor's node, let what is on the device be destroyed with `wipe: true` if it holds data, and run `blackstart node up` again";
     STORE_IN_USE = "BS-CEPH-010", "a device or file that is listed for an OSD is not free",
         "nothing was changed; list another one, or let what is on it be destroyed with `wipe: true`";
     NO_CERTIFICATE = "BS-CEPH-011", "the certificate of Ceph's dashboard cannot be made",
