@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// The suites that boot machines, each named for what it proves, in the order of what they stand on.
-const SUITES: &[&str] = &["lab", "cluster", "ha", "backup", "diagnose", "reset", "faults", "recovery"];
+const SUITES: &[&str] = &["lab", "cluster", "ha", "backup", "diagnose", "reset", "faults", "recovery", "ceph"];
 
 /// How much of the suites that have more cases than anybody waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub(crate) fn run(extent: Extent) -> Result<(), String> {
         say(&format!("the suites {suites} boot machines and need root: run `sudo cargo xtask test` for them"));
         return Ok(());
     }
-    part("base image and components for the lab: long the first time, then kept", || {
-        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only"])?;
+    part("base image, components and Ceph for the lab: long the first time, then kept", || {
+        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only", "--ceph"])?;
         lab(&["destroy", "--name", "warm", "--yes"])
     })?;
     SUITES.iter().try_for_each(|name| part(name, || suite(name, extent)))

@@ -46,6 +46,7 @@ pub(crate) fn all() -> Vec<Code> {
         playbooks::codes::ALL,
         kubeapi::codes::ALL,
         etcd::codes::ALL,
+        ceph::codes::ALL,
         ::backup::codes::ALL,
         tls::codes::ALL,
         join::codes::ALL,

@@ -125,4 +125,22 @@ explain::codes! {
         "find out who writes so much (`kubectl get events -A`, large ConfigMaps and Secrets); where little of it is in use, `etcdctl defrag` gives the rest back, one master after the other";
     ETCD_DATA_GONE = "BS-DIAG-069", "etcd's data are gone from this master",
         "mount their disk, or put them back, and `systemctl start etcd`; else, with other masters, `blackstart node up` takes its place anew; with one, `blackstart backup restore` or `blackstart etcd restore`";
+    CEPH_STOPPED = "BS-DIAG-070", "a daemon of Ceph was stopped",
+        "start it again: `systemctl start UNIT`";
+    CEPH_FAILS = "BS-DIAG-071", "a daemon of Ceph ends again and again",
+        "read its last words in the message; `journalctl -u UNIT` and /var/log/ceph have all of them";
+    CEPH_PORT = "BS-DIAG-072", "another program has a port of Ceph's monitor",
+        "stop the program that the message names, and keep it from starting again; then `systemctl reset-failed ceph-mon@NAME` and `systemctl start ceph-mon@NAME`";
+    CEPH_KEY = "BS-DIAG-073", "Ceph does not accept a key of this node",
+        "the key is not the one that the monitors know: remove the keyring that the message names and run `blackstart node up`, which brings the right one";
+    CEPH_NO_QUORUM = "BS-DIAG-074", "Ceph's monitors have no majority, so nothing of Ceph can be read or written",
+        "start the monitors that do not answer; more than half of them must run and reach each other on ports 3300 and 6789";
+    CEPH_CLOCK = "BS-DIAG-075", "the clocks of Ceph's monitors differ",
+        "let `systemd-timesyncd` or `chronyd` synchronise the clocks of all nodes; Ceph looks again within five minutes";
+    CEPH_FULL = "BS-DIAG-076", "Ceph is running out of space",
+        "add OSDs (`nodes[].ceph.osds` in cluster.yaml) or remove data; a full OSD stops all writes: `ceph osd df` shows which, `ceph df` whose data";
+    CEPH_SLOW = "BS-DIAG-077", "a disk or a network of Ceph is slow",
+        "see which OSD it is (`ceph health detail`, `ceph osd perf`), and what else its disk does (`iostat -x 1`); a disk that dies is slow first";
+    CEPH_UNWELL = "BS-DIAG-078", "Ceph reports a problem",
+        "`ceph health detail` on a monitor's node has all of it; for a daemon that is down, run `blackstart diagnose` on its node";
 }

@@ -65,5 +65,8 @@ pub fn registry() -> &'static [Look] {
         causes::service_table::LOOK,
         causes::cluster_dns::LOOK,
         causes::workloads::LOOK,
+        causes::ceph::daemons::LOOK,
+        causes::ceph::quorum::LOOK,
+        causes::ceph::health::LOOK,
     ]
 }

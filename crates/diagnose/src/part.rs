@@ -36,6 +36,8 @@ pub enum Part {
     ClusterDns,
     /// Pods.
     Workloads,
+    /// Monitors, managers and OSDs.
+    Ceph,
 }
 
 impl Part {
@@ -44,7 +46,7 @@ impl Part {
         match self {
             Self::Machine => &[],
             Self::Network | Self::Containerd => &[Self::Machine],
-            Self::Etcd | Self::Agent => &[Self::Network],
+            Self::Etcd | Self::Agent | Self::Ceph => &[Self::Network],
             Self::ApiServer => &[Self::Etcd],
             Self::Controllers => &[Self::ApiServer],
             Self::Joining => &[Self::Agent],
@@ -84,6 +86,7 @@ mod tests {
             Part::KubeProxy,
             Part::ClusterDns,
             Part::Workloads,
+            Part::Ceph,
         ];
         for part in all {
             assert!(part.needs_somehow(Part::Machine), "{part:?}");

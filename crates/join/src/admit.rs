@@ -14,7 +14,7 @@ use spec::{Node, ValidatedCluster};
 use crate::{
     NodeSecret, Purpose, Refusal, proof,
     server::StoredToken,
-    wire::{ClaimedRole, EarlyReport, JoinRequest, MasterRequest},
+    wire::{CephRequest, ClaimedRole, EarlyReport, JoinRequest, MasterRequest},
 };
 
 /// What a credential is, as the master knows it.
@@ -94,6 +94,22 @@ pub(crate) fn admit_master(request: &MasterRequest, seen: &Circumstances<'_>) ->
     check_address(node, seen.peer)?;
     check_machine(node, seen)?;
     Ok(node.name.clone())
+}
+
+/// The node that gets its part of Ceph's keys, on a request whose challenge is good. As for the cluster's keys, a credential
+/// that more than one node may use is not enough.
+pub(crate) fn admit_ceph<'a>(request: &CephRequest, seen: &Circumstances<'a>) -> Result<&'a Node, Refusal> {
+    let is_proved = |secret: &[u8]| proof::ceph_is_proved(secret, request);
+    let node = claimant(&request.cluster, &request.node, is_proved, seen)?;
+    if !node.has_ceph_role() {
+        return Err(Refusal::NoCephRole { node: node.name.clone() });
+    }
+    if seen.key.node.is_none() {
+        return Err(Refusal::SharedCredential { node: node.name.clone() });
+    }
+    check_address(node, seen.peer)?;
+    check_machine(node, seen)?;
+    Ok(node)
 }
 
 /// Whose report it is, of one whose challenge is good. It may only be about the node that the credential belongs to, and

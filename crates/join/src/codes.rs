@@ -65,10 +65,12 @@ explain::codes! {
         "a file of the directory was exchanged: bring the whole sealed directory again";
     INCOMPLETE = "BS-JOIN-032", "a sealed directory is not whole",
         "bring the whole sealed directory again";
-    SHARED_CREDENTIAL = "BS-JOIN-033", "a master wants to join with a token that any node may use",
+    SHARED_CREDENTIAL = "BS-JOIN-033", "a master, or a node of Ceph, asks for keys with a token that any node may use",
         "seal the configuration, or make a token for this very node on a master: `blackstart token create --node NAME`";
     ENVELOPE = "BS-JOIN-034", "the cluster's keys came in an envelope that this node's secret does not open",
         "run the same version of blackstart on all masters; if that is so, somebody stands between the two";
+    NO_CEPH_ROLE = "BS-JOIN-035", "a node without a role in Ceph asks for Ceph's keys",
+        "bring the same cluster.yaml to the node and to the masters; the roles are `ceph-mon`, `ceph-mgr` and `ceph-osd`";
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! seal     where the configuration is made: one directory per node, the cluster's keys only in the first master's
 //! client   on a node: hello (a challenge) ─► join (claims, requests, proof) ─► certificates
 //!          on a master: hello ─► master (claims, proof) ─► the cluster's keys, in an envelope
+//!          on a node of Ceph: hello ─► ceph (claims, proof) ─► what its roles need, in an envelope
 //! server   on every master: throttle ─► challenge ─► credential ─► admit (pure) ─► spend the challenge ─► sign
 //! ```
 //! The proof is an HMAC over everything else in the request, keyed with a secret that never travels: the node's own
@@ -19,6 +20,7 @@
 //! refused a variant of [`Refusal`] and a line in [`codes`].
 
 mod admit;
+mod ceph_keys;
 pub mod client;
 pub mod codes;
 pub mod envelope;

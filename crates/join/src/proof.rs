@@ -4,11 +4,12 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 
 use crate::{
     mac,
-    wire::{ClaimedCredential, EarlyReport, JoinCsrs, JoinRequest, MasterRequest},
+    wire::{CephRequest, ClaimedCredential, EarlyReport, JoinCsrs, JoinRequest, MasterRequest},
 };
 
 const JOINING: &str = "blackstart join v1";
 const MASTER: &str = "blackstart master v1";
+const CEPH: &str = "blackstart ceph v1";
 const REPORTING: &str = "blackstart early report v1";
 const AUTHORITY: &str = "blackstart authority v1";
 
@@ -32,6 +33,17 @@ pub(crate) fn of_master(secret: &[u8], request: &MasterRequest) -> String {
 pub(crate) fn master_is_proved(secret: &[u8], request: &MasterRequest) -> bool {
     let tag = BASE64.decode(&request.proof).unwrap_or_default();
     with_master_fields(request, |fields| mac::verify(secret, MASTER, fields, &tag))
+}
+
+/// The proof of a request for Ceph's keys.
+pub(crate) fn of_ceph(secret: &[u8], request: &CephRequest) -> String {
+    BASE64.encode(with_ceph_fields(request, |fields| mac::sign(secret, CEPH, fields)))
+}
+
+/// True if a request for Ceph's keys was made with this secret.
+pub(crate) fn ceph_is_proved(secret: &[u8], request: &CephRequest) -> bool {
+    let tag = BASE64.decode(&request.proof).unwrap_or_default();
+    with_ceph_fields(request, |fields| mac::verify(secret, CEPH, fields, &tag))
 }
 
 /// The proof of a report by a node without a certificate.
@@ -75,6 +87,17 @@ fn with_master_fields<T>(request: &MasterRequest, then: impl FnOnce(&[&[u8]]) ->
     let texts = [cluster, node, kind, of, challenge, &machine];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     fields.push(&expires);
+    then(&fields)
+}
+
+fn with_ceph_fields<T>(request: &CephRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+    let CephRequest { cluster, node, credential, challenge, machine_id, is_founded, proof: _ } = request;
+    let (kind, of, expires) = parts(credential);
+    let machine = machine(machine_id.as_deref());
+    let texts = [cluster, node, kind, of, challenge, &machine];
+    let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    let founded = [u8::from(*is_founded)];
+    fields.extend([&expires[..], &founded]);
     then(&fields)
 }
 
@@ -176,6 +199,41 @@ mod tests {
             let mut changed = master();
             change(&mut changed);
             assert!(!master_is_proved(b"secret", &changed), "change {index}");
+        }
+    }
+
+    fn ceph() -> CephRequest {
+        let mut request = CephRequest {
+            cluster: "home".into(),
+            node: "worker-01".into(),
+            credential: ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 7 },
+            challenge: "c".into(),
+            machine_id: Some("m".into()),
+            is_founded: false,
+            proof: String::new(),
+        };
+        request.prove(b"secret");
+        request
+    }
+
+    #[test]
+    fn no_field_of_a_request_for_cephs_keys_can_be_changed() {
+        assert!(ceph_is_proved(b"secret", &ceph()));
+        assert!(!ceph_is_proved(b"other", &ceph()));
+        let tampering: [fn(&mut CephRequest); 8] = [
+            |request| request.cluster = "away".into(),
+            |request| request.node = "worker-02".into(),
+            |request| request.credential = ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 8 },
+            |request| request.credential = ClaimedCredential::Token { id: "worker-01".into() },
+            |request| request.challenge = "d".into(),
+            |request| request.machine_id = None,
+            |request| request.is_founded = true,
+            |request| request.proof = "not base64 !".into(),
+        ];
+        for (index, change) in tampering.iter().enumerate() {
+            let mut changed = ceph();
+            change(&mut changed);
+            assert!(!ceph_is_proved(b"secret", &changed), "change {index}");
         }
     }
 

@@ -119,10 +119,16 @@ pub enum Refusal {
     /// Only masters that hold it can check nodes' secrets.
     #[error("this master has no join key")]
     NoJoinKey,
-    /// Whoever has it may be any node, and the cluster's keys are for masters only.
+    /// Whoever has it may be any node, and the cluster's keys are for masters only, Ceph's for its nodes.
     #[error("the token is good for any node, and `{node}` asks for the keys of the cluster with it")]
     SharedCredential {
-        /// The master.
+        /// The node.
+        node: String,
+    },
+    /// Nothing of Ceph is for this node.
+    #[error("node `{node}` has no role in Ceph in this master's cluster.yaml, and asks for Ceph's keys")]
+    NoCephRole {
+        /// The node.
         node: String,
     },
     /// No certificate, or that of somebody else.
@@ -184,6 +190,7 @@ impl Refusal {
             | Self::WrongRole { .. }
             | Self::WrongAddress { .. }
             | Self::SharedCredential { .. }
+            | Self::NoCephRole { .. }
             | Self::NotAllowed { .. } => 403,
             Self::Challenge(_) | Self::DuplicateMachine { .. } | Self::WrongCluster { .. } => 409,
             Self::TooLarge { .. } => 413,
@@ -223,6 +230,7 @@ impl Explain for Refusal {
             Self::Malformed { .. } => codes::MALFORMED,
             Self::NoJoinKey => codes::NO_JOIN_KEY,
             Self::SharedCredential { .. } => codes::SHARED_CREDENTIAL,
+            Self::NoCephRole { .. } => codes::NO_CEPH_ROLE,
             Self::NotAllowed { .. } => codes::NOT_ALLOWED,
             Self::Trouble { .. } => codes::TROUBLE,
         }

@@ -17,6 +17,8 @@ pub const HELLO: &str = "/v1/hello";
 pub const JOIN: &str = "/v1/join";
 /// `POST`: the cluster's keys, for a master that proves itself as in [`JOIN`].
 pub const MASTER: &str = "/v1/master";
+/// `POST`: what a node with a role in Ceph needs of its keys, for one that proves itself as in [`JOIN`].
+pub const CEPH: &str = "/v1/ceph";
 /// `GET`: the cluster's authority, proved with a token.
 pub const CA: &str = "/v1/ca";
 /// `POST`, with the agent's certificate: new certificates.
@@ -172,6 +174,39 @@ impl MasterRequest {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MasterAnswer {
     /// base64url of the encrypted [`MasterKeys`](crate::MasterKeys).
+    pub envelope: String,
+}
+
+/// Body of [`CEPH`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CephRequest {
+    /// The cluster the node is in.
+    pub cluster: String,
+    /// Its name.
+    pub node: String,
+    /// Which secret the proof is made with.
+    pub credential: ClaimedCredential,
+    /// From a [`Hello`] of the same master.
+    pub challenge: String,
+    /// See [`crate::machine_id`].
+    pub machine_id: Option<String>,
+    /// Whether the node has seen a quorum of Ceph's monitors.
+    pub is_founded: bool,
+    /// base64url of an HMAC over all of the above.
+    pub proof: String,
+}
+
+impl CephRequest {
+    /// Puts the proof in; nothing may be changed afterwards.
+    pub fn prove(&mut self, secret: &[u8]) {
+        self.proof = proof::of_ceph(secret, self);
+    }
+}
+
+/// Answer of [`CEPH`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CephAnswer {
+    /// base64url of the encrypted [`Handed`](ceph::Handed).
     pub envelope: String,
 }
 

@@ -10,6 +10,7 @@ pub mod codes;
 mod error;
 mod manifest;
 mod resource;
+mod secret;
 mod workload;
 
 pub use apply::{apply, apply_all, differing};
@@ -18,6 +19,7 @@ pub use error::ApiError;
 pub use k8s_openapi;
 pub use kube::{self, Client};
 pub use manifest::parse;
+pub use secret::{SecretData, Unsettled, settle_secret};
 pub use workload::{Trouble, Waiting, trouble, waiting};
 
 /// Whom the API server knows as the owner of the fields we apply.

@@ -64,20 +64,14 @@ pub(crate) fn dir() -> PathBuf {
 }
 
 /// FNV-1a: the name only has to change with the recipe.
-fn checksum(bytes: &[u8]) -> u32 {
+pub(crate) fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// Makes the image.
 pub(crate) async fn create() -> Result<(), LabError> {
     let dir = dir();
-    let _making = loop {
-        match Lock::try_take(Path::new(HOME))? {
-            Some(lock) => break lock,
-            // No deadline: the lock is the kernel's, so it is free as soon as the other one is done or dead.
-            None => sleep(Duration::from_millis(200)).await,
-        }
-    };
+    let _making = only_maker(Path::new(HOME)).await?;
     if dir.exists() {
         return Ok(()); // another lab made it while we waited
     }
@@ -95,8 +89,7 @@ pub(crate) async fn create() -> Result<(), LabError> {
         write(&fresh.join(path), text)?;
     }
     for unit in MASKED {
-        let link = fresh.join("etc/systemd/system").join(unit);
-        std::os::unix::fs::symlink("/dev/null", &link).map_err(LabError::while_doing(format!("mask {unit}")))?;
+        mask(&fresh, &Path::new("/etc/systemd/system").join(unit))?;
     }
     // Else all machines would share one identity.
     remove_file(&fresh.join("var/lib/dbus/machine-id"))?;
@@ -106,11 +99,34 @@ pub(crate) async fn create() -> Result<(), LabError> {
             remove_file(&entry.path())?;
         }
     }
-    run(&format!("sync -f {}", fresh.display())).await?;
-    fs::rename(&fresh, &dir).map_err(LabError::while_doing(format!("rename {} to {}", fresh.display(), dir.display())))
+    complete(&fresh, &dir).await
 }
 
-fn remove_tree(dir: &Path) -> Result<(), LabError> {
+/// Waits until nobody else makes something in a directory of images.
+pub(crate) async fn only_maker(home: &Path) -> Result<Lock, LabError> {
+    loop {
+        match Lock::try_take(home)? {
+            Some(lock) => return Ok(lock),
+            // No deadline: the lock is the kernel's, so it is free as soon as the other one is done or dead.
+            None => sleep(Duration::from_millis(200)).await,
+        }
+    }
+}
+
+/// Keeps a unit of an image from ever starting.
+pub(crate) fn mask(image: &Path, unit: &Path) -> Result<(), LabError> {
+    let link = image.join(unit.strip_prefix("/").unwrap_or(unit));
+    std::os::unix::fs::symlink("/dev/null", &link).map_err(LabError::while_doing(format!("mask {}", unit.display())))
+}
+
+/// Gives an image its name: it is whole, and on the disk.
+pub(crate) async fn complete(fresh: &Path, dir: &Path) -> Result<(), LabError> {
+    run(&format!("sync -f {}", fresh.display())).await?;
+    fs::rename(fresh, dir).map_err(LabError::while_doing(format!("rename {} to {}", fresh.display(), dir.display())))
+}
+
+/// Removes a directory with everything in it, if it is there.
+pub(crate) fn remove_tree(dir: &Path) -> Result<(), LabError> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(LabError::while_doing(format!("remove {}", dir.display()))(error))

@@ -35,6 +35,6 @@ explain::codes! {
         "give the configuration an IPv4 `node_cidr`";
     NODE_FAILED = "BS-LAB-018", "a machine of the lab does not become a node",
         "`blackstart lab logs NAME --unit cluster-bootstrap` shows the whole story";
-    OTHER_SHAPE = "BS-LAB-017", "the lab exists with another number of machines",
-        "leave --masters and --workers out to boot it as it is, or destroy it first, or choose another --name";
+    OTHER_SHAPE = "BS-LAB-017", "the lab exists with other machines",
+        "leave --masters, --workers and --ceph out to boot it as it is, or destroy it first, or choose another --name";
 }

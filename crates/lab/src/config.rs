@@ -11,11 +11,15 @@ pub struct Shape {
     pub masters: u8,
     /// worker-01 …
     pub workers: u8,
+    /// Whether every master is a monitor, a manager and an OSD of Ceph, too.
+    pub ceph: bool,
 }
 
-impl Default for Shape {
-    fn default() -> Self {
-        Self { masters: 1, workers: 2 }
+impl Shape {
+    /// What there is if nobody says otherwise.
+    pub fn usual(ceph: bool) -> Self {
+        // Three copies on three machines is the least that survives the loss of one without a warning.
+        if ceph { Self { masters: 3, workers: 0, ceph } } else { Self { masters: 1, workers: 2, ceph } }
     }
 }
 
@@ -23,20 +27,27 @@ impl Default for Shape {
 pub fn cluster_yaml(name: &str, shape: Shape, net: Ipv4Net, dns: &[String]) -> String {
     let [a, b, c, _] = net.network().octets();
     let mut text = format!(
-        "cluster:\n  name: {name}\n  networking:\n    node_cidr: {net}\n    gateway: {a}.{b}.{c}.1\n    dns: [{}]\n    pod_cidr: 10.{}.0.0/16\n    service_cidr: 10.87.0.0/16\nnodes:\n",
+        "cluster:\n  name: {name}\n  networking:\n    node_cidr: {net}\n    gateway: {a}.{b}.{c}.1\n    dns: [{}]\n    pod_cidr: 10.{}.0.0/16\n    service_cidr: 10.87.0.0/16\n{}nodes:\n",
         dns.join(", "),
         89 + u16::from(c) % 128,
+        if shape.ceph { CEPH } else { "" },
     );
-    let masters = (1..=shape.masters).map(|n| ("master", n, 10 + n));
-    let workers = (1..=shape.workers).map(|n| ("worker", n, 100 + n));
-    for (role, n, last) in masters.chain(workers) {
+    let master = if shape.ceph { "master, ceph-mon, ceph-mgr, ceph-osd" } else { "master" };
+    let masters = (1..=shape.masters).map(|n| ("master", n, 10 + n, master, if shape.ceph { OSD } else { "" }));
+    let workers = (1..=shape.workers).map(|n| ("worker", n, 100 + n, "worker", ""));
+    for (kind, n, last, roles, osds) in masters.chain(workers) {
         let _ = write!(
             text,
-            "  - name: {role}-{n:02}\n    ip: {a}.{b}.{c}.{last}\n    roles: [{role}]\n    hardware:\n      mac_addresses: [\"52:54:{a:02x}:{b:02x}:{c:02x}:{last:02x}\"]\n"
+            "  - name: {kind}-{n:02}\n    ip: {a}.{b}.{c}.{last}\n    roles: [{roles}]\n    hardware:\n      mac_addresses: [\"52:54:{a:02x}:{b:02x}:{c:02x}:{last:02x}\"]\n{osds}"
         );
     }
     text
 }
+
+/// All machines share the memory of one computer.
+const CEPH: &str = "  ceph:\n    osd_memory_target: 896M\n";
+/// Takes up only what is written to it.
+const OSD: &str = "    ceph:\n      osds:\n        - file: /var/lib/ceph-osd/one\n          size: 10G\n";
 
 #[cfg(test)]
 mod tests {
@@ -44,9 +55,11 @@ mod tests {
 
     #[test]
     fn every_shape_is_a_valid_cluster() {
-        for (masters, workers) in [(1, 0), (1, 2), (3, 2), (5, 90)] {
-            let text =
-                cluster_yaml("lab", Shape { masters, workers }, "10.88.7.0/24".parse().unwrap(), &["10.0.0.53".into()]);
+        for (masters, workers, ceph) in
+            [(1, 0, false), (1, 2, false), (3, 2, false), (5, 90, false), (1, 1, true), (3, 0, true)]
+        {
+            let shape = Shape { masters, workers, ceph };
+            let text = cluster_yaml("lab", shape, "10.88.7.0/24".parse().unwrap(), &["10.0.0.53".into()]);
             let checked = spec::check_text(&text);
             assert!(checked.cluster.is_some(), "{:?}\n{text}", checked.problems);
         }
@@ -54,7 +67,13 @@ mod tests {
 
     #[test]
     fn the_default_lab() {
-        let text = cluster_yaml("lab", Shape::default(), "10.88.0.0/24".parse().unwrap(), &["10.0.0.53".into()]);
+        let text = cluster_yaml("lab", Shape::usual(false), "10.88.0.0/24".parse().unwrap(), &["10.0.0.53".into()]);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_lab_with_ceph() {
+        let text = cluster_yaml("lab", Shape::usual(true), "10.88.0.0/24".parse().unwrap(), &["10.0.0.53".into()]);
         insta::assert_snapshot!(text);
     }
 }

@@ -130,6 +130,7 @@ mod tests {
             name: name.into(),
             index,
             ip: [10, 88, 0, 1].into(),
+            ceph: false,
             mac: String::new(),
         };
         let lab = Lab {

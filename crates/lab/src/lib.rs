@@ -9,6 +9,7 @@
 //! What must be done differently because of where the lab runs is found out in [`Surroundings`], and only there.
 
 mod base;
+mod ceph_layer;
 mod cgroup;
 pub mod codes;
 mod config;

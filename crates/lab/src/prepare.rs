@@ -25,6 +25,9 @@ pub struct Plan<'a> {
     pub machines: Machines<'a>,
     /// Whether they become a cluster, or only boot.
     pub with_cluster: bool,
+    /// Whether machines with a role in Ceph have its packages from the beginning. Without this they fetch them, as on
+    /// metal.
+    pub with_ceph: bool,
 }
 
 /// Which machines a lab has.
@@ -88,7 +91,7 @@ fn begin(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
     if let Machines::Config(from) = &plan.machines {
         copy_add_on(from, &config, &cluster)?;
     }
-    let lab = Lab { with_cluster: plan.with_cluster, ..record(name, &cluster)? };
+    let lab = record(name, &cluster, plan)?;
     if let Some(by) = subnet::in_the_way(&taken()?, lab.subnet) {
         return Err(LabError::SubnetTaken { wanted: lab.subnet, by });
     }
@@ -98,7 +101,7 @@ fn begin(name: &LabName, plan: &Plan<'_>) -> Result<Lab, LabError> {
     Ok(lab)
 }
 
-fn record(name: &LabName, cluster: &ValidatedCluster) -> Result<Lab, LabError> {
+fn record(name: &LabName, cluster: &ValidatedCluster, plan: &Plan<'_>) -> Result<Lab, LabError> {
     let net = match cluster.networking().node_cidr {
         IpNet::V4(net) => net,
         net @ IpNet::V6(_) => return Err(LabError::NotIpv4(net)),
@@ -108,9 +111,10 @@ fn record(name: &LabName, cluster: &ValidatedCluster) -> Result<Lab, LabError> {
         index,
         ip: node.ip,
         mac: node.hardware.mac_addresses.first().map_or_else(|| made_up_mac(net, index), ToString::to_string),
+        ceph: plan.with_ceph && node.has_ceph_role(),
     });
     let gateway = cluster.networking().gateway;
-    Ok(Lab { name: name.clone(), subnet: net, gateway, with_cluster: false, machines: machines.collect() })
+    Ok(Lab { name: name.clone(), subnet: net, gateway, with_cluster: plan.with_cluster, machines: machines.collect() })
 }
 
 /// For a node whose configuration lists none; such a machine is told its name.

@@ -43,6 +43,9 @@ pub struct MachineRecord {
     pub ip: IpAddr,
     /// The address of its interface.
     pub mac: String,
+    /// Whether Ceph is installed on it from the beginning.
+    #[serde(default)]
+    pub ceph: bool,
 }
 
 impl Lab {

@@ -19,7 +19,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Lab, LabError, LabName, Machine, Surroundings, base, network, run::run};
+use crate::{Lab, LabError, LabName, Machine, Surroundings, base, ceph_layer, network, run::run};
 
 /// systemd-nspawn's exit code when the machine asked for a reboot.
 const REBOOT: i32 = 133;
@@ -132,7 +132,7 @@ async fn start_over(machine: &Machine<'_>) -> Result<(), LabError> {
 async fn mount(machine: &Machine<'_>) -> Result<(), LabError> {
     run("mount -t tmpfs -o mode=755 tmpfs /run").await?;
     let dir = machine.dir();
-    let layers: Vec<String> = lower_layers(machine.lab).iter().map(|layer| layer.display().to_string()).collect();
+    let layers: Vec<String> = lower_layers(machine).iter().map(|layer| layer.display().to_string()).collect();
     run(&format!(
         "mount -t overlay overlay -o lowerdir={},upperdir={},workdir={} {}",
         layers.join(":"),
@@ -143,12 +143,15 @@ async fn mount(machine: &Machine<'_>) -> Result<(), LabError> {
     .await
 }
 
-/// Components over base: each is shared by all machines and never written to.
-fn lower_layers(lab: &Lab) -> Vec<PathBuf> {
-    let components = Lab::dir(&lab.name).join("components");
+/// Components over Ceph over base: each is shared by all machines and never written to.
+fn lower_layers(machine: &Machine<'_>) -> Vec<PathBuf> {
+    let components = Lab::dir(&machine.lab.name).join("components");
     let mut layers = Vec::new();
     if components.exists() {
         layers.push(components);
+    }
+    if machine.record.ceph {
+        layers.push(ceph_layer::dir());
     }
     layers.push(base::dir());
     layers

@@ -69,6 +69,15 @@ explain::codes! {
     OTHER_CLUSTER = "BS-PRE-014", "the machine is, or was, part of another cluster",
         "take it out of that cluster with that cluster's own tools (`kubeadm reset`, `k3s-uninstall.sh`), or move what \
          the message names aside";
+    PACKAGES_BUSY = "BS-PKG-001", "somebody else works with this machine's packages",
+        "wait until the process that the message names is done, or see why it is not; never remove a lock by hand";
+    PACKAGES_UNREACHABLE = "BS-PKG-002", "packages cannot be fetched",
+        "check that the sources in /etc/apt have them and that their names resolve (`apt-get update` shows it), then run \
+         `blackstart node up` again; packages that are installed are not fetched";
+    PACKAGES_FAILED = "BS-PKG-003", "packages cannot be installed",
+        "the message has apt's own words; once `apt-get install` by hand works, run `blackstart node up` again";
+    NO_APT = "BS-PKG-004", "this machine has no apt and dpkg",
+        "Ceph is installed from Debian's packages, or those of a relative: give Ceph's roles to such machines";
     NO_INTERFACE = "BS-NET-001", "it cannot be said which interface carries the node's address",
         "list the MAC address of the interface at the node, or name it: `cluster.networking.interface`";
     CUT_OFF = "BS-NET-002", "the new network configuration would have cut the machine off; the old one is back",

@@ -4,6 +4,8 @@
 //! in its list, one snapshot. `docs/development.md` shows it.
 
 mod access;
+mod apt;
+pub mod ceph;
 pub mod cluster;
 pub mod codes;
 mod etcd_access;

@@ -31,3 +31,4 @@ mod samples;
 pub use machine::{Cgroup, Machine};
 pub use service::{CONFIG_VARIABLE, RenderedFile, Service};
 pub use services::*;
+pub use yaml::document;

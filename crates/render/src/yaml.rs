@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 const FIRST: &[&str] = &["apiVersion", "kind", "metadata", "name"];
 
 /// The value as a YAML document.
-pub(crate) fn document(value: &Value) -> String {
+pub fn document(value: &Value) -> String {
     let mut text = String::new();
     match value {
         Value::Object(map) if !map.is_empty() => mapping(&mut text, map, 0),

@@ -2,11 +2,15 @@
 //!
 //! Only this crate can make a [`ValidatedCluster`], so whoever holds one need not check anything again.
 
+mod ceph;
+
 use std::{collections::BTreeSet, fmt, net::IpAddr};
 
 use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Serialize;
+
+pub use ceph::{Ceph, Osd, OsdStore};
 
 /// A cluster whose description has been read and checked.
 #[derive(Debug, Clone)]
@@ -46,7 +50,7 @@ impl ValidatedCluster {
         &self.bootstrap
     }
 
-    /// Ceph's networks; `None` where no node has a Ceph role.
+    /// Ceph's settings; `None` where no node has a Ceph role.
     pub fn ceph(&self) -> Option<&Ceph> {
         self.ceph.as_ref()
     }
@@ -63,12 +67,17 @@ impl ValidatedCluster {
 
     /// The masters, sorted by name. There is at least one.
     pub fn masters(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|node| node.roles.contains(&Role::Master))
+        self.with_role(Role::Master)
+    }
+
+    /// The nodes with a role, sorted by name.
+    pub fn with_role(&self, role: Role) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(move |node| node.has(role))
     }
 
     /// What a node is in the bootstrap: the first master by sorted name, another master, or a worker.
     pub fn bootstrap_role(&self, node: &Node) -> BootstrapRole {
-        if !node.roles.contains(&Role::Master) {
+        if !node.has(Role::Master) {
             BootstrapRole::Worker
         } else if self.masters().next().is_some_and(|first| first.name == node.name) {
             BootstrapRole::MasterFirst
@@ -226,15 +235,6 @@ pub struct Token {
     pub secret: SecretString,
 }
 
-/// Ceph's networks.
-#[derive(Debug, Clone)]
-pub struct Ceph {
-    /// Where clients and monitors talk.
-    pub public_network: IpNet,
-    /// Where OSDs replicate.
-    pub cluster_network: IpNet,
-}
-
 /// One machine of the cluster.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -248,6 +248,20 @@ pub struct Node {
     pub roles: BTreeSet<Role>,
     /// What identifies the machine.
     pub hardware: Hardware,
+    /// The OSDs of a node with the role `ceph-osd`, as they are listed; empty for any other.
+    pub osds: Vec<Osd>,
+}
+
+impl Node {
+    /// Whether the node has this role.
+    pub fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+
+    /// Whether the node has any role in Ceph.
+    pub fn has_ceph_role(&self) -> bool {
+        self.roles.iter().any(|role| role.is_ceph())
+    }
 }
 
 /// What identifies a machine.
@@ -275,6 +289,13 @@ pub enum Role {
     CephOsd,
     /// Runs a Ceph manager.
     CephMgr,
+}
+
+impl Role {
+    /// Whether it is a role in Ceph.
+    pub fn is_ceph(self) -> bool {
+        matches!(self, Self::CephMon | Self::CephOsd | Self::CephMgr)
+    }
 }
 
 impl fmt::Display for Role {

@@ -107,6 +107,18 @@ explain::codes! {
     NO_IDENTITY = "BS-SPEC-061", "nothing identifies a node's machine",
         "add hardware.mac_addresses; without it the machine must be told its name with `--node`";
     TOO_MANY = "BS-SPEC-062", "there are more problems than are worth listing", "correct these first, then check again";
+
+    // Ceph's OSDs and pools.
+    OSD_NOT_LISTED = "BS-SPEC-063", "a node has the role `ceph-osd` but lists no OSD",
+        "name what it may use, as in `ceph: {osds: [{device: /dev/sdb}]}`; nothing is ever chosen for you";
+    OSD_WITHOUT_ROLE = "BS-SPEC-064", "a node lists OSDs but does not have the role `ceph-osd`",
+        "add `ceph-osd` to its roles, or remove its `ceph` section";
+    OSD_STORE = "BS-SPEC-065", "an OSD is not given as one device, or as one file and its size",
+        "write `device: /dev/sdb`, or `file: /var/lib/ceph-osd/one` and `size: 10G`";
+    OSD_TWICE = "BS-SPEC-066", "a node lists the same device or file twice", "give every OSD its own";
+    POOL_SIZE = "BS-SPEC-067", "Ceph's pools cannot have this many copies",
+        "lower `pool_size` or `pool_min_size`, or give the role `ceph-osd` to more nodes";
+    BAD_SIZE = "BS-SPEC-068", "a value is not a size", "write a number and a unit, such as `10G`; units are M, G and T";
 }
 
 #[cfg(test)]

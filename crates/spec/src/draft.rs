@@ -9,7 +9,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::{
     cluster::{Mac, Role, nth_address},
-    file::{ClusterSection, HardwareSection, NetworkingSection, NodeFacts, NodeSection},
+    file::{ClusterSection, HardwareSection, NetworkingSection, NodeFacts, NodeSection, OsdSection},
     place::{List, Place, Spanned},
     values::{DmiSerial, DmiUuid, Gateway, NodeName},
 };
@@ -126,6 +126,18 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// How many copies a pool keeps: as given, or three, or as many as there are nodes to keep them.
+    pub(crate) fn pool_size(&self) -> u8 {
+        match self.cluster.ceph.as_ref().and_then(|section| section.pool_size.as_ref()) {
+            Some(given) => given.0,
+            None => match self.with_role(Role::CephOsd).count() {
+                1 => 1,
+                2 => 2,
+                _ => 3,
+            },
+        }
+    }
+
     /// The nodes with a role.
     pub(crate) fn with_role(&self, role: Role) -> impl Iterator<Item = &DraftNode<'a>> {
         self.nodes.iter().filter(move |node| node.has(role))
@@ -153,7 +165,17 @@ impl<'a> DraftNode<'a> {
     }
 
     pub(crate) fn has_ceph_role(&self) -> bool {
-        [Role::CephMon, Role::CephOsd, Role::CephMgr].into_iter().any(|role| self.has(role))
+        self.listed.roles.as_ref().is_some_and(|roles| roles.items.iter().any(|given| given.is_ceph()))
+    }
+
+    /// Where its roles stand; where there are none, the node itself.
+    pub(crate) fn roles_place(&self) -> Place {
+        self.listed.roles.as_ref().map_or(self.listed.place, |roles| roles.place)
+    }
+
+    /// The OSDs that could be read.
+    pub(crate) fn osds(&self) -> impl Iterator<Item = &'a OsdSection> + use<'a> {
+        self.listed.ceph.iter().filter_map(|section| section.osds.as_ref()).flat_map(|osds| &osds.items)
     }
 
     pub(crate) fn roles(&self) -> BTreeSet<Role> {

@@ -6,6 +6,8 @@
 //!
 //! To add a key: a field with its doc comment, a line in the section's `read`, a row in the page.
 
+mod ceph;
+
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -17,6 +19,8 @@ use crate::{
     read::{Fields, Section},
     values::{AddOnKind, ClusterName, DmiSerial, DmiUuid, Domain, Gateway, ManifestPath, NodeName, Port, PrefixLength},
 };
+
+pub(crate) use ceph::{CephSection, NodeCephSection, OsdSection};
 
 /// A cluster: its settings and its nodes.
 #[derive(Debug, JsonSchema)]
@@ -46,7 +50,7 @@ pub(crate) struct ClusterSection {
     pub(crate) api: Option<ApiSection>,
     /// How nodes get in.
     pub(crate) bootstrap: Option<BootstrapSection>,
-    /// Ceph's networks; used when nodes have Ceph roles.
+    /// Ceph's networks and defaults; used when nodes have Ceph roles.
     pub(crate) ceph: Option<CephSection>,
     #[schemars(skip)]
     pub(crate) place: Place,
@@ -120,18 +124,6 @@ pub(crate) struct BootstrapSection {
     pub(crate) unlisted_nodes: Option<Spanned<UnlistedNodes>>,
 }
 
-/// Ceph's networks.
-#[derive(Debug, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct CephSection {
-    /// Where clients and monitors talk. The default is the node network.
-    pub(crate) public_network: Option<Spanned<IpNet>>,
-    /// Where OSDs replicate. The default is the node network.
-    pub(crate) cluster_network: Option<Spanned<IpNet>>,
-    #[schemars(skip)]
-    pub(crate) place: Place,
-}
-
 /// One machine.
 #[derive(Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -149,6 +141,8 @@ pub(crate) struct NodeSection {
     pub(crate) roles: Option<List<Spanned<Role>>>,
     /// What identifies the machine; here, or in nodes/<name>.yaml, or both.
     pub(crate) hardware: Option<HardwareSection>,
+    /// What the node keeps for Ceph; with the role `ceph-osd`.
+    pub(crate) ceph: Option<NodeCephSection>,
     #[schemars(skip)]
     pub(crate) place: Place,
     /// Nothing in it was wrong: what is absent has its default.
@@ -251,16 +245,6 @@ impl Section for BootstrapSection {
     }
 }
 
-impl Section for CephSection {
-    fn read(fields: &mut Fields<'_, '_>) -> Self {
-        Self {
-            public_network: fields.optional("public_network"),
-            cluster_network: fields.optional("cluster_network"),
-            place: fields.place(),
-        }
-    }
-}
-
 impl Section for NodeSection {
     fn read(fields: &mut Fields<'_, '_>) -> Self {
         Self {
@@ -269,6 +253,7 @@ impl Section for NodeSection {
             ip: fields.required("ip"),
             roles: fields.required("roles"),
             hardware: fields.optional("hardware"),
+            ceph: fields.optional("ceph"),
             place: fields.place(),
             clean: fields.clean(),
         }

@@ -178,7 +178,7 @@ impl<T: Value> Read for Spanned<T> {
 fn spelling<T: Value>(scalar: &Scalar, path: &Path<'_>) -> Option<Complaint> {
     let shown = if T::SECRET { "it".to_owned() } else { format!("`{}`", quoted_part(&scalar.text)) };
     let (message, hint) = match (T::FORM, scalar.meaning()) {
-        (Form::Text, Meaning::Text) | (Form::Number, Meaning::Integer) => return None,
+        (Form::Text, Meaning::Text) | (Form::Number, Meaning::Integer) | (Form::Switch, Meaning::Bool) => return None,
         (Form::Text, meaning) => (
             format!("`{path}` must be text, but YAML reads {shown} as {}", article(meaning)),
             if T::SECRET {
@@ -187,6 +187,9 @@ fn spelling<T: Value>(scalar: &Scalar, path: &Path<'_>) -> Option<Complaint> {
                 format!("put it in quotes: \"{}\"", quoted_part(&scalar.text))
             },
         ),
+        (Form::Switch, _) => {
+            (format!("`{path}` must be true or false, but {shown} is text"), format!("write {shown} without quotes"))
+        }
         (Form::Number, _) => {
             (format!("`{path}` must be a number, but {shown} is text"), format!("write {shown} without quotes"))
         }

@@ -54,8 +54,8 @@ mod tests {
     use super::*;
     use crate::{
         file::{
-            ApiSection, BootstrapSection, CephSection, ClusterSection, HardwareSection, NetworkingSection, NodeFacts,
-            NodeSection,
+            ApiSection, BootstrapSection, CephSection, ClusterSection, HardwareSection, NetworkingSection,
+            NodeCephSection, NodeFacts, NodeSection, OsdSection,
         },
         read::{KnownKey, Section, known_keys},
     };
@@ -84,6 +84,8 @@ mod tests {
         assert_same_keys::<BootstrapSection>();
         assert_same_keys::<CephSection>();
         assert_same_keys::<NodeSection>();
+        assert_same_keys::<NodeCephSection>();
+        assert_same_keys::<OsdSection>();
         assert_same_keys::<HardwareSection>();
         assert_same_keys::<NodeFile>();
         assert_same_keys::<NodeFacts>();

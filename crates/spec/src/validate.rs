@@ -1,17 +1,18 @@
 //! The whole check: texts in, every problem and (without an error) the cluster out.
 
+mod ceph;
+
 use std::{collections::HashSet, path::Path as FsPath};
 
-use ipnet::IpNet;
 use serde::Serialize;
 
 use crate::{
     checks,
-    cluster::{Api, Bootstrap, Ceph, Hardware, InterfaceChoice, NetworkAddOn, Networking, Node, ValidatedCluster},
+    cluster::{Api, Bootstrap, Hardware, InterfaceChoice, NetworkAddOn, Networking, Node, ValidatedCluster},
     draft::{Draft, DraftNode, NodeFileFacts},
     file::{ClusterFile, ClusterSection, NetworkingSection, NodeFile},
     path::Path,
-    place::{FileId, Place, Spanned},
+    place::{FileId, Place},
     problem::{Problem, Severity},
     problems::{Finding, Problems},
     read::Read,
@@ -116,7 +117,7 @@ fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
             token: token.map(|token| token.value.clone()),
             unlisted_nodes: unlisted.map(|choice| choice.value).unwrap_or_default(),
         },
-        ceph: build_ceph(draft),
+        ceph: ceph::cluster(draft),
         nodes,
     })
 }
@@ -143,19 +144,6 @@ fn build_networking(draft: &Draft<'_>, section: Option<&NetworkingSection>) -> O
     })
 }
 
-fn build_ceph(draft: &Draft<'_>) -> Option<Ceph> {
-    if !draft.nodes.iter().any(DraftNode::has_ceph_role) {
-        return None;
-    }
-    let node_cidr = draft.networks.as_ref()?.node?.value;
-    let section = draft.cluster.ceph.as_ref();
-    let network = |given: Option<&Spanned<IpNet>>| given.map_or(node_cidr, |given| given.value);
-    Some(Ceph {
-        public_network: network(section.and_then(|section| section.public_network.as_ref())),
-        cluster_network: network(section.and_then(|section| section.cluster_network.as_ref())),
-    })
-}
-
 fn build_node(node: &DraftNode<'_>) -> Option<Node> {
     // The same card may be listed in both files.
     let mut seen = HashSet::new();
@@ -170,5 +158,6 @@ fn build_node(node: &DraftNode<'_>) -> Option<Node> {
             dmi_uuid: node.dmi_uuid().map(|uuid| uuid.0.clone()),
             dmi_serial: node.dmi_serial().map(|serial| serial.0.clone()),
         },
+        osds: node.osds().map(ceph::osd).collect::<Option<_>>()?,
     })
 }

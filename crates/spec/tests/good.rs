@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use spec::{BootstrapRole, Mac, NetworkAddOn, Role, check_dir, check_text, node_schema, report, schema};
+use spec::{BootstrapRole, Mac, NetworkAddOn, OsdStore, Role, check_dir, check_text, node_schema, report, schema};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -85,6 +85,11 @@ fn the_ceph_example_becomes_this_cluster() {
     assert_eq!(cluster.masters().count(), 3);
     let ceph = cluster.ceph().unwrap();
     assert_eq!(ceph.cluster_network.to_string(), "10.21.0.0/22");
+    assert_eq!((ceph.pool_size, ceph.pool_min_size, ceph.osd_memory_target, ceph.dashboard), (3, 2, 8 << 30, true));
+    let disks: Vec<&OsdStore> =
+        cluster.with_role(Role::CephOsd).flat_map(|node| &node.osds).map(|osd| &osd.store).collect();
+    assert_eq!(disks.len(), 6);
+    assert_eq!(*disks[5], OsdStore::Device("/dev/disk/by-path/pci-0000:3c:00.0-nvme-1".into()));
     assert_eq!(cluster.networking().add_on, NetworkAddOn::Manifest("manifests/calico.yaml".into()));
     let second = cluster.node("master-02").unwrap();
     assert_eq!(second.hardware.mac_addresses[0].to_string(), "3c:ec:ef:00:00:12");
@@ -118,6 +123,25 @@ fn defaults_are_those_of_the_schema() {
     assert_eq!(networking.add_on, NetworkAddOn::Basic);
     assert_eq!(networking.api_service_ip().to_string(), "10.96.0.1");
     assert_eq!(networking.dns_service_ip().to_string(), "10.96.0.10");
+}
+
+/// What a cluster with this many nodes with OSDs gets that says nothing about its pools.
+#[test]
+fn there_are_no_more_copies_than_nodes_to_keep_them() {
+    for (nodes, expected) in [(0, (3, 2)), (1, (1, 1)), (2, (2, 1)), (3, (3, 2)), (5, (3, 2))] {
+        let mut text =
+            "cluster: {name: a}\nnodes:\n- {name: m, ip: 10.0.0.10, roles: [master, ceph-mon, ceph-mgr]}\n".to_owned();
+        for node in 0..nodes {
+            text += &format!(
+                "- {{name: w{node}, ip: 10.0.0.2{node}, roles: [ceph-osd], ceph: {{osds: [{{device: /dev/sdb}}]}}}}\n"
+            );
+        }
+        let checked = check_text(&text);
+        let cluster = checked.cluster.unwrap_or_else(|| panic!("{}", report(&checked.problems, false)));
+        let ceph = cluster.ceph().unwrap();
+        assert_eq!((ceph.pool_size, ceph.pool_min_size), expected, "{nodes} nodes");
+        assert_eq!(ceph.osd_memory_target, 4 << 30);
+    }
 }
 
 #[test]

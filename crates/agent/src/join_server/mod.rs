@@ -5,6 +5,7 @@
 //! cluster. The way to the API is opened beside it and opened again when the kubeconfig is
 //! renewed; a new serving certificate is taken up without closing the port.
 
+mod ceph;
 mod departures;
 mod holdings;
 mod identity;
@@ -24,7 +25,7 @@ use tls::{Listener, ServerCertificate};
 use tokio::{net::TcpListener, sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use self::{departures::Leavers, holdings::OnDisk, machines::Machines, tokens::Tokens};
+use self::{ceph::InTheApi, departures::Leavers, holdings::OnDisk, machines::Machines, tokens::Tokens};
 use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 /// Between two looks whether the API answers, while it does not and while it does.
@@ -64,6 +65,7 @@ fn setup(agent: &Agent, client: &watch::Receiver<Option<Client>>, api_ready: wat
         api_ready,
         credentials: Arc::new(Tokens { embedded, client: client.clone() }),
         machines: Arc::new(Machines::new(client.clone())),
+        ceph: Arc::new(InTheApi { client: client.clone(), clock: Arc::clone(&agent.host.clock) }),
         departures: Arc::new(Leavers { client: client.clone() }),
         announced: agent.authority.announced.subscribe(),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),

@@ -17,16 +17,16 @@ pub struct LabOption {
 pub enum LabCommand {
     /// Boot the machines of a lab and let them become a cluster; what is there already is left as it is
     #[command(
-        after_help = "Examples:\n  blackstart lab up                         master-01, worker-01 and worker-02\n  blackstart lab up --masters 3 --workers 2 --name ha\n  blackstart lab up --config examples/home"
+        after_help = "Examples:\n  blackstart lab up                         master-01, worker-01 and worker-02\n  blackstart lab up --masters 3 --workers 2 --name ha\n  blackstart lab up --ceph                  three machines, Kubernetes and Ceph\n  blackstart lab up --config examples/home"
     )]
     Up {
         /// Which lab
         #[command(flatten)]
         lab: LabOption,
-        /// How many masters [default: 1]
+        /// How many masters [default: 1, or 3 with --ceph]
         #[arg(long, value_parser = clap::value_parser!(u8).range(1..=80), conflicts_with = "config")]
         masters: Option<u8>,
-        /// How many workers [default: 2]
+        /// How many workers [default: 2, or none with --ceph]
         #[arg(long, value_parser = clap::value_parser!(u8).range(0..=150), conflicts_with = "config")]
         workers: Option<u8>,
         /// Make the machines of this configuration directory instead
@@ -35,6 +35,10 @@ pub enum LabCommand {
         /// Only boot the machines, without making them a cluster
         #[arg(long)]
         machines_only: bool,
+        /// A Ceph cluster, too: every master is a monitor, a manager and an OSD. With --config the roles in the file count,
+        /// and their machines have Ceph installed from the beginning
+        #[arg(long)]
+        ceph: bool,
     },
 
     /// List the labs on this computer

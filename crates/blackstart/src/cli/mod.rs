@@ -3,6 +3,7 @@
 
 mod backup;
 mod bundle;
+mod ceph;
 mod config;
 mod etcd;
 mod lab;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 
 pub use backup::{BackupCommand, KeyOptions};
 pub use bundle::{BundleCommand, BundleSource};
+pub use ceph::CephCommand;
 pub use config::ConfigCommand;
 pub use etcd::EtcdCommand;
 
@@ -130,6 +132,10 @@ pub enum Command {
     /// The cluster's database: its members, snapshots, the way back
     #[command(subcommand)]
     Etcd(EtcdCommand),
+
+    /// Ceph: how it is, and what others need to use it
+    #[command(subcommand)]
+    Ceph(CephCommand),
 
     /// Everything a cluster cannot be without, in one encrypted file
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 mod agent;
 mod backup;
 mod bundle;
+mod ceph;
 mod check;
 mod config;
 mod diagnose;
@@ -78,6 +79,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         }
         Command::Pki(PkiCommand::RotateCa { stop_after, yes }) => pki::rotate(context, *stop_after, *yes),
         Command::Etcd(command) => etcd::run(context, command),
+        Command::Ceph(command) => ceph::run(context, command),
         Command::Backup(command) => backup::run(context, command),
         Command::Lab(command) => lab::run(context, command),
         Command::Bundle(command) => bundle::run(context, command),

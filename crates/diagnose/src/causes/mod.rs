@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod api_server;
 pub(crate) mod bootstrap;
+pub(crate) mod ceph;
 pub(crate) mod certificates;
 pub(crate) mod cgroup_driver;
 pub(crate) mod changed;

@@ -65,6 +65,9 @@ fn written<'a>(context: &'a Context<'a>) -> Vec<(&'static str, &'a Path)> {
     if Roles::Masters.include(context.role()) {
         all.push(("etcd", Path::new("/var/lib/etcd")));
     }
+    if context.node.has_ceph_role() {
+        all.push(("Ceph", Path::new("/var/lib/ceph")));
+    }
     all
 }
 

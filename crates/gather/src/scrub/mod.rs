@@ -3,7 +3,7 @@
 mod patterns;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-pub(crate) use patterns::{NAMED_SECRET, is_harmless, sounds_secret};
+pub(crate) use patterns::{CEPHX, NAMED_SECRET, is_harmless, sounds_secret};
 
 use self::patterns::Patterns;
 use crate::secrets::Secrets;

@@ -37,6 +37,9 @@ const AGE_KEY: &str = r"(?i)\bage-secret-key-(?:pq-)?1[a-z0-9]{8,}";
 /// A token of a service account, and others of its kind.
 const SIGNED: &str = r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}";
 
+/// A key of Ceph: type and length are at fixed places, so its text always begins and ends alike.
+pub(crate) const CEPHX: &str = r"\bA[Qg][A-P][A-Za-z0-9+/]{35,56}={1,2}";
+
 /// What may be base64 of a key.
 const ENCODED: &str = r"[A-Za-z0-9+/_-]{40,}={0,2}";
 
@@ -51,7 +54,7 @@ pub(super) struct Patterns {
     key: Regex,
     encoded: Regex,
     named: [Regex; 6],
-    bare: [Regex; 2],
+    bare: [Regex; 3],
     base64: [GeneralPurpose; 2],
 }
 
@@ -66,7 +69,7 @@ impl Patterns {
             key: Regex::new(KEY)?,
             encoded: Regex::new(ENCODED)?,
             named: [one?, two?, three?, four?, five?, six?],
-            bare: [Regex::new(SIGNED)?, Regex::new(AGE_KEY)?],
+            bare: [Regex::new(SIGNED)?, Regex::new(AGE_KEY)?, Regex::new(CEPHX)?],
             base64: [alphabet::STANDARD, alphabet::URL_SAFE].map(|alphabet| GeneralPurpose::new(&alphabet, lenient)),
         })
     }
@@ -167,6 +170,7 @@ mod tests {
             ("https://me:hunter2@registry/x", "https://me:[redacted]@registry/x"),
             ("    client-key-data: TUhjQ0FRRUVJQg==", "    client-key-data: [redacted]"),
             ("psk=hunter2", "psk=[redacted]"),
+            ("\tkey = AQDRRxlp6SUZBBAAQUJDREVGR0hJSktMTU5PUA==\n", "\tkey = [redacted]\n"),
         ] {
             assert_eq!(patterns.scrub(text), (expected.to_owned(), 1), "{text}");
         }

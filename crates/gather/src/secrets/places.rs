@@ -29,6 +29,7 @@ pub(super) fn of(layout: &Layout) -> Vec<(String, Holds)> {
     let mut places = sealed(config_dir);
     places.extend([
         (state("bootstrap-token"), Holds::Only),
+        (state("ceph-dashboard-password"), Holds::Only),
         (state("worker-join-command"), Holds::Some),
         (state("*"), Holds::Some),
         (state("originals/*/*/*"), Holds::Some),
@@ -41,6 +42,12 @@ pub(super) fn of(layout: &Layout) -> Vec<(String, Holds)> {
         ("/home/*/.kube/*".to_owned(), Holds::Some),
         ("/root/.ssh/*".to_owned(), Holds::Some),
         ("/etc/ssh/*".to_owned(), Holds::Some),
+        ("/etc/ceph/*".to_owned(), Holds::Some),
+        ("/var/lib/ceph/bootstrap-osd/*".to_owned(), Holds::Some),
+        ("/var/lib/ceph/mon/*/keyring".to_owned(), Holds::Some),
+        ("/var/lib/ceph/mgr/*/keyring".to_owned(), Holds::Some),
+        ("/var/lib/ceph/osd/*/keyring".to_owned(), Holds::Some),
+        ("/var/lib/ceph/osd/*/begun.json".to_owned(), Holds::Some),
         ("/etc/cni/net.d/*".to_owned(), Holds::Some),
         ("/etc/containerd/*".to_owned(), Holds::Some),
         ("/etc/NetworkManager/system-connections/*".to_owned(), Holds::Some),

@@ -10,7 +10,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::places::Holds;
-use crate::scrub::{NAMED_SECRET, is_harmless, sounds_secret};
+use crate::scrub::{CEPHX, NAMED_SECRET, is_harmless, sounds_secret};
 
 /// Lines of a key's body that are worth looking for on their own.
 const LINE: usize = 16;
@@ -28,6 +28,8 @@ static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(NAMED_SECRET).ok());
 static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[a-z0-9]{6}\.([a-z0-9]{16})").ok());
 
+static CEPH_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(CEPHX).ok());
+
 /// Values found so far.
 #[derive(Default)]
 pub(super) struct Values(Vec<Vec<u8>>);
@@ -43,6 +45,7 @@ impl Values {
         let text = String::from_utf8_lossy(bytes);
         self.keys(&text);
         self.tokens(&text);
+        self.ceph_keys(&text);
         match holds {
             Holds::Some => self.named(&text),
             Holds::Only => text.split_whitespace().for_each(|word| self.word(word)),
@@ -70,6 +73,12 @@ impl Values {
     fn tokens(&mut self, text: &str) {
         let Some(pattern) = &*TOKEN else { return };
         self.0.extend(pattern.captures_iter(text).map(|found| found[1].as_bytes().to_vec()));
+    }
+
+    /// Keyrings hold much that is none.
+    fn ceph_keys(&mut self, text: &str) {
+        let Some(pattern) = &*CEPH_KEY else { return };
+        pattern.find_iter(text).for_each(|found| self.word(found.as_str()));
     }
 
     fn named(&mut self, text: &str) {
@@ -169,6 +178,9 @@ mod tests {
         assert!(
             taken("resources: []\n  - secret: aGVsbG8gd29ybGQhIQ==\n", Holds::Some).contains(&"hello world!!".into())
         );
+        let keyring = "[client.admin]\n\tkey = AQDRRxlp6SUZBBAAQUJDREVGR0hJSktMTU5PUA==\n\tcaps mon = \"allow *\"\n";
+        assert!(taken(keyring, Holds::Some).contains(&"AQDRRxlp6SUZBBAAQUJDREVGR0hJSktMTU5PUA==".into()));
+        assert!(!taken(keyring, Holds::Some).contains(&"allow".into()));
         assert_eq!(taken("name: nothing-here\n", Holds::Some), Vec::<String>::new());
         let settings = r#"{"process":{"env":["PATH=/usr/bin","DB_PASSWORD=correct-horse"]}}"#;
         assert_eq!(taken(settings, Holds::Environment), ["correct-horse"]);

@@ -7,7 +7,7 @@ use super::token_secret;
 use crate::{
     NodeSecret,
     secret::seconds,
-    wire::{ClaimedCredential, ClaimedRole, EarlyReport, JoinCsrs, JoinRequest, MasterRequest},
+    wire::{CephRequest, ClaimedCredential, ClaimedRole, EarlyReport, JoinCsrs, JoinRequest, MasterRequest},
 };
 
 /// What a node proves itself with.
@@ -57,6 +57,19 @@ impl Applicant {
             credential: self.credential.claimed(),
             challenge,
             machine_id: self.machine_id.clone(),
+            proof: String::new(),
+        }
+    }
+
+    /// A request for Ceph's keys, still without its proof.
+    pub(super) fn ceph_request(&self, challenge: String, is_founded: bool) -> CephRequest {
+        CephRequest {
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            credential: self.credential.claimed(),
+            challenge,
+            machine_id: self.machine_id.clone(),
+            is_founded,
             proof: String::new(),
         }
     }

@@ -15,6 +15,7 @@ mod reached;
 
 use std::{net::SocketAddr, time::Duration};
 
+use ceph::Handed;
 use futures::{
     FutureExt, StreamExt,
     future::{BoxFuture, join_all},
@@ -33,8 +34,8 @@ pub use self::{
 };
 use self::{call::get, keys::JoinKeys, reached::Reached};
 use crate::{
-    MasterKeys, codes,
-    wire::{self, Hello, HelloQuery, JoinAnswer, MasterAnswer},
+    MasterKeys, ceph_keys, codes,
+    wire::{self, CephAnswer, Hello, HelloQuery, JoinAnswer, MasterAnswer},
 };
 
 /// Whom the node believes.
@@ -129,6 +130,11 @@ impl Client {
         self.in_turn(|master| self.master_keys_at(master, applicant).boxed()).await
     }
 
+    /// Gets what this node's roles need of Ceph's keys. `is_founded` tells that it has seen a quorum of Ceph's monitors.
+    pub async fn ceph_keys(&self, applicant: &Applicant, is_founded: bool) -> Result<(SocketAddr, Handed), JoinError> {
+        self.in_turn(|master| self.ceph_keys_at(master, applicant, is_founded).boxed()).await
+    }
+
     /// Tells how this node is, before it has joined.
     pub async fn report(&self, applicant: &Applicant, status: &Value) -> Result<(), JoinError> {
         let status = status.to_string();
@@ -181,6 +187,20 @@ impl Client {
         applicant.credential.with_secret(|secret| request.prove(secret));
         let MasterAnswer { envelope } = call::post(self.http(master).await?, master, wire::MASTER, &request).await?;
         let opened = applicant.credential.with_secret(|secret| MasterKeys::open(&envelope, secret, &request));
+        opened.map_err(|_| JoinError::Envelope { master })
+    }
+
+    async fn ceph_keys_at(
+        &self,
+        master: SocketAddr,
+        applicant: &Applicant,
+        is_founded: bool,
+    ) -> Result<Handed, JoinError> {
+        let challenge = self.challenge_of(master, applicant).await?;
+        let mut request = applicant.ceph_request(challenge, is_founded);
+        applicant.credential.with_secret(|secret| request.prove(secret));
+        let CephAnswer { envelope } = call::post(self.http(master).await?, master, wire::CEPH, &request).await?;
+        let opened = applicant.credential.with_secret(|secret| ceph_keys::open(&envelope, secret, &request));
         opened.map_err(|_| JoinError::Envelope { master })
     }
 

@@ -19,7 +19,7 @@ use crate::{
     admit::Key,
     machine::is_machine_id,
     secret::moment,
-    wire::{ClaimedCredential, EarlyReport, JoinRequest, MasterRequest},
+    wire::{CephRequest, ClaimedCredential, EarlyReport, JoinRequest, MasterRequest},
 };
 
 /// As long as a DNS name can be.
@@ -49,6 +49,13 @@ impl Claim for JoinRequest {
 impl Claim for MasterRequest {
     fn said(&self) -> Said<'_> {
         let Self { cluster, node, credential, challenge, machine_id, proof: _ } = self;
+        Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref() }
+    }
+}
+
+impl Claim for CephRequest {
+    fn said(&self) -> Said<'_> {
+        let Self { cluster, node, credential, challenge, machine_id, is_founded: _, proof: _ } = self;
         Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref() }
     }
 }

@@ -5,6 +5,7 @@
 //! ca       anybody, with a token's id   the authority, proved with that token
 //! join     proof of a secret            throttle ─► body ─► challenge ─► credential ─► admit ─► spend ─► sign
 //! master   proof of a secret of its own  the same way, ending with the cluster's keys in an envelope
+//! ceph     proof of a secret of its own  the same way, ending with what the node's roles need of Ceph's keys
 //! renew    the agent's certificate      new certificates for the same node
 //! leave    the agent's certificate      its Node object is removed
 //! report   the agent's certificate      kept in memory until the next one
@@ -17,6 +18,7 @@
 
 mod authority;
 mod body;
+mod ceph;
 mod challenge;
 mod claim;
 mod doubters;
@@ -50,6 +52,7 @@ use tls::{Listener, Peer};
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
+pub use self::ceph::{CephKeys, Identified};
 pub use self::doubters::Doubters;
 pub use self::holdings::{Holdings, Keys};
 pub use self::leave::Departures;
@@ -75,6 +78,8 @@ pub struct Setup {
     pub credentials: Arc<dyn Credentials>,
     /// Which machine is which node.
     pub machines: Arc<dyn KnownMachines>,
+    /// Who knows Ceph's identity.
+    pub ceph: Arc<dyn CephKeys>,
     /// Who removes nodes that leave.
     pub departures: Arc<dyn Departures>,
     /// [`crate::authority_mark`] of what every node is to trust, once all masters do.
@@ -109,6 +114,7 @@ pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
         .route(wire::CA, get(authority::authority))
         .route(wire::JOIN, post(join::join))
         .route(wire::MASTER, post(master::master))
+        .route(wire::CEPH, post(ceph::ceph))
         .route(wire::RENEW, post(member::renew))
         .route(wire::REPORT, post(member::report))
         .route(wire::EARLY_REPORT, post(early::early_report))

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failing unwrap in a test is the failure we want to see")]
 
+mod ceph;
 mod early;
 mod hostile;
 mod joining;

@@ -18,13 +18,14 @@ use axum::{
     extract::{ConnectInfo, Request},
     middleware::{Next, from_fn},
 };
+use ceph::Identity;
 use host::{Change, Clock, RealDisk};
 use jiff::{SignedDuration, Timestamp};
 use join::{
     Applicant, Client, Credential, JoinKey, MasterKeys, NodeSecret, Trust, seal,
     server::{
-        self, Answer, Credentials, Departures, DiskSigner, Holdings, Keys, KnownMachines, NotReady, Setup, Signer,
-        SigningError, StoredToken,
+        self, Answer, CephKeys, Credentials, Departures, DiskSigner, Holdings, Identified, Keys, KnownMachines,
+        NotReady, Setup, Signer, SigningError, StoredToken,
     },
     token,
     wire::{ClaimedRole, Standing},
@@ -84,6 +85,7 @@ struct Api {
     tokens: Mutex<BTreeMap<String, StoredToken>>,
     machines: Mutex<BTreeMap<String, String>>,
     left: Mutex<Vec<String>>,
+    ceph: Mutex<Option<BTreeMap<String, String>>>,
 }
 
 impl Api {
@@ -110,6 +112,17 @@ impl Departures for Api {
     fn remove<'a>(&'a self, node: &'a str) -> Answer<'a, ()> {
         let answer = self.ask(|| self.left.lock().unwrap().push(node.to_owned()));
         Box::pin(async move { answer })
+    }
+}
+
+impl CephKeys for Api {
+    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_founded: bool) -> Identified<'a> {
+        let mut held = self.ceph.lock().unwrap();
+        let settled = Identity::settled(held.as_ref(), cluster, is_founded, Timestamp::UNIX_EPOCH).unwrap();
+        *held = settled.or(held.take());
+        let identity = Identity::read(held.as_ref().unwrap()).unwrap();
+        let answer = self.ask(|| identity).map_err(|error| error.to_string());
+        Box::pin(async { answer })
     }
 }
 
@@ -180,10 +193,14 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let sealed = seal_into(&cluster(CLUSTER));
+        Self::of(CLUSTER).await
+    }
+
+    pub(crate) async fn of(text: &str) -> Self {
+        let sealed = seal_into(&cluster(text));
         let root = sealed.path().join("master-01");
         let disk = Arc::new(RealDisk::new("/"));
-        let cluster = Arc::new(cluster(CLUSTER));
+        let cluster = Arc::new(cluster(text));
         let input = pki::Input::new(&cluster, cluster.node("master-01").unwrap(), pki::Shared::Bring);
         for change in pki::plan(&pki::Existing::read(&*disk, &root).unwrap(), &input, Timestamp::now()).unwrap() {
             change.apply(&*disk).unwrap();
@@ -240,6 +257,7 @@ impl World {
             api_ready: watch::Sender::new(true).subscribe(),
             credentials: self.api.clone(),
             machines: self.api.clone(),
+            ceph: self.api.clone(),
             departures: self.api.clone(),
             signer: self.signer.clone(),
             clock: self.clock.clone(),

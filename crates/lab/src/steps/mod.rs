@@ -3,6 +3,7 @@
 
 mod base;
 mod bundle;
+mod ceph;
 mod components;
 mod machine;
 mod network;
@@ -28,6 +29,10 @@ pub fn playbook(lab: &Arc<Lab>) -> Result<Playbook, PlaybookError> {
         .step(bundle::Bundle, &["packages"])?
         .step(components::ComponentLayer::new(lab), &["bundle"])?;
     let mut before = vec!["base-image", "network", "components"];
+    if lab.machines.iter().any(|machine| machine.ceph) {
+        all = all.step(ceph::CephLayer, &["base-image"])?;
+        before.push("ceph-layer");
+    }
     if lab.with_cluster {
         all = all.step(seal::Seal::new(lab), &[])?;
         before.push("seal");

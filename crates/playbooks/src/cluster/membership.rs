@@ -18,10 +18,10 @@ use crate::{Layout, codes};
 const MACHINE_ID: &str = "/etc/machine-id";
 
 /// A node on its way into the cluster.
-pub(super) struct Membership {
-    pub(super) cluster: String,
-    pub(super) node: String,
-    pub(super) masters: Vec<SocketAddr>,
+pub(crate) struct Membership {
+    pub(crate) cluster: String,
+    pub(crate) node: String,
+    pub(crate) masters: Vec<SocketAddr>,
     /// Given by hand.
     token: Option<Token>,
     /// Of cluster.yaml.
@@ -31,7 +31,7 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    pub(super) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout, token: Option<&Token>) -> Self {
+    pub(crate) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout, token: Option<&Token>) -> Self {
         Self {
             cluster: cluster.name().to_owned(),
             node: node.name.clone(),
@@ -44,7 +44,7 @@ impl Membership {
     }
 
     /// What this node proves itself with, and whom it believes.
-    pub(super) fn credential(&self, disk: &dyn Disk) -> Result<(Credential, Trust), StepError> {
+    pub(crate) fn credential(&self, disk: &dyn Disk) -> Result<(Credential, Trust), StepError> {
         let sealed = Sealed::read(disk, &self.config_dir).map_err(|error| StepError::from_explained(&error))?;
         let believe = |token: &Token| match &sealed {
             Some(sealed) => Trust::Ca(sealed.ca_pem.clone()),
@@ -64,26 +64,26 @@ impl Membership {
     }
 
     /// This node as it introduces itself, and whom it believes.
-    pub(super) fn applicant(&self, disk: &dyn Disk, role: ClaimedRole) -> Result<(Applicant, Trust), StepError> {
+    pub(crate) fn applicant(&self, disk: &dyn Disk, role: ClaimedRole) -> Result<(Applicant, Trust), StepError> {
         let (credential, trust) = self.credential(disk)?;
         let (cluster, node) = (self.cluster.clone(), self.node.clone());
         Ok((Applicant { cluster, node, role, machine_id: machine_id(disk)?, credential }, trust))
     }
 
     /// The client, which remembers since when it cannot reach whom.
-    pub(super) async fn client(&self, trust: Trust) -> &Client {
+    pub(crate) async fn client(&self, trust: Trust) -> &Client {
         self.client.get_or_init(async || Client::new(self.masters.clone(), trust)).await
     }
 }
 
 /// Which machine this is, as masters are told; `None` if it has no id.
-pub(super) fn machine_id(disk: &dyn Disk) -> Result<Option<String>, HostError> {
+pub(crate) fn machine_id(disk: &dyn Disk) -> Result<Option<String>, HostError> {
     let id = disk.read_optional(Path::new(MACHINE_ID))?;
     Ok(id.map(|id| join::machine_id(String::from_utf8_lossy(&id).trim())))
 }
 
 /// A failure of the join service's, which passes if it says so.
-pub(super) fn failed(error: &JoinError) -> StepError {
+pub(crate) fn failed(error: &JoinError) -> StepError {
     let failed = StepError::from_explained(error);
     if error.is_retryable() { failed.retryable() } else { failed }
 }

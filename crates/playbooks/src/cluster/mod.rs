@@ -23,7 +23,7 @@ mod join_info;
 mod kernel;
 mod leave;
 mod machine_ids;
-mod membership;
+pub(crate) mod membership;
 mod network;
 mod network_add_on;
 mod node_identity;
@@ -71,6 +71,7 @@ use self::{
 use crate::{
     Layout,
     access::Access,
+    ceph,
     preflight::{MachineIds, NobodyToAsk},
 };
 
@@ -113,10 +114,14 @@ pub fn playbook(
         .step(of.units(&options.pause_image), &["preflight"])?
         .step(of.containerd(&options.pause_image), &["units"])?
         .step(services::agent(), &["units"])?;
-    match role {
+    let ready = match role {
         BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(prepared, &of, &membership, options),
         BootstrapRole::Worker => worker(prepared, &of, &membership),
-    }
+    };
+    let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
+    let has_own_disk = options.machine.has_own_disk;
+    let of = ceph::Of { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
+    ceph::steps(ready?, &of)
 }
 
 /// Only the checks of the machine.

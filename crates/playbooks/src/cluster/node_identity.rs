@@ -80,7 +80,7 @@ struct HardwareFields<'a> {
 }
 
 fn current_node(node: &Node) -> Result<String, StepError> {
-    let Node { name, hostname, ip, roles, hardware } = node;
+    let Node { name, hostname, ip, roles, hardware, osds: _ } = node;
     let fields = Fields {
         name,
         hostname,

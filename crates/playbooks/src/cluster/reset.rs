@@ -26,10 +26,10 @@ use super::{
     leave::{Cluster, EtcdService, Kubelet},
     network::Addressed,
     objects::InTheApi,
-    unit_files::{Installed, WANTED_BY},
+    unit_files::Installed,
 };
 use crate::{
-    Layout,
+    Layout, ceph,
     residue::tree,
     service::{self, Started},
 };
@@ -74,7 +74,7 @@ pub fn reversal(reset: &Reset<'_>) -> Reversal {
     let mut kept: Vec<&str> = Vec::new();
     kept.extend(reset.keep_pki.then_some(PKI).into_iter().flatten());
     kept.extend(reset.keep_installed.then_some(INSTALLED).into_iter().flatten());
-    Reversal::new(NAME)
+    let all = Reversal::new(NAME)
         .keeping(kept)
         .step("own-units", Installed { units: OWN_UNITS, except: Vec::new() })
         .step("admin-kubeconfig", Linked)
@@ -100,7 +100,8 @@ pub fn reversal(reset: &Reset<'_>) -> Reversal {
         .step("network-add-on", InTheApi)
         .step("cluster-info", InTheApi)
         .step("dns", InTheApi)
-        .step("join-info", InTheApi)
+        .step("join-info", InTheApi);
+    ceph::taken_back(all)
 }
 
 /// A place and a vote in etcd, and the decision to found one: the member leaves when `etcd` is taken back, and its data go
@@ -125,8 +126,9 @@ pub async fn may_leave(reset: &Reset<'_>, host: &Host) -> Result<(), StepError> 
 /// Sees to it that nothing of ours begins anew while it is taken back, not even after a restart of the machine in the
 /// middle: units that are about to be removed are no longer wanted at boot, and the bootstrap lets the machine go.
 pub async fn hold_still(host: &Host, plan: &[StepReversal]) -> Result<(), StepError> {
+    let starts_it = |path: &Path| path.parent().and_then(Path::extension).is_some_and(|kind| kind == "wants");
     let links = plan.iter().flat_map(|step| &step.undo).filter_map(|undo| match undo {
-        Undo::RemoveLink(path) if path.parent() == Some(Path::new(WANTED_BY)) => Some(path),
+        Undo::RemoveLink(path) if starts_it(path) => Some(path),
         _ => None,
     });
     for link in links {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Where systemd looks for what is started at every boot.
-pub(super) const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
+const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
 const RELOAD: &str = "reload";
 
 /// Writes units, lets systemd start them at every boot, and starts none of them now.

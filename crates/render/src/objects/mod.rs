@@ -3,12 +3,14 @@
 //! To add a set: one file with one function, and one line here.
 
 mod coredns;
+mod csi;
 mod kubeadm;
 mod rbac;
 mod role;
 mod token;
 
 pub use coredns::{Upstream, coredns};
+pub use csi::csi_secret;
 pub use kubeadm::kubeadm;
 pub use rbac::{AGENTS_GROUP, rbac};
 pub use token::{NODE_ANNOTATION, token};

@@ -5,7 +5,6 @@ use crate::{
     cluster::Role,
     codes,
     draft::{Draft, DraftNode},
-    place::Place,
     problems::{Finding, Problems},
 };
 
@@ -13,7 +12,7 @@ pub(super) fn has_a_monitor(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Some(first) = draft.nodes.iter().find(|node| node.has_ceph_role()) else { return };
     if draft.nodes_complete && draft.with_role(Role::CephMon).next().is_none() {
         let message = format!("`{}` has a Ceph role, but no node is a monitor", first.shown());
-        problems.push(Finding::error(codes::CEPH_WITHOUT_MONITOR, roles_place(first), message));
+        problems.push(Finding::error(codes::CEPH_WITHOUT_MONITOR, first.roles_place(), message));
     }
 }
 
@@ -21,7 +20,7 @@ pub(super) fn has_a_manager(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Some(first) = draft.with_role(Role::CephMon).next() else { return };
     if draft.nodes_complete && draft.with_role(Role::CephMgr).next().is_none() {
         let message = "there are Ceph monitors, but no node has the role `ceph-mgr`";
-        problems.push(Finding::warning(codes::CEPH_WITHOUT_MANAGER, roles_place(first), message));
+        problems.push(Finding::warning(codes::CEPH_WITHOUT_MANAGER, first.roles_place(), message));
     }
 }
 
@@ -57,18 +56,18 @@ pub(super) fn settings_are_used(draft: &Draft<'_>, problems: &mut Problems<'_>) 
     }
 }
 
-fn roles_place(node: &DraftNode<'_>) -> Place {
-    node.listed.roles.as_ref().map_or(node.listed.place, |roles| roles.place)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::codes_of;
 
     #[test]
     fn ceph() {
-        let node =
-            |name: &str, ip: u8, roles: &str| format!("  - {{name: {name}, ip: 10.0.0.{ip}, roles: [{roles}]}}\n");
+        let node = |name: &str, ip: u8, roles: &str| {
+            format!(
+                "  - {{name: {name}, ip: 10.0.0.{ip}, roles: [{roles}]{}}}\n",
+                if roles.contains("ceph-osd") { ", ceph: {osds: [{device: /dev/sdb}]}" } else { "" }
+            )
+        };
         let master = node("m", 11, "master, ceph-mon, ceph-mgr");
         for (settings, nodes, expected) in [
             ("", master.clone() + &node("w", 12, "worker, ceph-osd"), vec![]),

@@ -12,6 +12,7 @@ mod families;
 mod identity;
 mod node_files;
 mod node_network;
+mod osds;
 mod overlap;
 mod pods;
 mod roles;
@@ -49,6 +50,10 @@ const CHECKS: &[Check] = &[
     ceph::monitors_are_odd,
     ceph::monitors_are_in_the_public_network,
     ceph::settings_are_used,
+    osds::are_listed_where_the_role_is,
+    osds::have_one_store_each,
+    osds::share_no_store,
+    osds::hold_every_copy,
     identity::every_machine_can_be_told_apart,
     node_files::are_named_after_their_node,
     node_files::are_one_per_node,

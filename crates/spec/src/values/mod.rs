@@ -14,6 +14,9 @@ mod name;
 mod network;
 mod number;
 mod role;
+mod size;
+mod store;
+mod switch;
 mod token;
 mod unlisted;
 mod version;
@@ -33,7 +36,10 @@ pub(crate) use gateway::Gateway;
 pub(crate) use hardware::{DmiSerial, DmiUuid};
 pub use mac::NotAMac;
 pub(crate) use name::{ClusterName, Domain, NodeName};
-pub(crate) use number::{Port, PrefixLength};
+pub(crate) use number::{Copies, Port, PrefixLength};
+pub(crate) use size::{DEFAULT_MEMORY_TARGET, FileSize, MemoryTarget};
+pub(crate) use store::{DevicePath, StoreFile};
+pub(crate) use switch::Switch;
 pub(crate) use token::is_example as is_example_token;
 pub(crate) use version::DEFAULT_VERSION;
 
@@ -41,7 +47,7 @@ pub(crate) use version::DEFAULT_VERSION;
 pub(crate) trait Value: Sized {
     /// What it is, with its article: `an IP address`.
     const EXPECTED: &'static str;
-    /// Whether YAML must see text or a number.
+    /// What YAML must see.
     const FORM: Form = Form::Text;
     /// Whether it must never be shown.
     const SECRET: bool = false;
@@ -58,6 +64,7 @@ pub(crate) trait Value: Sized {
 pub(crate) enum Form {
     Text,
     Number,
+    Switch,
 }
 
 /// Why a text is not a value of its kind.

@@ -15,8 +15,14 @@ pub(crate) struct Port(pub(crate) u16);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PrefixLength(pub(crate) u8);
 
+/// How many copies of something are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Copies(pub(crate) u8);
+
 const PORTS: RangeInclusive<u16> = 1..=65_535;
 const PREFIXES: RangeInclusive<u16> = 1..=128;
+/// Ceph's own limits.
+const COPIES: RangeInclusive<u16> = 1..=10;
 
 impl Value for Port {
     const EXPECTED: &'static str = "a port";
@@ -36,13 +42,30 @@ impl Value for PrefixLength {
     const FORM: Form = Form::Number;
 
     fn parse(text: &str) -> Result<Self, Complaint> {
-        let length = in_range(text, Self::EXPECTED, PREFIXES)?;
-        u8::try_from(length).map(Self).map_err(|_| out_of_range(text, Self::EXPECTED, &PREFIXES))
+        small(text, Self::EXPECTED, PREFIXES).map(Self)
     }
 
     fn schema() -> Schema {
         json_schema!({ "type": "integer", "minimum": PREFIXES.start(), "maximum": PREFIXES.end() })
     }
+}
+
+impl Value for Copies {
+    const EXPECTED: &'static str = "a number of copies";
+    const FORM: Form = Form::Number;
+
+    fn parse(text: &str) -> Result<Self, Complaint> {
+        small(text, Self::EXPECTED, COPIES).map(Self)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "integer", "minimum": COPIES.start(), "maximum": COPIES.end() })
+    }
+}
+
+fn small(text: &str, what: &str, range: RangeInclusive<u16>) -> Result<u8, Complaint> {
+    let number = in_range(text, what, range.clone())?;
+    u8::try_from(number).map_err(|_| out_of_range(text, what, &range))
 }
 
 fn in_range(text: &str, what: &str, range: RangeInclusive<u16>) -> Result<u16, Complaint> {
@@ -72,6 +95,13 @@ mod tests {
     fn ports() {
         let rows = ["6443", "0", "65536", "-1", "0x1F", "1e3", "99999999999999999999"];
         let report: Vec<String> = rows.iter().map(|text| outcome::<Port>(text)).collect();
+        insta::assert_snapshot!(report.join("\n"));
+    }
+
+    #[test]
+    fn copies() {
+        let rows = ["1", "10", "0", "11", "3.0"];
+        let report: Vec<String> = rows.iter().map(|text| outcome::<Copies>(text)).collect();
         insta::assert_snapshot!(report.join("\n"));
     }
 

@@ -20,15 +20,19 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
     lab::check_root()?;
     match command {
         LabCommand::List => Ok(()),
-        LabCommand::Up { lab, masters, workers, config, machines_only } => {
+        LabCommand::Up { lab, masters, workers, config, machines_only, ceph } => {
             let name = name(lab)?;
-            refuse_other_shape(&name, *masters, *workers)?;
-            let Shape { masters: one, workers: two } = Shape::default();
+            refuse_other_shape(&name, *masters, *workers, *ceph)?;
+            let usual = Shape::usual(*ceph);
             let machines = match config {
                 Some(dir) => Machines::Config(dir),
-                None => Machines::Shape(Shape { masters: masters.unwrap_or(one), workers: workers.unwrap_or(two) }),
+                None => Machines::Shape(Shape {
+                    masters: masters.unwrap_or(usual.masters),
+                    workers: workers.unwrap_or(usual.workers),
+                    ..usual
+                }),
             };
-            let plan = Plan { machines, with_cluster: !machines_only };
+            let plan = Plan { machines, with_cluster: !machines_only, with_ceph: *ceph };
             up(context, &name, &plan)
         }
         LabCommand::Status { lab } => show::status(context, &open(lab)?),
@@ -65,13 +69,17 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
 }
 
 /// A lab that exists keeps its machines; whoever asks for another number of them must know.
-fn refuse_other_shape(name: &LabName, masters: Option<u8>, workers: Option<u8>) -> Result<(), Failure> {
+fn refuse_other_shape(name: &LabName, masters: Option<u8>, workers: Option<u8>, ceph: bool) -> Result<(), Failure> {
     let Ok(lab) = Lab::open(name) else { return Ok(()) };
     let count = |role: &str| lab.machines.iter().filter(|machine| machine.name.starts_with(role)).count();
     let has = (count("master-"), count("worker-"));
     let differs = |wanted: Option<u8>, has: usize| wanted.is_some_and(|wanted| usize::from(wanted) != has);
     if differs(masters, has.0) || differs(workers, has.1) {
         let message = format!("lab `{name}` exists and has masters: {}, workers: {}", has.0, has.1);
+        return Err(Failure::usage(lab::codes::OTHER_SHAPE, message));
+    }
+    if ceph && !has_ceph(&lab) {
+        let message = format!("lab `{name}` exists and has no machine with Ceph");
         return Err(Failure::usage(lab::codes::OTHER_SHAPE, message));
     }
     Ok(())
@@ -91,10 +99,18 @@ fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
     show::status(context, lab)?;
     let first = lab.machines.first().map_or("master-01", |machine| machine.name.as_str());
     let option = show::option(name);
-    let look = if lab.with_cluster { "kubectl get nodes -o wide" } else { "systemctl status" };
+    let look = match lab.with_cluster {
+        true if has_ceph(lab) => "blackstart ceph status",
+        true => "kubectl get nodes -o wide",
+        false => "systemctl status",
+    };
     Ok(context.out.text(&format!(
         "\nNext:\n  blackstart lab exec {first}{option} {look}\n  blackstart lab shell {first}{option}\n  blackstart lab destroy{option}\n"
     ))?)
+}
+
+fn has_ceph(lab: &Lab) -> bool {
+    lab.machines.iter().any(|machine| machine.ceph)
 }
 
 fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {

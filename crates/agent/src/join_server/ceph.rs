@@ -1,0 +1,30 @@
+//! Ceph's identity, as the join service asks for it: a Secret in the API, made by whoever needs it first.
+
+use std::sync::Arc;
+
+use ceph::{Identity, NoIdentity};
+use host::Clock;
+use join::server::{CephKeys, Identified};
+use kube::Client;
+use kubeapi::Unsettled;
+use spec::ValidatedCluster;
+use tokio::sync::watch;
+
+/// Where the identity is.
+pub(super) struct InTheApi {
+    /// The API, as soon as there is a way to it.
+    pub(super) client: watch::Receiver<Option<Client>>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl CephKeys for InTheApi {
+    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_founded: bool) -> Identified<'a> {
+        Box::pin(async move {
+            let client = self.client.borrow().clone().ok_or_else(|| "the cluster's API is not ready yet".to_owned())?;
+            let settle = |held: Option<&_>| Identity::settled(held, cluster, is_founded, self.clock.now());
+            let settled = kubeapi::settle_secret(&client, ceph::SECRET, settle).await;
+            let why = |error: Unsettled<NoIdentity>| explain::chain(&error);
+            Identity::read(&settled.map_err(why)?).map_err(|error| explain::chain(&error))
+        })
+    }
+}

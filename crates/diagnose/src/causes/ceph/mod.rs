@@ -1,0 +1,21 @@
+//! What breaks of Ceph: the daemons of this node, the majority of monitors, and what Ceph itself complains about.
+//!
+//! A node without a role in Ceph has nothing to look at, and neither has one that Ceph never came to.
+
+pub(crate) mod daemons;
+pub(crate) mod health;
+pub(crate) mod quorum;
+
+use ceph::CephError;
+use spec::Role;
+
+use crate::{Context, finding::CouldNotLook};
+
+/// Whether this node has a monitor that was once seen to work.
+async fn has_monitor(context: &Context<'_>) -> Result<bool, CouldNotLook> {
+    Ok(context.node.has(Role::CephMon) && context.was_done("ceph-mon").await?)
+}
+
+fn could_not_look(error: &CephError) -> CouldNotLook {
+    CouldNotLook(explain::chain(error))
+}

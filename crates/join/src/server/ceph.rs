@@ -1,0 +1,65 @@
+//! `ceph`: what a node's roles need of Ceph's keys, for a node that proves itself with a secret of its own.
+
+use std::{pin::Pin, sync::Arc};
+
+use axum::{
+    body::Body,
+    extract::{ConnectInfo, State},
+    response::Response,
+};
+use ceph::Identity;
+use secrecy::ExposeSecret;
+use spec::{Role, ValidatedCluster};
+use tls::Peer;
+use tokio::time::timeout;
+
+use super::{PATIENCE, Service, claim::Claimed, exchange::Exchange};
+use crate::{
+    Refusal,
+    admit::admit_ceph,
+    ceph_keys,
+    wire::{CephAnswer, CephRequest},
+};
+
+/// Ceph's identity, or why it cannot be told now.
+pub type Identified<'a> = Pin<Box<dyn Future<Output = Result<Identity, String>> + Send + 'a>>;
+
+/// Whoever keeps Ceph's identity.
+pub trait CephKeys: Send + Sync {
+    /// The identity of this cluster's Ceph; made now if there is none. `is_founded` notes that there has been a quorum.
+    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_founded: bool) -> Identified<'a>;
+}
+
+pub(super) async fn ceph(
+    State(service): State<Arc<Service>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    body: Body,
+) -> Response {
+    let mut exchange = Exchange::new(&service, &peer, "ceph");
+    let outcome = answer(&service, &peer, body, &mut exchange).await;
+    exchange.end(outcome)
+}
+
+async fn answer(
+    service: &Service,
+    peer: &Peer,
+    body: Body,
+    exchange: &mut Exchange<'_>,
+) -> Result<CephAnswer, Refusal> {
+    let claimed = Claimed::<CephRequest>::read(service, peer, body, exchange).await?;
+    let node = admit_ceph(&claimed.request, &claimed.seen())?.clone();
+    let Claimed { request, challenge, key, cluster, now, .. } = claimed;
+    service.challenges.spend(challenge, now)?;
+    let trouble = |why: String| Refusal::Trouble { why };
+    // Only a monitor can have seen it.
+    let is_founded = request.is_founded && node.has(Role::CephMon);
+    let identity = match timeout(PATIENCE, service.setup.ceph.identity(&cluster, is_founded)).await {
+        Ok(identity) => identity.map_err(trouble)?,
+        Err(_) => return Err(Refusal::NotReady),
+    };
+    let Some(handed) = identity.for_node(&node) else { return Err(Refusal::NoCephRole { node: node.name }) };
+    let closed = ceph_keys::close(&handed, key.secret.expose_secret(), &request);
+    let envelope = closed.map_err(|error| trouble(error.to_string()))?;
+    tracing::info!(peer = %peer.address, node = node.name, "a node was given its keys of Ceph");
+    Ok(CephAnswer { envelope })
+}

@@ -1,0 +1,102 @@
+//! What is run, in which order, for everything that apt may answer.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use explain::Explain;
+use host::{Commands, Running};
+use tokio::sync::mpsc;
+
+use super::*;
+
+/// Answers in turn, success when there is nothing left to say, and keeps what it was asked.
+#[derive(Default)]
+struct Scripted {
+    answers: Mutex<VecDeque<Option<&'static str>>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Commands for Scripted {
+    fn run<'a>(&'a self, command: &'a Cmd) -> Running<'a> {
+        let shown = command.to_string();
+        self.asked.lock().unwrap().push(shown.clone());
+        let answer = self.answers.lock().unwrap().pop_front().flatten();
+        Box::pin(async move {
+            match answer {
+                None => Ok(Printed::default()),
+                Some(said) => {
+                    Err(CommandError::Failed { command: shown, status: "exit status: 100".into(), said: said.into() })
+                }
+            }
+        })
+    }
+}
+
+const LOCKED: &str = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 (unattended-upgr)";
+const AWAY: &str = "E: Failed to fetch http://mirror/x.deb  Could not connect to mirror";
+
+/// What was run, what was told meanwhile and how it ended.
+async fn story(answers: &[Option<&'static str>], repairing: bool) -> String {
+    let commands = Arc::new(Scripted { answers: Mutex::new(answers.iter().copied().collect()), ..Scripted::default() });
+    let (listener, mut heard) = mpsc::unbounded_channel();
+    let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::real() };
+    let result = if repairing { repair(&host).await } else { install(&host, &["ceph-mon", "ceph-osd"]).await };
+    drop(host);
+    let mut told: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
+    told.dedup();
+    let mut said = Vec::new();
+    while let Ok(line) = heard.try_recv() {
+        said.push(format!("- {line}"));
+    }
+    said.dedup();
+    told.extend(said);
+    told.push(match result {
+        Ok(()) => "done".to_owned(),
+        Err(error) => format!("{}: {error}", error.code().id),
+    });
+    told.join("\n") + "\n\n"
+}
+
+#[tokio::test(start_paused = true)]
+async fn packages_are_installed_with_patience() {
+    let mut told = String::new();
+    for (case, answers) in [
+        ("nothing in the way", &[][..]),
+        ("somebody else works with packages for a while", &[Some(LOCKED), Some(LOCKED), None, Some(LOCKED)]),
+        ("somebody else never ends", &[Some(LOCKED); 700]),
+        ("one source is away, and it does not matter", &[Some(AWAY)]),
+        ("the mirror is away", &[Some(AWAY), Some(AWAY)]),
+    ] {
+        told += &format!("{case}:\n{}", story(answers, false).await);
+    }
+    insta::assert_snapshot!(told);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_dpkg_is_repaired() {
+    let mut told = String::new();
+    for (case, answers) in [
+        ("it can be finished", &[][..]),
+        ("it needs what apt can fetch", &[Some("dpkg: dependency problems prevent configuration of ceph-mon")]),
+        ("it cannot be cured", &[None, Some("E: Sub-process /usr/bin/dpkg returned an error code (1)")]),
+    ] {
+        told += &format!("{case}:\n{}", story(answers, true).await);
+    }
+    insta::assert_snapshot!(told);
+}
+
+#[tokio::test]
+async fn without_apt_nothing_can_be_installed() {
+    struct Nothing;
+    impl Commands for Nothing {
+        fn run<'a>(&'a self, command: &'a Cmd) -> Running<'a> {
+            let source = std::io::ErrorKind::NotFound.into();
+            Box::pin(async move { Err(CommandError::NotStarted { command: command.to_string(), source }) })
+        }
+    }
+    let host = Host { commands: Arc::new(Nothing), ..Host::real() };
+    let error = install(&host, &["ceph-mon"]).await.unwrap_err();
+    assert_eq!(error.code(), codes::NO_APT);
+}

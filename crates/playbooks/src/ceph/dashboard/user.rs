@@ -1,0 +1,116 @@
+//! Somebody can log in to the dashboard.
+//!
+//! The password goes into its file, then to Ceph: after a crash in between the next run goes on with the one of the file.
+//! Once there is any user, none is made: people make their own, and remove this one.
+
+use std::{path::PathBuf, time::Duration};
+
+use ::ceph::{CephError, Client, paths, random_text};
+use engine::{About, Step, StepError, Verdict};
+use host::{Change, Content, Host};
+
+use super::{
+    super::{client, pace::Paced},
+    PACE,
+};
+use crate::Layout;
+
+const NAME: &str = "admin";
+
+/// The first user.
+pub(crate) struct User {
+    file: PathBuf,
+    users: Paced<Users>,
+}
+
+/// What the dashboard says.
+#[derive(Debug, Clone)]
+enum Users {
+    /// These may log in.
+    Known(Vec<String>),
+    /// Why it says nothing.
+    Silent(String),
+}
+
+/// What was found.
+pub(crate) struct Seen {
+    /// `None` in an image, and before this node has its keys.
+    users: Option<Users>,
+    password: Option<Vec<u8>>,
+}
+
+impl User {
+    pub(crate) fn new(layout: &Layout) -> Self {
+        Self { file: password_file(layout), users: Paced::new(PACE) }
+    }
+
+    async fn users(&self, host: &Host) -> Result<Users, StepError> {
+        match Client::admin(host).ask(&["dashboard", "ac-user-show"]).await {
+            Ok(users) => Ok(Users::Known(users)),
+            // The module has been switched on, and its manager has not begun to listen to it.
+            Err(error @ (CephError::Silent { .. } | CephError::Command(host::CommandError::Failed { .. }))) => {
+                Ok(Users::Silent(error.to_string()))
+            }
+            Err(error) => Err(client::failed(&error)),
+        }
+    }
+}
+
+/// Where the password of the first user is kept.
+fn password_file(layout: &Layout) -> PathBuf {
+    layout.state_dir.join("ceph-dashboard-password")
+}
+
+impl Step for User {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("ceph-dashboard-user", "Make a first user of the dashboard", "without one nobody can log in")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+            return Ok(Seen { users: None, password: None });
+        }
+        let users = self.users.ask(async || self.users(host).await).await?;
+        Ok(Seen { users: Some(users), password: host.disk.read_optional(&self.file)? })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let Some(Users::Known(users)) = &seen.users else { return Ok(Vec::new()) };
+        if !users.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut changes = Vec::new();
+        if seen.password.is_none() {
+            let password = random_text().map_err(|error| StepError::from_explained(&error))?;
+            let content = Content::Secret(format!("{password}\n").into_bytes());
+            changes.push(Change::File { path: self.file.clone(), mode: 0o600, content });
+        }
+        let what = format!("make the user {NAME} of Ceph's dashboard, with the password in {}", self.file.display());
+        changes.push(Change::Act { key: "user".into(), what });
+        Ok(changes)
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        match &seen.users {
+            Some(Users::Silent(why)) => {
+                Verdict::Waiting { what: format!("Ceph's dashboard to tell its users: {why}"), progress: String::new() }
+            }
+            _ => Verdict::Met,
+        }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        self.users.forget().await;
+        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        let password = host.disk.read(&self.file)?;
+        let words = ["dashboard", "ac-user-create", NAME, "-i", "-", "administrator"];
+        let said = Client::admin(host).tell_with(&words, password.trim_ascii()).await;
+        said.map(drop).map_err(|error| client::failed(&error))
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_mins(3)
+    }
+}

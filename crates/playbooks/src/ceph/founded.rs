@@ -1,0 +1,48 @@
+//! That Ceph has been founded is known to the cluster, so that nobody founds it a second time.
+
+use std::sync::Arc;
+
+use ::ceph::paths;
+use engine::{About, Step, StepError};
+use host::{Change, Host};
+
+use super::source::Source;
+
+/// Noted in the Secret of Ceph's identity, once there has been a quorum.
+pub(crate) struct Founded {
+    source: Arc<Source>,
+}
+
+impl Founded {
+    pub(crate) fn new(source: &Arc<Source>) -> Self {
+        Self { source: source.clone() }
+    }
+}
+
+impl Step for Founded {
+    /// Whether it is noted, or there is nothing to note it for.
+    type Seen = bool;
+
+    fn about(&self) -> About {
+        About::new("ceph-founded", "Note that Ceph is founded", "a monitor that loses its disk must join, not found")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<bool, StepError> {
+        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+            return Ok(true);
+        }
+        Ok(self.source.handed(host).await?.is_founded)
+    }
+
+    fn plan(&self, is_noted: &bool) -> Result<Vec<Change>, StepError> {
+        let note = || Change::Act {
+            key: "note".into(),
+            what: format!("note in {} that Ceph is founded", self.source.described()),
+        };
+        Ok((!is_noted).then(note).into_iter().collect())
+    }
+
+    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+        self.source.founded(host).await.map(drop)
+    }
+}

@@ -1,0 +1,105 @@
+//! Ceph knows the key of every manager in cluster.yaml. Those of the first hour it knows from its founding; one that comes
+//! later has its key from the Secret like the others, and Ceph has to be told.
+
+use std::{sync::Arc, time::Duration};
+
+use ::ceph::{BadIdentity, Client, Entity, keyring_text, paths};
+use engine::{About, Step, StepError, Verdict};
+use host::{Change, Host};
+use serde::Deserialize;
+use spec::{Role, ValidatedCluster};
+
+use super::{client, pace::Paced, source::Source};
+
+const PACE: Duration = Duration::from_secs(3);
+
+/// The keys of all managers.
+pub(crate) struct Managers {
+    entities: Vec<Entity>,
+    source: Arc<Source>,
+    looked: Paced<Seen>,
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub(crate) enum Seen {
+    /// Ceph does not know these.
+    Unknown(Vec<Entity>),
+    /// Nobody answers.
+    Silent(String),
+}
+
+/// `ceph auth ls`, without what is secret in it.
+#[derive(Deserialize)]
+struct Known {
+    auth_dump: Vec<Name>,
+}
+
+#[derive(Deserialize)]
+struct Name {
+    entity: String,
+}
+
+impl Managers {
+    pub(crate) fn new(cluster: &ValidatedCluster, source: &Arc<Source>) -> Self {
+        let entities = cluster.with_role(Role::CephMgr).map(|node| Entity::Mgr(node.name.clone())).collect();
+        Self { entities, source: source.clone(), looked: Paced::new(PACE) }
+    }
+
+    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+            return Ok(Seen::Unknown(Vec::new()));
+        }
+        let known: Known = match Client::admin(host).ask(&["auth", "ls"]).await {
+            Ok(known) => known,
+            Err(error) if error.is_transient() => return Ok(Seen::Silent(error.to_string())),
+            Err(error) => return Err(client::failed(&error)),
+        };
+        let is_known = |entity: &Entity| known.auth_dump.iter().any(|name| name.entity == entity.to_string());
+        Ok(Seen::Unknown(self.entities.iter().filter(|entity| !is_known(entity)).cloned().collect()))
+    }
+
+    async fn tell(&self, host: &Host, key: &str) -> Result<(), StepError> {
+        let handed = self.source.handed(host).await?;
+        for entity in self.entities.iter().filter(|entity| entity.to_string() == key) {
+            let missing = || BadIdentity { field: format!("key.{entity}") };
+            let key = handed.key(entity).ok_or_else(|| StepError::from_explained(&missing()))?;
+            let said =
+                Client::admin(host).tell_with(&["auth", "import", "-i", "-"], keyring_text([(entity, key)])).await;
+            said.map_err(|error| client::failed(&error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Step for Managers {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("ceph-managers", "Tell Ceph of its managers", "a manager that comes later has to be known, too")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        self.looked.ask(async || self.look(host).await).await
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let Seen::Unknown(unknown) = seen else { return Ok(Vec::new()) };
+        let act = |entity: &Entity| Change::Act { key: entity.to_string(), what: format!("tell Ceph of {entity}") };
+        Ok(unknown.iter().map(act).collect())
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        match seen {
+            Seen::Unknown(_) => Verdict::Met,
+            Seen::Silent(why) => Verdict::Waiting { what: why.clone(), progress: String::new() },
+        }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        let done = self.tell(host, key).await;
+        self.looked.forget().await;
+        done
+    }
+}

@@ -1,0 +1,215 @@
+//! Every listed device or file holds the data of an OSD.
+
+use std::time::Duration;
+
+use ::ceph::{Client, Entity, Fsid, codes, paths};
+use engine::{About, Step, StepError, Verdict};
+use host::{Change, Disk, Host};
+use spec::{Node, Osd, OsdStore};
+
+use super::{
+    super::{client, pace::Paced},
+    adopt, make,
+    places::{self, Place},
+};
+
+const MAKE: &str = "make ";
+const WIPE: &str = "wipe ";
+const ADOPT: &str = "adopt ";
+const TIDY: &str = "tidy ";
+
+/// How often devices are looked at and monitors asked, while there are none.
+const PACE: Duration = Duration::from_secs(3);
+
+/// The data of a node's OSDs.
+pub(crate) struct Data {
+    listed: Vec<Osd>,
+    looked: Paced<Seen>,
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    /// As they are listed; none in an image, and before this node has its keys.
+    places: Vec<Place>,
+    /// Directories for files that are still to be made.
+    directories: Vec<Change>,
+    /// Why no OSD can be made now.
+    silence: Option<String>,
+}
+
+impl Data {
+    pub(crate) fn new(node: &Node) -> Self {
+        Self { listed: node.osds.clone(), looked: Paced::new(PACE) }
+    }
+
+    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+        let Some(ours) = Self::ours(host)? else {
+            return Ok(Seen { places: Vec::new(), directories: Vec::new(), silence: None });
+        };
+        let places = places::look(host, &self.listed, &ours).await?;
+        let is_needed = places.iter().any(|place| matches!(place, Place::ToBeMade { .. }));
+        let silence = if is_needed { self.silence(host).await? } else { None };
+        Ok(Seen { places, directories: self.directories(&*host.disk)?, silence })
+    }
+
+    /// Why the monitors cannot be asked for a number.
+    async fn silence(&self, host: &Host) -> Result<Option<String>, StepError> {
+        let bootstrap = Client::new(host, Entity::BootstrapOsd, paths::BOOTSTRAP_OSD_KEYRING);
+        match bootstrap.osds().await {
+            Ok(_) => Ok(None),
+            Err(error) if error.is_transient() => Ok(Some(error.to_string())),
+            Err(error) => Err(client::failed(&error)),
+        }
+    }
+
+    fn ours(host: &Host) -> Result<Option<Fsid>, StepError> {
+        Ok(paths::own_fsid(&*host.disk)?.filter(|_| host.is_live))
+    }
+
+    /// Those that files lie in and that do not exist.
+    fn directories(&self, disk: &dyn Disk) -> Result<Vec<Change>, StepError> {
+        let mut missing = Vec::new();
+        for osd in &self.listed {
+            if let (OsdStore::File { .. }, Some(dir)) = (&osd.store, osd.store.path().parent())
+                && !disk.exists(dir)?
+            {
+                missing.push(Change::Directory { path: dir.to_path_buf(), mode: 0o755 });
+            }
+        }
+        missing.dedup();
+        Ok(missing)
+    }
+
+    fn of_key<'a>(&'a self, key: &str, verb: &str) -> Option<&'a Osd> {
+        let path = key.strip_prefix(verb)?;
+        self.listed.iter().find(|osd| osd.store.path().display().to_string() == path)
+    }
+}
+
+impl Step for Data {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("ceph-osd-data", "Make the OSDs", "what Ceph stores lies on the devices that cluster.yaml lists")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        self.looked.ask(async || self.look(host).await).await
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let mut changes = seen.directories.clone();
+        let (mut refused, mut hints) = (Vec::new(), Vec::new());
+        for (osd, place) in self.listed.iter().zip(&seen.places) {
+            let path = osd.store.path().display();
+            let act = |verb: &str, what: String| Change::Act { key: format!("{verb}{path}"), what };
+            match place {
+                Place::Made { has_leftover: false, .. } => {}
+                Place::Made { id, .. } => changes.push(act(TIDY, format!("remove what making osd.{id} has left"))),
+                Place::ToBeMade { destroying } => {
+                    changes.extend(destroying.as_ref().map(|seen| act(WIPE, format!("wipe {path}: {seen}"))));
+                    changes.push(act(MAKE, format!("make an OSD on {path}")));
+                }
+                Place::Lost { osd } => {
+                    changes.push(act(ADOPT, format!("make the files of the OSD {osd} anew, whose data is on {path}")));
+                }
+                Place::Refused { seen, can_be_wiped } => {
+                    refused.push(format!("{path} is not free: {seen}"));
+                    hints.extend(can_be_wiped.then(|| path.to_string()));
+                }
+            }
+        }
+        if !refused.is_empty() {
+            return Err(refusal(&refused, &hints));
+        }
+        Ok(if seen.silence.is_some() { Vec::new() } else { changes })
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        match &seen.silence {
+            Some(why) => {
+                Verdict::Waiting { what: format!("the monitors, to make OSDs; {why}"), progress: String::new() }
+            }
+            None => Verdict::Met,
+        }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        self.looked.forget().await;
+        let (Change::Act { key, .. }, Some(ours)) = (change, Self::ours(host)?) else {
+            return Ok(change.apply(&*host.disk)?);
+        };
+        if let Some(osd) = self.of_key(key, MAKE) {
+            make::make(host, osd, &ours).await
+        } else if let Some(osd) = self.of_key(key, ADOPT) {
+            adopt::adopt(host, &osd.store, &ours).await
+        } else if let Some(osd) = self.of_key(key, WIPE) {
+            make::wipe(host, osd.store.path()).await
+        } else if let Some(osd) = self.of_key(key, TIDY) {
+            make::tidy(&*host.disk, osd.store.path())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Monitors of other machines may still be starting.
+    fn patience(&self) -> Duration {
+        Duration::from_mins(10)
+    }
+}
+
+fn refusal(refused: &[String], can_be_wiped: &[String]) -> StepError {
+    let error = StepError::new(codes::STORE_IN_USE, refused.join("; "));
+    if can_be_wiped.is_empty() {
+        return error;
+    }
+    error.with_hint(format!(
+        "nothing was changed; if what is on {} may be destroyed, list it with `wipe: true` in cluster.yaml",
+        can_be_wiped.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn data(paths: &[&str]) -> Data {
+        let osd = |path: &&str| Osd { store: OsdStore::Device(PathBuf::from(path)), wipe: false };
+        Data { listed: paths.iter().map(osd).collect(), looked: Paced::new(PACE) }
+    }
+
+    #[test]
+    fn what_is_done_with_each_place() {
+        let data = data(&["/dev/a", "/dev/b", "/dev/c", "/dev/d", "/dev/e"]);
+        let places = vec![
+            Place::Made { id: 1, has_leftover: false },
+            Place::Made { id: 2, has_leftover: true },
+            Place::ToBeMade { destroying: None },
+            Place::ToBeMade { destroying: Some("it holds a file system (ext4)".into()) },
+            Place::Lost { osd: Fsid::parse("6a8f1f3e-0d6c-4a43-9d0e-2f1f4d1c9b10").unwrap() },
+        ];
+        let seen = Seen { places: places.clone(), directories: Vec::new(), silence: None };
+        let shown: Vec<String> = data.plan(&seen).unwrap().iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(shown.join("\n"));
+        let silent = Seen { places, directories: Vec::new(), silence: Some("no majority".into()) };
+        assert_eq!(data.plan(&silent).unwrap(), []);
+        assert!(matches!(data.judge(&silent), Verdict::Waiting { .. }));
+    }
+
+    #[test]
+    fn one_place_that_is_not_free_stops_all_and_every_one_is_named() {
+        let places = vec![
+            Place::ToBeMade { destroying: None },
+            Place::Refused { seen: "it holds a partition table (gpt)".into(), can_be_wiped: true },
+            Place::Refused { seen: "there is no such device".into(), can_be_wiped: false },
+        ];
+        let error = data(&["/dev/a", "/dev/b", "/dev/c"])
+            .plan(&Seen { places, directories: Vec::new(), silence: None })
+            .unwrap_err();
+        assert_eq!(explain::Explain::code(&error), codes::STORE_IN_USE);
+        insta::assert_snapshot!(format!("{error}\n{}", explain::Explain::advice(&error)));
+    }
+}

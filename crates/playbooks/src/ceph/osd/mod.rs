@@ -1,0 +1,24 @@
+//! The OSDs of this node: first the data of each, then the daemons.
+//!
+//! ```text
+//! data    listed in cluster.yaml and nobody's ─► begun: UUID and key, noted before anybody else knows them
+//!                                             ─► a number from the monitors ─► made beside its place ─► moved there
+//!         of ours, but its files are gone ─► files anew from what the data says of itself
+//! run     what is in place ─► enabled, started, known to be up
+//! ```
+//! `places` tells for each listed device or file how far it has come. Killed anywhere, a run goes on with the UUID and key
+//! of before: for the monitors that is the same question again.
+
+mod adopt;
+mod begun;
+mod data;
+mod make;
+mod places;
+mod run;
+mod takeback;
+
+pub(super) use self::{
+    data::Data,
+    run::Run,
+    takeback::{Stopped, Stores},
+};

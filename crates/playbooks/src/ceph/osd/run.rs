@@ -1,0 +1,151 @@
+//! The OSDs of this node run, and Ceph knows that they are up.
+
+use std::{path::Path, time::Duration};
+
+use ::ceph::{answers::OsdStatus, paths};
+use engine::{About, Step, StepError, Verdict};
+use host::{Change, Content, Host};
+use spec::{Node, Osd, OsdStore};
+
+use super::{
+    super::{
+        client,
+        daemon::{self, Daemon, Kind},
+        pace::Paced,
+    },
+    places::{self, BLOCK},
+};
+use crate::systemd;
+
+const RELOAD: &str = "reload";
+
+/// How often units and sockets are looked at.
+const PACE: Duration = Duration::from_millis(500);
+
+/// The daemons of a node's OSDs.
+pub(crate) struct Run {
+    listed: Vec<Osd>,
+    looked: Paced<Vec<Found>>,
+}
+
+/// One OSD as it was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    daemon: Daemon,
+    seen: daemon::Seen,
+    /// What its unit needs besides, on a device.
+    missing: Vec<Change>,
+    status: Option<OsdStatus>,
+}
+
+impl Run {
+    pub(crate) fn new(node: &Node) -> Self {
+        Self { listed: node.osds.clone(), looked: Paced::new(PACE) }
+    }
+
+    async fn look(&self, host: &Host) -> Result<Vec<Found>, StepError> {
+        let disk = &*host.disk;
+        let Some(ours) = paths::own_fsid(disk)?.filter(|_| host.is_live) else { return Ok(Vec::new()) };
+        let made = places::made(disk, &ours)?;
+        let mut found = Vec::new();
+        for osd in &self.listed {
+            // One that is not made is the business of the step before.
+            let Some(id) = made.get(osd.store.path()) else { continue };
+            let daemon = Daemon::new(Kind::Osd, id.to_string());
+            let is_device = matches!(osd.store, OsdStore::Device(_));
+            let wanted = is_device.then(|| device_is_given(*id)).into_iter().collect();
+            found.push(Found {
+                seen: daemon.look(host).await?,
+                missing: Change::missing(wanted, disk)?,
+                status: ::ceph::osd(*id).await.map_err(|error| client::failed(&error))?,
+                daemon,
+            });
+        }
+        Ok(found)
+    }
+
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        if key == RELOAD {
+            return systemd::systemctl(host, &["daemon-reload"]).await.map(drop);
+        }
+        let Some(ours) = paths::own_fsid(&*host.disk)? else { return Ok(()) };
+        for id in places::made(&*host.disk, &ours)?.values() {
+            let daemon = Daemon::new(Kind::Osd, id.to_string());
+            if daemon.is_start(key) {
+                daemon.start(host).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A device belongs to root again after every boot, and the daemon is nobody special.
+fn device_is_given(id: u32) -> Change {
+    let unit = Kind::Osd.unit(&id.to_string());
+    let block = paths::osd(id).join(BLOCK);
+    let text = format!(
+        "# Written by blackstart: the device belongs to root after every boot.\n\
+         [Service]\nExecStartPre=+/bin/chown --dereference ceph:ceph {}\n",
+        block.display()
+    );
+    Change::File {
+        path: Path::new("/etc/systemd/system").join(format!("{unit}.d")).join("blackstart.conf"),
+        mode: 0o644,
+        content: Content::Plain(text.into_bytes()),
+    }
+}
+
+impl Step for Run {
+    type Seen = Vec<Found>;
+
+    fn about(&self) -> About {
+        About::new("ceph-osd", "Start the OSDs", "they store what is given to Ceph, and copy it among each other")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Vec<Found>, StepError> {
+        self.looked.ask(async || self.look(host).await).await
+    }
+
+    fn plan(&self, found: &Vec<Found>) -> Result<Vec<Change>, StepError> {
+        let mut changes: Vec<Change> = found.iter().flat_map(|osd| osd.missing.clone()).collect();
+        if !changes.is_empty() {
+            changes.push(Change::Act { key: RELOAD.into(), what: "let systemd read what has changed".into() });
+        }
+        changes.extend(found.iter().flat_map(|osd| osd.daemon.plan(&osd.seen)));
+        Ok(changes)
+    }
+
+    fn judge(&self, found: &Vec<Found>) -> Verdict {
+        let is_waited_for = |osd: &&Found| !osd.status.as_ref().is_some_and(OsdStatus::is_active);
+        let progress: Vec<&str> =
+            found.iter().map(|osd| osd.status.as_ref().map_or("silent", |status| status.state.as_str())).collect();
+        let Some(waits) = found.iter().find(is_waited_for) else { return Verdict::Met };
+        let what = match &waits.status {
+            Some(status) => format!("{} to be up; it is {}", waits.daemon.unit(), status.state),
+            None => waits.daemon.silence(&waits.seen),
+        };
+        Verdict::Waiting { what, progress: progress.join(" ") }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        let done = self.act(key, host).await;
+        self.looked.forget().await;
+        done
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_mins(3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_unit_on_a_device_needs() {
+        let Change::File { path, content, .. } = device_is_given(3) else { panic!("a file") };
+        insta::assert_snapshot!(format!("{}\n{}", path.display(), String::from_utf8_lossy(content.bytes())));
+    }
+}
