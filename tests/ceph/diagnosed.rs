@@ -3,11 +3,11 @@
 use std::mem::ManuallyDrop;
 
 use crate::{
-    FIRST, LAST,
-    bench::Bench,
+    FIRST, LAST, MACHINES,
+    bench::{Answer, Bench},
     case::{Case, Deed},
     storage::await_health,
-    support::{Check, Cluster, TestLab},
+    support::{Check, Cluster, TestLab, run},
 };
 
 pub(crate) const CHECKS: &[Check] = &[("whoever breaks Ceph is told what they did", told)];
@@ -63,19 +63,14 @@ const CASES: &[Case] = &[
         ..Case::PLAIN
     },
     Case {
-        name: "clocks that differ by more than is allowed",
-        provoke: Deed::Sh(
-            "ceph config set mon mon_clock_drift_allowed 0.0000001
-             ceph config set mon mon_timecheck_interval 2; ceph config set mon mon_timecheck_skew_interval 2
-             systemctl restart ceph-mon@master-01",
-        ),
+        name: "a monitor with a clock of its own",
+        provoke: Deed::By(set_clock_ahead),
         codes: &["BS-DIAG-075"],
-        tells: "MON_CLOCK_SKEW",
-        mend: Deed::Sh(
-            "for setting in mon_clock_drift_allowed mon_timecheck_interval mon_timecheck_skew_interval; do
-               ceph config rm mon $setting
-             done; systemctl restart ceph-mon@master-01",
-        ),
+        tells: "clock skew detected on mon.master-03",
+        mend: Deed::By(|bench| {
+            bench.sh(LAST, &format!("rm {CLOCK_SETTINGS}"));
+            restart_monitor(bench);
+        }),
         ..Case::PLAIN
     },
     Case {
@@ -96,8 +91,33 @@ const CASES: &[Case] = &[
     },
 ];
 
+const CLOCK_SETTINGS: &str = "/run/systemd/system/ceph-mon@master-03.service.d/clock.conf";
+
+/// Of one monitor: it is given a library that answers when it asks for the time.
+fn set_clock_ahead(bench: &Bench) {
+    let dir = tempfile::tempdir().unwrap();
+    let library = dir.path().join("ahead.so").display().to_string();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/ceph/clock_ahead.c");
+    run("cc", &["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", &library, source]).ok();
+    let library = std::fs::read(library).unwrap();
+    bench.lab.feed("exec", &[LAST, "--", "sh", "-c", "umask 022; cat > /run/ahead.so"], &library).ok();
+    let settings = "[Service]\\nEnvironment=LD_PRELOAD=/run/ahead.so\\n";
+    bench.sh(LAST, &format!("mkdir -p $(dirname {CLOCK_SETTINGS}); printf '{settings}' > {CLOCK_SETTINGS}"));
+    restart_monitor(bench);
+}
+
+/// As often as wanted: systemd would let it start five times in half an hour.
+fn restart_monitor(bench: &Bench) {
+    let unit = "ceph-mon@master-03";
+    bench.sh(LAST, &format!("systemctl daemon-reload; systemctl reset-failed {unit}; systemctl restart {unit}"));
+}
+
 fn told(cluster: &Cluster) {
     let bench = Bench { lab: ManuallyDrop::new(TestLab { name: cluster.lab.name.clone() }), is_borrowed: true };
+    for machine in MACHINES {
+        let answer = bench.ask_until(machine, "", Answer::is_well);
+        assert!(answer.is_well(), "{machine} before anything is broken: {answer}");
+    }
     let wanted = std::env::var("BLACKSTART_CASES").unwrap_or_default();
     let mut failed = Vec::new();
     for case in CASES.iter().filter(|case| case.name.contains(&wanted)) {

@@ -67,7 +67,7 @@ fn founding(cluster: &Cluster) {
         }
     };
     found("");
-    await_whole(cluster);
+    await_bootstrap(cluster, FIRST);
     let cases = cases(&cluster.last_up(FIRST).unwrap());
     play_all("founding", cluster, &cases, |case| {
         found(&format!("{}:{}:kill", case.step, case.when));

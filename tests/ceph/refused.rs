@@ -13,19 +13,20 @@ const STORE: &str = "/var/lib/ceph-osd/one";
 
 fn refused(cluster: &Cluster) {
     lose(cluster, LAST);
-    another_cluster(cluster, "/etc/ceph/ceph.conf", &format!("[global]\nfsid = {OTHER}\n"));
-    another_cluster(cluster, &format!("/var/lib/ceph/mon/ceph-{LAST}/ceph_fsid"), OTHER);
+    another_cluster(cluster, "/etc/ceph/ceph.conf", "", &format!("[global]\nfsid = {OTHER}\n"));
+    another_cluster(cluster, &format!("/var/lib/ceph/mon/ceph-{LAST}"), "/ceph_fsid", OTHER);
     data(cluster, "dear diary", "data of an unknown kind");
     data(cluster, &format!("bluestore block device\\n{OTHER}\\n"), "OSD");
     cluster.node_up(LAST, "").ok();
     await_health(cluster);
 }
 
-/// A file of another cluster stops everything, and is still there.
-fn another_cluster(cluster: &Cluster, path: &str, text: &str) {
+/// A file of another cluster, or a file in what is its, stops everything, and is still there.
+fn another_cluster(cluster: &Cluster, named: &str, within: &str, text: &str) {
+    let path = format!("{named}{within}");
     cluster.sh(LAST, &format!("mkdir -p $(dirname {path}) && printf '{text}' > {path}"));
     let said = cluster.node_up(LAST, "");
-    is_refused(&said, "BS-CEPH-005", &[path, OTHER]);
+    is_refused(&said, "BS-CEPH-005", &[named, OTHER]);
     assert_eq!(cluster.sh(LAST, &format!("cat {path}")), text.trim());
     cluster.sh(LAST, &format!("rm -r {path}; rmdir $(dirname {path}) || true"));
 }

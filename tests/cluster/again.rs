@@ -9,6 +9,7 @@ use crate::support::{Check, Cluster, Probe, eventually, text};
 pub(crate) const CHECKS: &[Check] = &[
     ("a second `lab up` changes nothing", lab_up),
     ("a second `node up` changes nothing", node_up),
+    ("a Node that somebody deleted is registered again by `node up`", deleted_node),
     ("an agent that is killed comes back, and with it the way to the API", killed_agent),
     ("machines that reboot all at once come back as the same cluster", reboot),
 ];
@@ -54,6 +55,16 @@ fn picture(cluster: &Cluster) -> BTreeMap<String, String> {
         ]
     });
     all.collect()
+}
+
+/// The kubelet that runs would never register it.
+fn deleted_node(cluster: &Cluster) {
+    let node = "worker-02";
+    cluster.kubectl(&["delete", "node", node]);
+    let said = cluster.node_up(node, "").ok();
+    assert!(said.contains("restart the kubelet"), "{said}");
+    cluster.await_ready(&Cluster::MACHINES);
+    assert!(cluster.node_up(node, "").ok().contains("nothing was changed"));
 }
 
 fn killed_agent(cluster: &Cluster) {

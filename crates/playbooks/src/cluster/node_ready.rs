@@ -6,8 +6,9 @@ use engine::{About, Step, StepError, Verdict};
 use host::{Change, Host};
 use kubeapi::{ApiError, k8s_openapi::api::core::v1::Node as ApiNode, kube::Api};
 
-use crate::access::Access;
+use crate::{access::Access, run_record, systemd};
 
+const KUBELET: &str = "kubelet.service";
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Waits for the node's Ready condition.
@@ -22,6 +23,8 @@ pub(super) struct Seen {
     boot_id: String,
     /// What the API says, or why it says nothing.
     node: Result<Option<ApiNode>, String>,
+    /// The kubelet's process was there before this one.
+    is_kubelet_older: bool,
 }
 
 impl NodeReady {
@@ -52,14 +55,26 @@ impl Step for NodeReady {
             }
         };
         let boot_id = String::from_utf8_lossy(&boot_id).trim().to_owned();
-        Ok(Seen { is_live: host.is_live, boot_id, node })
+        let is_missing = matches!(node, Ok(None));
+        let is_kubelet_older = host.is_live && is_missing && is_kubelet_older(host).await?;
+        Ok(Seen { is_live: host.is_live, boot_id, node, is_kubelet_older })
     }
 
-    fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
+    /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was founded anew,
+    /// runs on without ever being seen again.
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let restart = || Change::Act {
+            key: "restart".into(),
+            what: format!("restart the kubelet: it does not register node {} again by itself", self.node),
+        };
+        Ok(seen.is_kubelet_older.then(restart).into_iter().collect())
     }
 
-    fn judge(&self, Seen { is_live, boot_id, node }: &Seen) -> Verdict {
+    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+        systemd::systemctl(host, &["restart", KUBELET]).await.map(drop)
+    }
+
+    fn judge(&self, Seen { is_live, boot_id, node, .. }: &Seen) -> Verdict {
         if !is_live {
             return Verdict::Met;
         }
@@ -85,6 +100,14 @@ impl Step for NodeReady {
     }
 }
 
+/// Whether the kubelet runs since before this process began.
+async fn is_kubelet_older(host: &Host) -> Result<bool, StepError> {
+    let kubelet = systemd::look(host, KUBELET).await?.pid;
+    let began = |pid| run_record::began(&*host.disk, pid);
+    let (kubelet, own) = (kubelet.and_then(began), began(std::process::id()));
+    Ok(kubelet.zip(own).is_some_and(|(kubelet, own)| kubelet < own))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -103,14 +126,24 @@ mod tests {
             });
             Ok(Some(serde_json::from_value(json!({"metadata": {"name": "worker-01"}, "status": status})).unwrap()))
         };
-        let judged = |node| match step.judge(&Seen { is_live: true, boot_id: "b2".into(), node }) {
-            Verdict::Met => "met".to_owned(),
-            Verdict::Waiting { what, .. } => what,
-        };
+        let judged =
+            |node| match step.judge(&Seen { is_live: true, boot_id: "b2".into(), node, is_kubelet_older: false }) {
+                Verdict::Met => "met".to_owned(),
+                Verdict::Waiting { what, .. } => what,
+            };
         assert_eq!(judged(node("b2", "True", "")), "met");
         assert_eq!(judged(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
         assert_eq!(judged(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
         assert_eq!(judged(Ok(None)), "the kubelet to register node worker-01");
         assert_eq!(judged(Err("403 forbidden".into())), "node worker-01 to be Ready: 403 forbidden");
+    }
+    #[test]
+    fn only_a_kubelet_that_was_there_before_is_restarted() {
+        let step = NodeReady::new("worker-01", &Arc::new(Access::new("/nowhere")));
+        let planned = |is_kubelet_older| {
+            let seen = Seen { is_live: true, boot_id: String::new(), node: Ok(None), is_kubelet_older };
+            step.plan(&seen).unwrap().len()
+        };
+        assert_eq!((planned(true), planned(false)), (1, 0));
     }
 }

@@ -44,7 +44,8 @@ pub(super) fn boot_id(disk: &dyn Disk) -> String {
     String::from_utf8_lossy(&disk.read(Path::new(BOOT_ID)).unwrap_or_default()).trim().to_owned()
 }
 
-fn began(disk: &dyn Disk, pid: u32) -> Option<u64> {
+/// When a process began, in ticks since the boot; `None` if it is gone.
+pub(crate) fn began(disk: &dyn Disk, pid: u32) -> Option<u64> {
     let stat = disk.read(&Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     began_in(&String::from_utf8_lossy(&stat))
 }
