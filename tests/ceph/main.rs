@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 #![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]
 
+mod asked;
 #[path = "../diagnose/bench.rs"]
 #[expect(dead_code, reason = "shared with the suite that breaks everything else")]
 mod bench;
@@ -16,6 +17,7 @@ mod case;
 mod diagnosed;
 mod healthy;
 mod killed;
+mod packaged;
 mod refused;
 mod removed;
 mod storage;
@@ -46,6 +48,7 @@ fn three_machines_are_a_ceph_cluster() {
     let checks = || {
         cluster.check(&[
             healthy::CHECKS,
+            asked::CHECKS,
             survives::CHECKS,
             diagnosed::CHECKS,
             refused::CHECKS,

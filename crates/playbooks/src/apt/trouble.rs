@@ -18,6 +18,10 @@ pub(super) enum Trouble {
     Failed(String),
 }
 
+/// Words that tell that dpkg did not come to its end, now or before.
+const INTERRUPTED: &[&str] =
+    &["dpkg was interrupted", "dpkg exited unexpectedly", "dpkg received signal", "dpkg received a segmentation fault"];
+
 /// Words that tell of a mirror, a name server or a network that is not there.
 const UNREACHABLE: &[&str] = &[
     "Failed to fetch",
@@ -36,7 +40,7 @@ impl Trouble {
         if let Some(holder) = holder(said) {
             return Self::Busy(holder);
         }
-        if said.contains("dpkg was interrupted") {
+        if INTERRUPTED.iter().any(|words| said.contains(words)) {
             return Self::Interrupted;
         }
         // What is meant for people begins with `E:`; around it are notes and progress.
@@ -53,7 +57,7 @@ impl Trouble {
                 error(codes::PACKAGES_BUSY, format!("{holder} keeps {names} from being installed")).retryable()
             }
             Self::Interrupted => {
-                error(codes::PACKAGES_FAILED, "dpkg was interrupted and cannot be repaired".to_owned()).retryable()
+                error(codes::PACKAGES_FAILED, format!("dpkg was interrupted while it installed {names}")).retryable()
             }
             Self::Unreachable(told) => {
                 error(codes::PACKAGES_UNREACHABLE, format!("cannot fetch {names}: {told}")).retryable()
@@ -96,6 +100,7 @@ mod tests {
              always wrong, can damage the locked area and the entire system.",
             "E: Could not get lock /var/cache/apt/archives/lock - open (11: Resource temporarily unavailable)",
             "E: dpkg was interrupted, you must manually run 'dpkg --configure -a' to correct the problem.",
+            "E: Sub-process /usr/bin/dpkg exited unexpectedly",
             "Err:1 http://mirror bookworm InRelease / E: Failed to fetch http://mirror/ceph-mon.deb  Temporary failure \
              resolving 'mirror' / E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?",
             "Reading package lists... / E: Unable to locate package ceph-mon",

@@ -1,0 +1,70 @@
+//! What `blackstart ceph …` answers, while all is well, while a monitor is away, and while nobody has a majority.
+
+use serde_json::Value;
+
+use crate::{
+    FIRST, LAST, MACHINES,
+    storage::{await_health, store},
+    support::{Check, Cluster, eventually},
+};
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("`ceph status` tells how Ceph is, also without a majority", status),
+    ("`ceph csi-secret` prints a key that is good for block devices in one pool, and for nothing else", csi_secret),
+];
+
+fn status(cluster: &Cluster) {
+    let (code, told) = ask(cluster);
+    let names = |list: &Value| list.as_array().map_or(0, Vec::len);
+    assert_eq!((code, &told["health"]["status"]), (Some(0), &"HEALTH_OK".into()), "{told}");
+    assert_eq!((names(&told["monitors"]["quorum"]), names(&told["managers"]["standby"])), (3, 2), "{told}");
+    assert!(told["osds"].as_array().is_some_and(|all| all.len() == 3 && all.iter().all(|osd| osd["up"] == true)));
+    let shown = cluster.sh(FIRST, "blackstart ceph status");
+    assert!(shown.contains("HEALTH_OK") && shown.contains("OSDs       3: 3 up, 3 in"), "{shown}");
+
+    cluster.sh(LAST, "systemctl stop ceph-mon@master-03");
+    eventually("the missing monitor is named", || {
+        let (code, told) = ask(cluster);
+        code == Some(1) && told["monitors"]["missing"] == Value::from(vec![LAST])
+    });
+    cluster.sh(MACHINES[1], "systemctl stop ceph-mon@master-02");
+    eventually("the lost majority is told", || {
+        let (code, told) = ask(cluster);
+        code == Some(3) && told["answers"] == false
+    });
+    let said = cluster.try_sh(FIRST, "blackstart ceph status");
+    assert!(said.err.contains("no majority of Ceph's monitors answers"), "{said:?}");
+    for machine in &MACHINES[1..] {
+        cluster.sh(machine, &format!("systemctl reset-failed ceph-mon@{machine}; systemctl start ceph-mon@{machine}"));
+    }
+    await_health(cluster);
+}
+
+fn ask(cluster: &Cluster) -> (Option<i32>, Value) {
+    let said = cluster.try_sh(FIRST, "timeout 30 blackstart ceph status -o json");
+    (said.code, serde_json::from_str(&said.out).unwrap_or_default())
+}
+
+fn csi_secret(cluster: &Cluster) {
+    store(cluster);
+    let apply = "blackstart ceph csi-secret --pool devices | kubectl apply -f -";
+    cluster.sh(FIRST, &format!("ceph osd pool create devices 8 && rbd pool init devices && {apply} && {apply}"));
+    let key = "key=$(kubectl get secret csi-rbd-secret -o jsonpath='{.data.userKey}' | base64 -d)
+               asks() { program=$1; shift; timeout 30 $program --id csi-rbd --key \"$key\" \"$@\"; }";
+    let made = cluster.sh(FIRST, &format!("{key}; asks rbd create devices/one --size 8M && asks rbd ls devices"));
+    assert_eq!(made, "one");
+    for (what, line) in [
+        ("another pool", "asks rados -p proof ls"),
+        ("another key", "asks ceph auth get client.admin"),
+        ("settings", "asks ceph config set global debug_mon 1"),
+    ] {
+        let said = cluster.try_sh(FIRST, &format!("{key}; {line}"));
+        assert_ne!(said.code, Some(0), "{what}: {said:?}");
+    }
+    // A pool more would be moved about by everything that comes after.
+    let remove = "ceph config set mon mon_allow_pool_delete true
+                  ceph osd pool rm devices devices --yes-i-really-really-mean-it
+                  ceph config rm mon mon_allow_pool_delete; ceph auth rm client.csi-rbd; kubectl delete secret csi-rbd-secret";
+    cluster.sh(FIRST, remove);
+    await_health(cluster);
+}
