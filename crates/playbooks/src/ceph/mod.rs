@@ -1,6 +1,6 @@
 //! Ceph on a node: the steps that follow once Kubernetes is ready.
 //!
-//! [`steps`] is the whole of it. Everything is the distribution's own: its packages, its units, its tools.
+//! `steps` is the whole of it. Everything is the distribution's own: its packages, its units, its tools.
 //!
 //! ```text
 //! packages ─► keys ─► conf ─┬─ mon ─► founded ─┐
@@ -10,7 +10,7 @@
 //! A node does what its roles ask for; monitors come first on the node that has one, everybody else waits for them. Whatever
 //! is made for a daemon is made in a *workspace* beside its place and moved there when it is whole.
 //!
-//! To add a step: a file here, a line in [`steps`], and how it is taken back in `cluster/reset.rs`.
+//! To add a step: a file here, a line in `steps`, and how it is taken back in `cluster/reset.rs`.
 
 mod bootstrapped;
 mod client;
