@@ -5,6 +5,7 @@
 
 mod admin_kubeconfig;
 mod api_ready;
+mod api_turn;
 mod await_master;
 mod cluster_dns;
 mod cluster_keys;
@@ -175,11 +176,9 @@ fn master(
     let role = cluster.bootstrap_role(node);
     let leads = role == BootstrapRole::MasterFirst;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
-    // Pods of an add-on run before the node is Ready, and need what all pods need. Otherwise this can wait, and leaves the
-    // processors to what the node and the other masters wait for.
-    let (images_after, others_after) = match cluster.networking().add_on {
-        NetworkAddOn::Manifest(_) => ("containerd", "api-ready"),
-        NetworkAddOn::Basic | NetworkAddOn::None => ("node-ready", "node-ready"),
+    let others_after = match cluster.networking().add_on {
+        NetworkAddOn::Manifest(_) => "api-ready",
+        NetworkAddOn::Basic | NetworkAddOn::None => "node-ready",
     };
     let started = prepared
         .step(Fence::new(of, membership, options.force_new_cluster), &["units"])?
@@ -190,9 +189,18 @@ fn master(
         .step(EtcdPlace::new(cluster, node, layout), &["pki"])?
         .step(of.etcd(), &["etcd-place"])?
         .step(EtcdVote::new(cluster, node, layout), &["etcd"])?
-        .step(EtcdMember::new(layout), &["etcd"])?
-        .step(of.kube_apiserver(), &["encryption-key", "units"])?
-        .step(of.kubelet(), &["kube-apiserver", "containerd", "agent"])?
+        .step(EtcdMember::new(layout), &["etcd"])?;
+    let started = if leads {
+        started
+            .step(of.kube_apiserver(), &["encryption-key", "units"])?
+            .step(of.kubelet(), &["kube-apiserver", "containerd", "agent"])?
+    } else {
+        started
+            .step(of.api_turn(), &["pki"])?
+            .step(of.kube_apiserver(), &["api-turn", "encryption-key", "units"])?
+            .step(of.kubelet(), &["api-turn", "containerd", "agent"])?
+    };
+    let started = started
         .step(of.api_ready(), &["kube-apiserver", "etcd-vote"])?
         .step(roles(cluster, &access), &["api-ready"])?
         .step(network_add_on::step(cluster, layout, &access), &["api-ready"])?
@@ -209,7 +217,7 @@ fn master(
         (started, ["cluster-info", "etcd-member", "cluster-dns"].as_slice())
     };
     started
-        .step(Images, &[images_after])?
+        .step(Images, &[images_after(cluster)])?
         .step(
             dns_objects(cluster, options, &access),
             &["node-ready", "images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
@@ -218,17 +226,26 @@ fn master(
         .step(Record::new(&node.name, role, layout), recorded_after)
 }
 
+/// Pods of an add-on run before the node is Ready, and need what all pods need. Otherwise this can wait, and leaves the
+/// processors to what the node and the masters wait for.
+fn images_after(cluster: &ValidatedCluster) -> &'static str {
+    match cluster.networking().add_on {
+        NetworkAddOn::Manifest(_) => "containerd",
+        NetworkAddOn::Basic | NetworkAddOn::None => "node-ready",
+    }
+}
+
 /// A node that joins.
 fn worker(prepared: Playbook, of: &Of<'_>, membership: &Arc<Membership>) -> Result<Playbook, PlaybookError> {
-    let Of { node, layout, .. } = of;
+    let Of { cluster, node, layout, .. } = of;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("agent.conf")));
     prepared
         .step(AwaitMaster::new(membership, &layout.kubernetes_dir), &["preflight"])?
         .step(Join::new(membership, &layout.kubernetes_dir), &["await-master"])?
         .step(of.kubelet(), &["join", "containerd", "agent"])?
         .step(of.kube_proxy(), &["join", "agent"])?
-        .step(Images, &["containerd"])?
         .step(NodeReady::new(&node.name, &access), &["kubelet"])?
+        .step(Images, &[images_after(cluster)])?
         .step(Record::new(&node.name, BootstrapRole::Worker, layout), &["node-ready", "images", "kube-proxy"])
 }
 

@@ -6,7 +6,7 @@ use engine::About;
 use render::{EtcdFiles, Machine, units};
 use spec::{Node, Role, ValidatedCluster, ports};
 
-use super::{api_ready::ApiReady, unit_files::UnitFiles};
+use super::{api_ready::ApiReady, api_turn::ApiTurn, unit_files::UnitFiles};
 use crate::{
     Layout,
     service::{Probe, Service},
@@ -78,6 +78,10 @@ impl Of<'_> {
         let about = About::new("kube-apiserver", "Start the API server", "everything in the cluster talks to it");
         let probe = Probe::api_answers(api_url(self.cluster, self.node), self.pki("ca.crt"));
         Service::new(about, render::kube_apiserver(self.cluster, self.node), probe)
+    }
+
+    pub(super) fn api_turn(&self) -> ApiTurn {
+        ApiTurn::new(self.cluster, self.node, &self.pki("ca.crt"))
     }
 
     /// Apart from its start: the controller manager begins as soon as it answers, and is there when it is ready.
