@@ -13,7 +13,11 @@ use crate::systemd;
 const NAMESPACE: &str = "k8s.io";
 
 /// Imports what is not there.
-pub(super) struct Images;
+pub(super) struct Images {
+    about: About,
+    /// The only one that is wanted.
+    only: Option<String>,
+}
 
 /// What was found.
 pub(super) struct Seen {
@@ -21,11 +25,27 @@ pub(super) struct Seen {
     missing: Vec<(String, PathBuf)>,
 }
 
+impl Images {
+    /// Every one of the bundle.
+    pub(super) fn all() -> Self {
+        let about =
+            About::new("images", "Import the images of the bundle", "a node starts its pods without any registry");
+        Self { about, only: None }
+    }
+
+    /// The one that every pod begins with. It is small, and the scheduler sends pods as soon as the node is Ready.
+    pub(super) fn pause(name: &str) -> Self {
+        let about =
+            About::new("pause-image", "Import the image that pods begin with", "a Ready node is sent pods at once");
+        Self { about, only: Some(name.to_owned()) }
+    }
+}
+
 impl Step for Images {
     type Seen = Seen;
 
     fn about(&self) -> About {
-        About::new("images", "Import the images of the bundle", "a node starts its pods without any registry")
+        self.about.clone()
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -34,6 +54,7 @@ impl Step for Images {
         }
         let there = ctr(host, &["images", "list", "--quiet"]).await.map_err(StepError::retryable)?;
         let mut missing = installed_images(host)?;
+        missing.retain(|(name, _)| self.only.as_ref().is_none_or(|only| only == name));
         missing.retain(|(name, _)| there.lines().all(|line| line.trim() != name));
         Ok(Seen { missing })
     }

@@ -114,6 +114,7 @@ pub fn playbook(
         .step(KernelSettings::new(cluster), &["preflight"])?
         .step(of.units(&options.pause_image), &["preflight"])?
         .step(of.containerd(&options.pause_image), &["units"])?
+        .step(Images::pause(&options.pause_image), &["containerd"])?
         .step(services::agent(), &["units"])?;
     let ready = match role {
         BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(prepared, &of, &membership, options),
@@ -176,9 +177,11 @@ fn master(
     let role = cluster.bootstrap_role(node);
     let leads = role == BootstrapRole::MasterFirst;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
-    let others_after = match cluster.networking().add_on {
-        NetworkAddOn::Manifest(_) => "api-ready",
-        NetworkAddOn::Basic | NetworkAddOn::None => "node-ready",
+    // Where others start the first API server, this node is Ready by theirs long before it has its own.
+    let (controllers_after, pods_after) = match cluster.networking().add_on {
+        NetworkAddOn::Manifest(_) => ("api-ready", "containerd"),
+        NetworkAddOn::Basic | NetworkAddOn::None if leads => ("node-ready", "node-ready"),
+        NetworkAddOn::Basic | NetworkAddOn::None => ("node-ready", "api-turn"),
     };
     let started = prepared
         .step(Fence::new(of, membership, options.force_new_cluster), &["units"])?
@@ -198,16 +201,16 @@ fn master(
         started
             .step(of.api_turn(), &["pki"])?
             .step(of.kube_apiserver(), &["api-turn", "encryption-key", "units"])?
-            .step(of.kubelet(), &["api-turn", "containerd", "agent"])?
+            .step(of.kubelet(), &["etcd", "containerd", "agent"])?
     };
     let started = started
         .step(of.api_ready(), &["kube-apiserver", "etcd-vote"])?
         .step(roles(cluster, &access), &["api-ready"])?
         .step(network_add_on::step(cluster, layout, &access), &["api-ready"])?
         .step(NodeReady::new(&node.name, &access), &["kubelet", "network-add-on"])?
-        .step(of.kube_controller_manager(), &[others_after])?
-        .step(of.kube_scheduler(), &[others_after])?
-        .step(of.kube_proxy(), &[others_after])?
+        .step(of.kube_controller_manager(), &[controllers_after])?
+        .step(of.kube_scheduler(), &[controllers_after])?
+        .step(of.kube_proxy(), &[pods_after, "agent", "pki"])?
         .step(cluster_info(of, &access), &["node-ready", "roles"])?;
     // One token is enough for the cluster.
     let (started, recorded_after) = if leads {
@@ -217,7 +220,7 @@ fn master(
         (started, ["cluster-info", "etcd-member", "cluster-dns"].as_slice())
     };
     started
-        .step(Images, &[images_after(cluster)])?
+        .step(Images::all(), &[pods_after, "pause-image"])?
         .step(
             dns_objects(cluster, options, &access),
             &["node-ready", "images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
@@ -226,26 +229,22 @@ fn master(
         .step(Record::new(&node.name, role, layout), recorded_after)
 }
 
-/// Pods of an add-on run before the node is Ready, and need what all pods need. Otherwise this can wait, and leaves the
-/// processors to what the node and the masters wait for.
-fn images_after(cluster: &ValidatedCluster) -> &'static str {
-    match cluster.networking().add_on {
-        NetworkAddOn::Manifest(_) => "containerd",
-        NetworkAddOn::Basic | NetworkAddOn::None => "node-ready",
-    }
-}
-
 /// A node that joins.
 fn worker(prepared: Playbook, of: &Of<'_>, membership: &Arc<Membership>) -> Result<Playbook, PlaybookError> {
     let Of { cluster, node, layout, .. } = of;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("agent.conf")));
+    // Pods of an add-on run before the node is Ready. Otherwise this can wait, and leaves the processors to the others.
+    let pods_after = match cluster.networking().add_on {
+        NetworkAddOn::Manifest(_) => "containerd",
+        NetworkAddOn::Basic | NetworkAddOn::None => "node-ready",
+    };
     prepared
         .step(AwaitMaster::new(membership, &layout.kubernetes_dir), &["preflight"])?
         .step(Join::new(membership, &layout.kubernetes_dir), &["await-master"])?
         .step(of.kubelet(), &["join", "containerd", "agent"])?
         .step(of.kube_proxy(), &["join", "agent"])?
         .step(NodeReady::new(&node.name, &access), &["kubelet"])?
-        .step(Images, &[images_after(cluster)])?
+        .step(Images::all(), &[pods_after, "pause-image"])?
         .step(Record::new(&node.name, BootstrapRole::Worker, layout), &["node-ready", "images", "kube-proxy"])
 }
 
