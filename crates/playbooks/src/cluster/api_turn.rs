@@ -2,6 +2,8 @@
 //! attempts, and each is ready later than one alone; what waits for the cluster needs only one.
 
 use std::{
+    io::ErrorKind,
+    net::SocketAddr,
     path::Path,
     sync::OnceLock,
     time::{Duration, Instant},
@@ -10,6 +12,7 @@ use std::{
 use engine::{About, Step, StepError, Verdict};
 use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
+use tokio::{net::TcpStream, time::timeout};
 
 use super::services::api_url;
 use crate::{
@@ -19,10 +22,12 @@ use crate::{
 
 /// How long the others are given. None of them has to come: this only saves time.
 const LIMIT: Duration = Duration::from_secs(20);
+/// How long a machine that is there takes to accept a connection, or to refuse it.
+const NEAR: Duration = Duration::from_millis(500);
 
 /// Lets another master's API server be ready first, where one is about to be.
 pub(super) struct ApiTurn {
-    others: Vec<Probe>,
+    others: Vec<(SocketAddr, Probe)>,
     since: OnceLock<Instant>,
 }
 
@@ -35,17 +40,32 @@ impl ApiTurn {
     /// For a master that is not the first.
     pub(super) fn new(cluster: &ValidatedCluster, node: &Node, ca: &Path) -> Self {
         let others = cluster.masters().filter(|master| master.name != node.name);
-        let probe = |master: &Node| Probe::api_server(api_url(cluster, master), ca.to_owned());
-        Self { others: others.map(probe).collect(), since: OnceLock::new() }
+        let other = |master: &Node| {
+            let address = SocketAddr::new(master.ip, cluster.api().port);
+            (address, Probe::api_server(api_url(cluster, master), ca.to_owned()))
+        };
+        Self { others: others.map(other).collect(), since: OnceLock::new() }
     }
 
-    async fn is_any_ready(&self, host: &Host) -> Result<bool, StepError> {
-        for probe in &self.others {
+    /// Whether one of the others is about to be ready: its machine is there, and no API server is ready yet.
+    async fn is_one_coming(&self, host: &Host) -> Result<bool, StepError> {
+        let mut is_one_there = false;
+        for (address, probe) in &self.others {
             if probe.look(host).await? == Health::Good {
-                return Ok(true);
+                return Ok(false);
             }
+            is_one_there |= is_there(*address).await;
         }
-        Ok(false)
+        Ok(is_one_there)
+    }
+}
+
+/// A machine that is switched on refuses what nobody listens for; one that is off says nothing.
+async fn is_there(address: SocketAddr) -> bool {
+    match timeout(NEAR, TcpStream::connect(address)).await {
+        Ok(Ok(_)) => true,
+        Ok(Err(error)) => error.kind() == ErrorKind::ConnectionRefused,
+        Err(_) => false,
     }
 }
 
@@ -65,7 +85,7 @@ impl Step for ApiTurn {
         let is_ours = !host.is_live
             || is_over
             || systemd::look(host, "kube-apiserver.service").await?.is_up()
-            || self.is_any_ready(host).await?;
+            || !self.is_one_coming(host).await?;
         Ok(Seen { is_ours })
     }
 
@@ -79,5 +99,21 @@ impl Step for ApiTurn {
         }
         let what = format!("the API server of another master, for at most {} s", LIMIT.as_secs());
         Verdict::Waiting { progress: String::new(), what }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_machine_is_there_whether_somebody_listens_or_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        assert!(is_there(address).await);
+        drop(listener);
+        assert!(is_there(address).await, "refused");
     }
 }
