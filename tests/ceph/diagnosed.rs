@@ -2,12 +2,14 @@
 
 use std::mem::ManuallyDrop;
 
+use serde_json::Value;
+
 use crate::{
     FIRST, LAST, MACHINES,
     bench::{Answer, Bench},
     case::{Case, Deed},
     storage::await_health,
-    support::{Check, Cluster, TestLab, run},
+    support::{Check, Cluster, TestLab, eventually, run},
 };
 
 pub(crate) const CHECKS: &[Check] = &[("whoever breaks Ceph is told what they did", told)];
@@ -16,7 +18,10 @@ const CASES: &[Case] = &[
     Case {
         name: "monitor stopped",
         machine: LAST,
-        provoke: Deed::Sh("systemctl stop ceph-mon@master-03"),
+        provoke: Deed::By(|bench| {
+            bench.sh(LAST, "systemctl stop ceph-mon@master-03");
+            await_status(bench, 1, |told| told["monitors"]["missing"] == Value::from(vec![LAST]));
+        }),
         codes: &["BS-DIAG-070"],
         tells: "ceph-mon@master-03.service is inactive (dead): somebody stopped it",
         mend: Deed::Sh("systemctl start ceph-mon@master-03"),
@@ -79,6 +84,7 @@ const CASES: &[Case] = &[
             for other in ["master-02", "master-03"] {
                 bench.sh(other, &format!("systemctl stop ceph-mon@{other}"));
             }
+            await_status(bench, 3, |told| told["answers"] == false);
         }),
         codes: &["BS-DIAG-074"],
         tells: "1 of 3 monitors answer on port 3300, 2 are needed; silent: master-02, master-03",
@@ -104,6 +110,14 @@ fn set_clock_ahead(bench: &Bench) {
     let settings = "[Service]\\nEnvironment=LD_PRELOAD=/run/ahead.so\\n";
     bench.sh(LAST, &format!("mkdir -p $(dirname {CLOCK_SETTINGS}); printf '{settings}' > {CLOCK_SETTINGS}"));
     restart_monitor(bench);
+}
+
+/// Waits until `ceph status` ends with this code, and tells what it should.
+fn await_status(bench: &Bench, code: i32, is_told: impl Fn(&Value) -> bool) {
+    eventually(&format!("`ceph status` ends with {code}"), || {
+        let said = bench.lab.run("exec", &[FIRST, "--", "timeout", "30", "blackstart", "ceph", "status", "-o", "json"]);
+        said.code == Some(code) && is_told(&serde_json::from_str(&said.out).unwrap_or_default())
+    });
 }
 
 /// As often as wanted: systemd would let it start five times in half an hour.

@@ -1,27 +1,31 @@
 //! The bootstrap is killed in the middle of founding Ceph, and of joining it, and goes on by itself.
 //!
-//! The instants are those of the steps that a run has told of. Of each kind one is played, another every day;
-//! `BLACKSTART_TEST_FULL=1` plays all of them, `BLACKSTART_TEST_SEED=N` the same ones again,
-//! `BLACKSTART_TEST_ONLY='ceph-mon within'` those whose name holds that.
+//! The instants are those of the steps that a run has told of. One of a join is played on one day, one of a founding on the next.
 
-use std::{
-    env, fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    time::{Instant, SystemTime},
-};
+use std::fmt;
 
 use playbooks::run_record::{RunRecord, StepState};
 
 use crate::{
     FIRST, LAST, MACHINES,
+    cases::{day, is_wanted_by_name_or_all, play_all},
     storage::{await_bootstrap, await_health, await_object, lose, store},
     support::{Check, Cluster, eventually},
 };
 
-pub(crate) const CHECKS: &[Check] = &[
-    ("a machine that is killed while it joins Ceph recovers", joining),
-    ("a machine that is killed while it founds Ceph recovers", founding),
-];
+pub(crate) const CHECKS: &[Check] =
+    &[("a machine that is killed while it joins Ceph, or while it founds it, recovers", recovers)];
+
+/// Each takes a minute or two before its first case: one of them every day.
+fn recovers(cluster: &Cluster) {
+    let is_for_both = is_wanted_by_name_or_all();
+    if is_for_both || day().is_multiple_of(2) {
+        joining(cluster);
+    }
+    if is_for_both || !day().is_multiple_of(2) {
+        founding(cluster);
+    }
+}
 
 /// A step, and when in it.
 #[derive(Debug, Clone)]
@@ -42,14 +46,15 @@ fn joining(cluster: &Cluster) {
     begin(cluster, LAST, "");
     await_bootstrap(cluster, LAST);
     let cases = cases(&cluster.last_up(LAST).unwrap());
-    play_all("joining", cluster, &cases, |case| {
+    let play = |case: &Case| {
         lose(cluster, LAST);
         begin(cluster, LAST, &format!("{}:{}:kill", case.step, case.when));
         let at = struck(cluster, LAST);
         await_whole(cluster);
         await_object(cluster, LAST, &sum);
         at
-    });
+    };
+    play_all("joining", &cases, |day| cases[day / 2 % cases.len()].clone(), play, || evidence(cluster));
 }
 
 fn founding(cluster: &Cluster) {
@@ -69,12 +74,13 @@ fn founding(cluster: &Cluster) {
     found("");
     await_bootstrap(cluster, FIRST);
     let cases = cases(&cluster.last_up(FIRST).unwrap());
-    play_all("founding", cluster, &cases, |case| {
+    let play = |case: &Case| {
         found(&format!("{}:{}:kill", case.step, case.when));
         let at = struck(cluster, FIRST);
         await_whole(cluster);
         at
-    });
+    };
+    play_all("founding", &cases, |day| cases[day / 2 % cases.len()].clone(), play, || evidence(cluster));
 }
 
 /// Before, within and after every step of Ceph that changed something, while it waited, and after those that only looked.
@@ -93,42 +99,6 @@ fn cases(run: &RunRecord) -> Vec<Case> {
     }
     assert!(all.len() > 15, "a run tells of its steps: {all:?}");
     all
-}
-
-fn play_all(kind: &str, cluster: &Cluster, all: &[Case], play: impl Fn(&Case) -> Option<String>) {
-    let chosen = chosen(all);
-    assert!(!chosen.is_empty(), "no case is called that: {all:?}");
-    let (mut recovered, mut failed) = (0, Vec::new());
-    for case in &chosen {
-        let started = Instant::now();
-        match catch_unwind(AssertUnwindSafe(|| play(case))) {
-            Ok(Some(at)) => {
-                recovered += 1;
-                eprintln!("  {kind}: {case} (at `{at}`): recovered ({:.1} s)", started.elapsed().as_secs_f64());
-            }
-            Ok(None) => eprintln!("  {kind}: {case}: there was nothing to wait for this time"),
-            Err(_) => {
-                eprintln!("  {kind}: {case}: FAILED\n{}", evidence(cluster));
-                failed.push(case.to_string());
-            }
-        }
-    }
-    eprintln!("  {kind}: recovered {recovered} of {} ({} in all)", recovered + failed.len(), all.len());
-    assert!(failed.is_empty(), "{failed:#?}");
-}
-
-/// One of the day, unless told otherwise.
-fn chosen(all: &[Case]) -> Vec<Case> {
-    if let Ok(only) = env::var("BLACKSTART_TEST_ONLY") {
-        return all.iter().filter(|case| case.to_string().contains(&only)).cloned().collect();
-    }
-    if env::var_os("BLACKSTART_TEST_FULL").is_some() {
-        return all.to_vec();
-    }
-    let today = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / (24 * 60 * 60);
-    let seed = env::var("BLACKSTART_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(today);
-    eprintln!("  BLACKSTART_TEST_SEED={seed}");
-    vec![all[usize::try_from(seed).unwrap() % all.len()].clone()]
 }
 
 /// Lets a machine begin, to be killed where the fault says.

@@ -14,6 +14,8 @@ mod bench;
 #[path = "../diagnose/case.rs"]
 #[expect(dead_code, reason = "shared with the suite that breaks everything else")]
 mod case;
+#[path = "../support/cases.rs"]
+mod cases;
 mod diagnosed;
 mod healthy;
 mod killed;

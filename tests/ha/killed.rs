@@ -2,18 +2,14 @@
 //!
 //! Ended by SIGKILL or by cutting the power, after each step from the fence on and at a few instants within those that have
 //! to do with etcd. Nobody helps from there on: in the end there are three voters and four Ready nodes, and another run finds
-//! nothing to change. One case, another one every day; `BLACKSTART_TEST_FULL=1` plays all of them, `BLACKSTART_TEST_SEED=N`
-//! the same ones again, `BLACKSTART_TEST_ONLY='etcd-place ended'` those whose name holds that.
+//! nothing to change.
 
-use std::{
-    env, fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    thread,
-    time::{Instant, SystemTime},
-};
+use std::{fmt, thread};
 
 use crate::{
-    MASTERS, NODES, await_whole, bootstrap_with, lose_disks, members, struck_at,
+    MASTERS, NODES, await_whole, bootstrap_with,
+    cases::play_all,
+    lose_disks, members, struck_at,
     support::{Check, Cluster, eventually},
 };
 
@@ -23,6 +19,9 @@ const JOINERS: [&str; 2] = [MASTERS[1], MASTERS[2]];
 
 /// The first step in which a master has to do with others.
 const FIRST: &str = "fence";
+
+/// What the first master does not have to wait for.
+const TURN: &str = "api-turn";
 
 /// Besides the end of every step: about to be announced, its member about to serve, its vote about to be given.
 const WITHIN: [(&str, &str); 3] = [("etcd-place", "before-1"), ("etcd", "waiting"), ("etcd-vote", "before-1")];
@@ -54,29 +53,13 @@ impl fmt::Display for Case {
 
 fn recover(cluster: &Cluster) {
     let all = all_cases(cluster);
-    let chosen = chosen(&all);
-    assert!(
-        !chosen.is_empty(),
-        "no case is called that: {}",
-        all.iter().map(|case| format!("\n{case}")).collect::<String>()
-    );
-    let (mut recovered, mut failed) = (0, Vec::new());
-    for case in &chosen {
-        let started = Instant::now();
-        match catch_unwind(AssertUnwindSafe(|| play(cluster, case))) {
-            Ok(Some(at)) => {
-                recovered += 1;
-                eprintln!("  {case} (at `{at}`): recovered ({:.1} s)", started.elapsed().as_secs_f64());
-            }
-            Ok(None) => eprintln!("  {case}: there was nothing to wait for this time"),
-            Err(_) => {
-                eprintln!("  {case}: FAILED\n{}", evidence(cluster));
-                failed.push(case.to_string());
-            }
-        }
-    }
-    eprintln!("recovered {recovered} of {} ({} in all)", recovered + failed.len(), all.len());
-    assert!(failed.is_empty(), "{failed:#?}");
+    // A SIGKILL on one day and a power loss on the next.
+    let of_the_day = |day: usize| {
+        let (kills, power_losses) = all.split_at(all.len() / 2);
+        let cases = if day.is_multiple_of(2) { kills } else { power_losses };
+        cases[day / 2 % cases.len()].clone()
+    };
+    play_all("joining", &all, of_the_day, |case| play(cluster, case), || evidence(cluster));
 }
 
 /// The steps are those that the first master went through. One or both of the joining masters are ended, in turn.
@@ -85,6 +68,7 @@ fn all_cases(cluster: &Cluster) -> Vec<Case> {
     let joining = steps.skip_while(|step| step != FIRST).filter(|step| step != "join-info");
     let mut instants: Vec<(String, &str)> = joining.map(|step| (step, "ended")).collect();
     assert!(instants.len() > 15, "{instants:?}");
+    instants.push((TURN.to_owned(), "ended"));
     instants.extend(WITHIN.map(|(step, when)| (step.to_owned(), when)));
     let one_or_both: [&[&str]; 2] = [&JOINERS[..1], &JOINERS];
     let with = |ending, shift| {
@@ -92,22 +76,6 @@ fn all_cases(cluster: &Cluster) -> Vec<Case> {
         cases.map(move |(at, (step, when))| Case { step, when, ending, victims: one_or_both[(at + shift) % 2] })
     };
     with(Ending::Kill, 0).chain(with(Ending::PowerLoss, 1)).collect()
-}
-
-/// A SIGKILL on one day and a power loss on the next, unless told otherwise.
-fn chosen(all: &[Case]) -> Vec<Case> {
-    if let Ok(only) = env::var("BLACKSTART_TEST_ONLY") {
-        return all.iter().filter(|case| case.to_string().contains(&only)).cloned().collect();
-    }
-    if env::var_os("BLACKSTART_TEST_FULL").is_some() {
-        return all.to_vec();
-    }
-    let today = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / (24 * 60 * 60);
-    let seed = env::var("BLACKSTART_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(today);
-    eprintln!("  BLACKSTART_TEST_SEED={seed}");
-    let (kills, power_losses) = all.split_at(all.len() / 2);
-    let cases = if seed.is_multiple_of(2) { kills } else { power_losses };
-    vec![cases[usize::try_from(seed / 2).unwrap() % cases.len()].clone()]
 }
 
 /// Plays a case, and says where it struck; `None` if its instant did not come this time.

@@ -8,6 +8,8 @@
 
 mod alone;
 mod caller;
+#[path = "../support/cases.rs"]
+mod cases;
 mod clock;
 mod first_boot;
 mod full_disk;

@@ -111,14 +111,14 @@ fn append(all: Playbook, of: &Of<'_>, settings: &Ceph) -> Result<Playbook, Playb
 /// How the steps above are taken back.
 pub(crate) fn taken_back(reversal: Reversal) -> Reversal {
     reversal
-        .step("ceph-packages", packages::Stay)
+        .step("ceph-packages", takeback::Stays)
         .step("ceph-keys", keys::Given)
         .step("ceph-mon", Daemons(Kind::Mon))
-        .step("ceph-founded", takeback::InCeph)
-        .step("ceph-managers", takeback::InCeph)
+        .step("ceph-founded", takeback::Stays)
+        .step("ceph-managers", takeback::Stays)
         .step("ceph-mgr", Daemons(Kind::Mgr))
         .step("ceph-osd-data", osd::Stores)
         .step("ceph-osd", osd::Stopped)
-        .step("ceph-dashboard", takeback::InCeph)
-        .step("ceph-dashboard-user", takeback::InCeph)
+        .step("ceph-dashboard", takeback::Stays)
+        .step("ceph-dashboard-user", takeback::Stays)
 }

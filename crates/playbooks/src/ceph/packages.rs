@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Step, StepError};
 use host::{Change, Disk, Host, HostError, Kind};
 use spec::{Ceph, Node, Role};
 
@@ -135,19 +135,6 @@ fn masks(disk: &dyn Disk) -> Result<Vec<Change>, HostError> {
 /// Whether a file has more than comments.
 fn says_something(text: &str) -> bool {
     text.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#'))
-}
-
-/// Packages stay where a node is taken back: they are the distribution's, and others may have come to use them.
-pub(crate) struct Stay;
-
-impl TakeBack for Stay {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
-    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

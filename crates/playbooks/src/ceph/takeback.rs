@@ -69,10 +69,11 @@ pub(super) fn remove_all(disk: &dyn Disk, files: &[&str]) -> Result<(), StepErro
     Ok(())
 }
 
-/// What Ceph itself keeps: it is not one node's to remove.
-pub(crate) struct InCeph;
+/// What is not one node's to remove: what Ceph itself keeps, and packages, which are the distribution's and which others may
+/// have come to use.
+pub(crate) struct Stays;
 
-impl TakeBack for InCeph {
+impl TakeBack for Stays {
     fn shows_act(&self, _key: &str) -> Option<String> {
         None
     }

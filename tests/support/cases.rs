@@ -1,0 +1,65 @@
+//! Many ways to disturb a machine: those of the day are played one after the other, and the recoveries counted.
+//!
+//! `BLACKSTART_TEST_FULL=1` plays all of them, `BLACKSTART_TEST_SEED=N` those of a day again, `BLACKSTART_TEST_ONLY='etcd
+//! ended'` those whose name holds that.
+
+use std::{
+    env,
+    fmt::Display,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Instant, SystemTime},
+};
+
+/// Plays cases; `play` says where one struck, or `None` if its instant did not come. Fails at the end if one did.
+pub(crate) fn play_all<C: Clone + Display>(
+    kind: &str,
+    all: &[C],
+    of_the_day: impl FnOnce(usize) -> C,
+    play: impl Fn(&C) -> Option<String>,
+    evidence: impl Fn() -> String,
+) {
+    let chosen = chosen(all, of_the_day);
+    let names = || all.iter().map(|case| format!("\n{case}")).collect::<String>();
+    assert!(!chosen.is_empty(), "no case is called that: {}", names());
+    let (mut recovered, mut failed) = (0, Vec::new());
+    for case in &chosen {
+        let started = Instant::now();
+        match catch_unwind(AssertUnwindSafe(|| play(case))) {
+            Ok(Some(at)) => {
+                recovered += 1;
+                eprintln!("  {kind}: {case} (at `{at}`): recovered ({:.1} s)", started.elapsed().as_secs_f64());
+            }
+            Ok(None) => eprintln!("  {kind}: {case}: there was nothing to wait for this time"),
+            Err(_) => {
+                eprintln!("  {kind}: {case}: FAILED\n{}", evidence());
+                failed.push(case.to_string());
+            }
+        }
+    }
+    eprintln!("  {kind}: recovered {recovered} of {} ({} in all)", recovered + failed.len(), all.len());
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Whether every case is wanted, or one that was named, instead of those of the day.
+pub(crate) fn is_wanted_by_name_or_all() -> bool {
+    env::var_os("BLACKSTART_TEST_ONLY").is_some() || env::var_os("BLACKSTART_TEST_FULL").is_some()
+}
+
+/// Today, or the day that somebody wants again.
+pub(crate) fn day() -> usize {
+    let today = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / (24 * 60 * 60);
+    let seed = env::var("BLACKSTART_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(today);
+    usize::try_from(seed).unwrap()
+}
+
+/// One of the day, unless told otherwise.
+fn chosen<C: Clone + Display>(all: &[C], of_the_day: impl FnOnce(usize) -> C) -> Vec<C> {
+    if let Ok(only) = env::var("BLACKSTART_TEST_ONLY") {
+        return all.iter().filter(|case| case.to_string().contains(&only)).cloned().collect();
+    }
+    if env::var_os("BLACKSTART_TEST_FULL").is_some() {
+        return all.to_vec();
+    }
+    eprintln!("  BLACKSTART_TEST_SEED={}", day());
+    vec![of_the_day(day())]
+}
