@@ -61,8 +61,8 @@ fn picture(cluster: &Cluster) -> BTreeMap<String, String> {
 fn deleted_node(cluster: &Cluster) {
     let node = "worker-02";
     cluster.kubectl(&["delete", "node", node]);
-    let said = cluster.node_up(node, "").ok();
-    assert!(said.contains("restart the kubelet"), "{said}");
+    let said = cluster.node_up(node, "");
+    assert!(said.err.contains("restart the kubelet"), "{said:?}");
     cluster.await_ready(&Cluster::MACHINES);
     assert!(cluster.node_up(node, "").ok().contains("nothing was changed"));
 }
