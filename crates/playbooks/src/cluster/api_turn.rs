@@ -10,6 +10,7 @@ use std::{
 };
 
 use engine::{About, Step, StepError, Verdict};
+use etcd::{Initial, State};
 use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
 use tokio::{net::TcpStream, time::timeout};
@@ -60,6 +61,13 @@ impl ApiTurn {
     }
 }
 
+/// Only founders start at the same moment. Whoever joins finds an API server, or is the one that makes it come back.
+fn founds_with_others(host: &Host) -> Result<bool, StepError> {
+    let text = host.disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
+    let initial = Initial::parse(&String::from_utf8_lossy(&text));
+    Ok(initial.is_some_and(|initial| initial.state == State::New && initial.members.len() > 1))
+}
+
 /// A machine that is switched on refuses what nobody listens for; one that is off says nothing.
 async fn is_there(address: SocketAddr) -> bool {
     match timeout(NEAR, TcpStream::connect(address)).await {
@@ -84,6 +92,7 @@ impl Step for ApiTurn {
         let is_over = self.since.get_or_init(Instant::now).elapsed() > LIMIT;
         let is_ours = !host.is_live
             || is_over
+            || !founds_with_others(host)?
             || systemd::look(host, "kube-apiserver.service").await?.is_up()
             || !self.is_one_coming(host).await?;
         Ok(Seen { is_ours })
@@ -104,9 +113,32 @@ impl Step for ApiTurn {
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::BTreeMap, fs};
+
     use tokio::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn only_those_wait_who_found_together() {
+        let members = |names: &[&str]| -> BTreeMap<String, String> {
+            names.iter().map(|name| ((*name).to_owned(), "https://10.0.0.1:2380".to_owned())).collect()
+        };
+        let founding = |names| Initial { members: members(names), state: State::New, machines: BTreeMap::new() };
+        for (initial, expected) in [
+            (None, false),
+            (Some(founding(&["a"])), false),
+            (Some(founding(&["a", "b"])), true),
+            (Some(Initial::joining(members(&["a", "b"]))), false),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            if let Some(initial) = &initial {
+                fs::create_dir_all(root.path().join("var/lib/etcd")).unwrap();
+                fs::write(root.path().join(&etcd::INITIAL[1..]), initial.text()).unwrap();
+            }
+            assert_eq!(founds_with_others(&Host::rooted(root.path())).unwrap(), expected, "{initial:?}");
+        }
+    }
 
     #[tokio::test]
     async fn a_machine_is_there_whether_somebody_listens_or_not() {
