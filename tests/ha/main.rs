@@ -9,7 +9,6 @@
 mod alone;
 mod caller;
 #[path = "../support/cases.rs"]
-#[expect(dead_code, reason = "shared with a suite that needs more of it")]
 mod cases;
 mod clock;
 mod first_boot;
@@ -28,6 +27,7 @@ mod survives;
 mod together;
 
 use caller::Caller;
+use cases::{day, is_wanted_by_name_or_all};
 use serde_json::Value;
 use support::{Cluster, TestLab, eventually, turn};
 
@@ -47,15 +47,14 @@ fn three_masters_are_one_cluster() {
     let lab = TestLab::unmade();
     lab.run("up", &UP).ok();
     let cluster = Cluster { lab };
-    cluster.check(&[
-        together::CHECKS,
-        renewed::CHECKS,
-        survives::CHECKS,
-        reimaged::CHECKS,
-        removed::CHECKS,
-        // From here on, what the lab would give a machine with an empty disk is sealed with authorities of the past.
-        rotated::CHECKS,
-    ]);
+    cluster.check(&[together::CHECKS, renewed::CHECKS, survives::CHECKS, reimaged::CHECKS]);
+    if is_turn(1) {
+        cluster.check(&[removed::CHECKS]);
+    }
+    // From here on, what the lab would give a machine with an empty disk is sealed with authorities of the past.
+    if is_turn(0) {
+        cluster.check(&[rotated::CHECKS]);
+    }
 }
 
 /// Masters that do not see each other at first, or come one after the other.
@@ -77,7 +76,14 @@ fn masters_join_whatever_happens() {
     let (acknowledged, lost) = caller.end();
     eprintln!("{acknowledged} writes were acknowledged, {} of them are lost", lost.len());
     assert!(lost.is_empty(), "{lost:?}");
-    cluster.check(&[restored::CHECKS]);
+    if is_turn(1) {
+        cluster.check(&[restored::CHECKS]);
+    }
+}
+
+/// What takes minutes is checked on every second day, unless somebody wants everything or names what he wants.
+fn is_turn(day_of_two: usize) -> bool {
+    std::env::var_os("CHECKS").is_some() || is_wanted_by_name_or_all() || day() % 2 == day_of_two
 }
 
 /// The disk of a master is lost: it is a machine that has never been anything, and has booted.
