@@ -4,6 +4,7 @@ use std::path::Path;
 
 use etcd::{Status, codes::UNREACHABLE};
 
+use super::etcd_members::judge::REMOVED;
 use crate::{
     Context, Finding, Look, Part, Roles,
     codes::{ETCD_ALARM, ETCD_DATA, ETCD_DATA_GONE, ETCD_NEARLY_FULL, ETCD_SLOW},
@@ -96,11 +97,13 @@ fn most(status: &Status) -> String {
     }
 }
 
-/// The first line of a log, read backwards, that blames the data directory; what is only for information blames nobody.
+/// The first line of a log, read backwards, that blames the data directory; what is only for information blames nobody. What
+/// was said before the others removed this member is of no interest any more.
 fn data_trouble(log: &str) -> Option<Finding> {
+    let is_newer = |line: &&str| !REMOVED.iter().any(|words| line.contains(words));
     let telling =
         |line: &&str| !line.contains("\"level\":\"info\"") && DATA_WORDS.iter().any(|words| line.contains(words));
-    let line = log.lines().find(telling)?;
+    let line = log.lines().take_while(is_newer).find(telling)?;
     Some(Finding::cause(ETCD_DATA, Part::Etcd, format!("etcd said: {}", line.trim())))
 }
 
@@ -167,6 +170,10 @@ mod tests {
             ),
             ("{\"level\":\"warn\",\"msg\":\"failed to reach the peer URL\"}\nexiting", false),
             ("Error: unknown flag: --x", false),
+            (
+                "\"error\":\"the member has been permanently removed from the cluster\"\n\"msg\":\"request cluster ID mismatch\"",
+                false,
+            ),
         ] {
             assert_eq!(data_trouble(log).is_some(), blamed, "{log}");
         }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What etcd says when it is started, or still runs, and the others have taken it out.
-const REMOVED: &[&str] = &["permanently removed from the cluster", "the member has been removed"];
+pub(in crate::causes) const REMOVED: &[&str] = &["permanently removed from the cluster", "the member has been removed"];
 
 /// How masters stand to etcd by what is on their disks, by name.
 pub(super) type Standings = BTreeMap<String, Standing>;

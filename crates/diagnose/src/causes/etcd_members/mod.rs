@@ -4,7 +4,7 @@
 //! work: what has to be mended is on that master, and `diagnose` there says more.
 
 mod apart;
-mod judge;
+pub(super) mod judge;
 #[cfg(test)]
 mod tests;
 
