@@ -56,7 +56,10 @@ pub(crate) fn lint() -> Result<(), String> {
 /// A suite that boots machines. Those with many cases tell on the way which one they are at.
 fn suite(name: &str, extent: Extent) -> Result<(), String> {
     // Of the whole workspace: naming the package would choose other features of the dependencies, and compile them again.
-    let arguments = ["test", "--workspace", "--test", name, "--locked", "--", "--nocapture"];
+    let mut arguments = vec!["test", "--workspace", "--test", name, "--locked", "--", "--nocapture"];
+    if extent == Extent::Full {
+        arguments.push("--include-ignored");
+    }
     let full: &[_] =
         if extent == Extent::Full { &[("BLACKSTART_TEST_FULL", "1"), ("BLACKSTART_RECOVERY", "full")] } else { &[] };
     run_with("cargo", &arguments, full)
