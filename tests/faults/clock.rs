@@ -70,14 +70,17 @@ fn tokens(cluster: &Cluster) {
     with_clock(cluster, MASTER, &(-DAY).to_string(), "token create --ttl 1h").refused(1, "BS-CLI-013");
 }
 
-/// The agent finds certificates whose time has not come and makes them again; nobody has to be called.
+/// The agent finds certificates whose time has not come and makes them again; nobody has to be called. Several times: the
+/// readers were started a moment before, in the same second or in the one before.
 fn from_the_future(cluster: &Cluster) {
-    with_clock(cluster, MASTER, &DAY.to_string(), "pki renew --all --yes").ok();
-    let not_yet = "openssl x509 -noout -startdate -in /etc/kubernetes/pki/apiserver.crt";
-    let wrong = cluster.sh(MASTER, not_yet);
-    cluster.sh(MASTER, "systemctl restart blackstart-agent");
-    eventually("the certificate is made again", || cluster.sh(MASTER, not_yet) != wrong);
-    cluster.await_ready(&[MASTER, WORKER]);
-    assert!(cluster.node_up(MASTER, "").ok().contains("is a Ready node"));
+    for _ in 0..3 {
+        with_clock(cluster, MASTER, &DAY.to_string(), "pki renew --all --yes").ok();
+        let not_yet = "openssl x509 -noout -startdate -in /etc/kubernetes/pki/apiserver.crt";
+        let wrong = cluster.sh(MASTER, not_yet);
+        cluster.sh(MASTER, "systemctl restart blackstart-agent");
+        eventually("the certificate is made again", || cluster.sh(MASTER, not_yet) != wrong);
+        cluster.await_ready(&[MASTER, WORKER]);
+        assert!(cluster.node_up(MASTER, "").ok().contains("is a Ready node"));
+    }
     assert!(cluster.node_up(MASTER, "").ok().contains("nothing was changed"));
 }

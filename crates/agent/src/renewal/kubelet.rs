@@ -89,7 +89,7 @@ mod tests {
 
     const STOP: &str = "systemctl stop kubelet.service";
     const START: &str = "systemctl start kubelet.service";
-    const SHOW: &str = "systemctl show --timestamp=unix --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
+    const SHOW: &str = "systemctl show --timestamp=us+utc --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
                         kubelet.service";
 
     /// A master with authorities, whose kubelet has certificates of them.

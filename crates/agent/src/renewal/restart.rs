@@ -13,6 +13,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use host::Cmd;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     Agent, AgentError,
@@ -40,30 +41,39 @@ pub(crate) async fn outdated(agent: &Agent, read: &[(&str, &'static str)]) -> Re
         let path = agent.paths.kubernetes_dir.join(file);
         if agent.host.disk.exists(&path)? {
             let printed = agent.host.commands.run(&stat(&path)).await?.stdout;
-            let time =
-                printed.trim().parse().map_err(|_| AgentError::Output { command: "stat".into(), why: printed })?;
+            let time = instant(&printed).ok_or_else(|| AgentError::Output { command: "stat".into(), why: printed })?;
             written.insert(*file, time);
         }
     }
-    Ok(older_than_file(read, &written, &units, agent.host.clock.now().as_second()))
+    Ok(older_than_file(read, &written, &units, agent.host.clock.now()))
 }
 
-/// Prints when a file was written, in unix seconds.
+/// Prints when a file was put in its place. Not when it was written: that is earlier, and a process that starts between
+/// the two reads the old one.
 fn stat(path: &Path) -> Cmd {
-    Cmd::new("stat").arg("--format=%Y").arg(path)
+    Cmd::new("stat").arg("--format=%.6Z").arg(path)
 }
 
-/// Units that run, and started in an earlier second than their file was written. A file from the future says nothing:
-/// the clock was wrong once.
+/// `1794860873.160123`.
+fn instant(printed: &str) -> Option<Timestamp> {
+    let (seconds, micros) = printed.trim().split_once('.')?;
+    Timestamp::new(seconds.parse().ok()?, micros.parse::<i32>().ok()? * 1000).ok()
+}
+
+/// Linux stamps files with the time of its last tick, which comes a hundred times a second at least.
+const TICK: SignedDuration = SignedDuration::from_millis(10);
+
+/// Units that run, and started before their file was put in its place. A file from the future says nothing: the clock was
+/// wrong once.
 fn older_than_file(
     read: &[(&str, &'static str)],
-    written: &BTreeMap<&str, i64>,
+    written: &BTreeMap<&str, Timestamp>,
     units: &BTreeMap<String, Unit>,
-    now: i64,
+    now: Timestamp,
 ) -> Vec<&'static str> {
     let is_older = |file: &str, unit: &str| {
         let (Some(&written), Some(unit)) = (written.get(file), units.get(unit)) else { return false };
-        unit.state == "active" && written <= now && unit.started.is_some_and(|started| started < written)
+        unit.state == "active" && written <= now && unit.started.is_some_and(|started| started < written + TICK)
     };
     read.iter().filter(|(file, unit)| is_older(file, unit)).map(|(_, unit)| *unit).collect()
 }
@@ -74,21 +84,29 @@ mod tests {
 
     #[test]
     fn only_running_processes_that_are_older_than_their_file() {
-        let unit = |state: &str, started| Unit { state: state.to_owned(), started };
+        let at = Timestamp::from_microsecond;
+        let unit = |state: &str, micros: Option<i64>| Unit {
+            state: state.to_owned(),
+            started: micros.map(|micros| at(micros).unwrap()),
+        };
         for (what, written, scheduler, expected) in [
-            ("younger", 100, unit("active", Some(101)), false),
-            ("the same second", 100, unit("active", Some(100)), false),
-            ("older", 100, unit("active", Some(99)), true),
-            ("older but failed", 100, unit("failed", Some(99)), false),
-            ("older but starting", 100, unit("activating", Some(99)), false),
-            ("never started", 100, unit("active", None), false),
-            ("a file from the future", 2000, unit("active", Some(99)), false),
+            ("younger", 100_000, unit("active", Some(110_000)), false),
+            ("younger, or older by less than a tick", 100_000, unit("active", Some(109_999)), true),
+            ("older, in the same second", 100_000, unit("active", Some(99_000)), true),
+            ("older but failed", 100_000, unit("failed", Some(99_000)), false),
+            ("older but starting", 100_000, unit("activating", Some(99_000)), false),
+            ("never started", 100_000, unit("active", None), false),
+            ("a file from the future", 2_000_000, unit("active", Some(99_000)), false),
         ] {
             let (file, unit) = READ_ONCE[1];
-            let written = BTreeMap::from([(file, written)]);
-            let restarts = older_than_file(READ_ONCE, &written, &BTreeMap::from([(unit.to_owned(), scheduler)]), 1000);
+            let written = BTreeMap::from([(file, at(written).unwrap())]);
+            let units = BTreeMap::from([(unit.to_owned(), scheduler)]);
+            let restarts = older_than_file(READ_ONCE, &written, &units, at(1_000_000).unwrap());
             assert_eq!(restarts, if expected { vec![unit] } else { vec![] }, "{what}");
         }
-        assert_eq!(older_than_file(READ_ONCE, &BTreeMap::new(), &BTreeMap::new(), 1000), Vec::<&str>::new());
+        assert_eq!(
+            older_than_file(READ_ONCE, &BTreeMap::new(), &BTreeMap::new(), at(1_000_000).unwrap()),
+            Vec::<&str>::new()
+        );
     }
 }

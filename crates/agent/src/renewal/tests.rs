@@ -10,7 +10,7 @@ use super::{
 };
 use crate::testing::{Scripted, agent};
 
-const SHOW: &str = "systemctl show --timestamp=unix --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
+const SHOW: &str = "systemctl show --timestamp=us+utc --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
                     kube-controller-manager.service kube-scheduler.service kube-proxy.service kubelet.service";
 
 /// A master whose certificates were made some days ago.
@@ -27,15 +27,16 @@ fn master(commands: &Arc<Scripted>, days: i64) -> Agent {
 }
 
 fn running_since(commands: &Scripted, second: i64) {
-    let units = restart::READ_ONCE.iter().map(|(_, unit)| {
-        format!("ExecMainStartTimestamp=@{second}\nId={unit}\nLoadState=loaded\nActiveState=active\n")
-    });
+    let since = Timestamp::from_second(second).unwrap().strftime("%a %Y-%m-%d %H:%M:%S.000000 UTC");
+    let units = restart::READ_ONCE
+        .iter()
+        .map(|(_, unit)| format!("ExecMainStartTimestamp={since}\nId={unit}\nLoadState=loaded\nActiveState=active\n"));
     commands.answer(SHOW, &units.collect::<Vec<_>>().join("\n"));
 }
 
 fn written_at(commands: &Scripted, second: i64) {
     for (file, unit) in restart::READ_ONCE {
-        commands.answer(&format!("stat --format=%Y /etc/kubernetes/{file}"), &format!("{second}\n"));
+        commands.answer(&format!("stat --format=%.6Z /etc/kubernetes/{file}"), &format!("{second}.000000\n"));
         commands.answer(&format!("systemctl restart {unit}"), "");
     }
 }
