@@ -1,0 +1,30 @@
+//! Where things are on a node that is prepared.
+
+use std::path::{Path, PathBuf};
+
+use crate::Prep;
+
+/// Ledger, lock and report of one preparation.
+pub fn state_dir(prep: Prep) -> PathBuf {
+    Path::new("/var/lib/node-bootstrap").join(prep.name())
+}
+
+/// What the last run found.
+pub fn report(prep: Prep) -> PathBuf {
+    state_dir(prep).join("report.json")
+}
+
+/// The script that the documents name; it calls the installed program.
+pub fn script(prep: Prep) -> PathBuf {
+    PathBuf::from(format!("/usr/local/bin/{prep}-bootstrap.sh"))
+}
+
+/// The program as the pod brings it to the host.
+pub fn program(prep: Prep) -> PathBuf {
+    Path::new("/opt/node-bootstrap").join(prep.name()).join("blackstart")
+}
+
+/// The unit of the host that does the work.
+pub fn unit(prep: Prep) -> String {
+    format!("node-bootstrap-{prep}.service")
+}
