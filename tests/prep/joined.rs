@@ -1,0 +1,31 @@
+//! A node that joins later is prepared without anyone doing anything.
+
+use jiff::Timestamp;
+use prep::{Prep, State};
+
+use crate::{
+    LATER, MASTER, WORKER,
+    node::await_whole,
+    pods::{await_running, bring_image, ensure_applied},
+    support::{Check, Cluster, eventually},
+    told::in_status,
+};
+
+pub(crate) const CHECKS: &[Check] = &[("a worker that joins later is prepared by itself", prepared)];
+
+fn prepared(cluster: &Cluster) {
+    ensure_applied(cluster);
+    cluster.install(&cluster.sealed_dir(LATER), LATER);
+    // This stands for a registry: where there is one, nothing is done at all.
+    bring_image(cluster, &[LATER]);
+    eventually(&format!("{LATER} has joined"), || cluster.is_up(LATER));
+    for prep in Prep::ALL {
+        await_running(cluster, prep, &[MASTER, WORKER, LATER]);
+    }
+    await_whole(cluster, LATER, Timestamp::UNIX_EPOCH);
+    for (prep, state) in [(Prep::Iscsi, State::Incapable), (Prep::Gpu, State::NotApplicable)] {
+        eventually(&format!("`prep status` has {LATER} for {prep}"), || {
+            in_status(cluster, LATER, prep)["state"] == state.name()
+        });
+    }
+}

@@ -1,0 +1,53 @@
+//! Few nodes are worked on at once, and one that is broken keeps no other.
+
+use prep::{Prep, State, names};
+
+use crate::{
+    MASTER, WORKER,
+    node::{await_whole, report, runs},
+    pods::{ensure_applied, ensure_whole, name, pod},
+    support::{Check, Cluster, eventually, text},
+    told::{events, in_status},
+};
+
+/// The mirror of the worker is away when this is applied for the first time.
+pub(crate) const BROKEN: &[Check] = &[("a node whose mirror is away says so, and keeps no other", keeps_no_other)];
+
+pub(crate) const CHECKS: &[Check] = &[("no two nodes are worked on at once where one is allowed", one_at_a_time)];
+
+fn keeps_no_other(cluster: &Cluster) {
+    ensure_applied(cluster);
+    await_whole(cluster, MASTER, jiff::Timestamp::UNIX_EPOCH);
+    eventually(&format!("{WORKER} says what failed"), || {
+        report(cluster, WORKER, Prep::Iscsi).is_some_and(|report| report.state == State::Failed)
+    });
+    let report = report(cluster, WORKER, Prep::Iscsi).unwrap();
+    let code = report.code.clone().unwrap();
+    eprintln!("  {code}: {}", report.message);
+    eventually(&format!("an Event of {WORKER} says {code}"), || events(cluster, WORKER).contains(&code));
+    eventually(&format!("`prep status` says {code}"), || {
+        in_status(cluster, WORKER, Prep::Iscsi)["code"] == code.as_str()
+    });
+    assert!(in_status(cluster, MASTER, Prep::Iscsi)["state"] == "incapable");
+}
+
+fn one_at_a_time(cluster: &Cluster) {
+    ensure_whole(cluster);
+    let leases = cluster.get(&["leases", "-n", "kube-system"]);
+    for prep in Prep::ALL {
+        let slots: Vec<String> = leases
+            .iter()
+            .map(|lease| text(&lease["metadata"]["name"]))
+            .filter(|name| name.starts_with(&names::slots(prep)))
+            .collect();
+        assert_eq!(slots, [names::slot(prep, 0)], "a tenth of few nodes is one");
+        let (here, there) = (runs(cluster, MASTER, prep), runs(cluster, WORKER, prep));
+        assert!(!here.is_empty() && !there.is_empty());
+        for one in &here {
+            for other in &there {
+                assert!(!one.overlaps(*other), "{prep}: {one:?} on {MASTER}, {other:?} on {WORKER}");
+            }
+        }
+    }
+    assert!(pod(cluster, WORKER, Prep::Iscsi).is_some(), "{} runs on", name(Prep::Iscsi));
+}
