@@ -5,14 +5,18 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use prep::{Prep, Report, State};
+use prep::{Prep, Report, State, names};
 
 use crate::{
-    WORKER,
+    MASTER, WORKER,
     cases::play_all,
-    node::{PACKAGE, await_report, await_whole, evidence, invocation, package, runs, said_since},
+    node::{
+        PACKAGE, await_report, await_whole, evidence, find_mirror, invocation, lose_mirror, package, runs, said_since,
+    },
     pods::{INTERVAL, ensure_quick, kill_pod, log, pod},
     support::{Check, Cluster, eventually, text},
+    told::NO_ISCSI,
+    turns::holders,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -112,11 +116,13 @@ fn lock_held(cluster: &Cluster) -> String {
     eventually("the pod's log names who holds the lock", || {
         log(cluster, WORKER, Prep::Iscsi).contains("waiting for `perl`, process ")
     });
+    let slot = (names::slot(Prep::Iscsi, 0), WORKER.to_owned());
+    assert_eq!(holders(cluster, Prep::Iscsi), [slot], "it is this node's turn");
     let run = invocation(cluster, WORKER, Prep::Iscsi);
     release(cluster);
     await_whole(cluster, WORKER, moment);
     let said = cluster.sh(WORKER, &format!("journalctl --no-pager -o cat _SYSTEMD_INVOCATION_ID={run}"));
-    assert!(said.contains("BS-PREP-"), "the run that waited has gone on to the end: {said}");
+    assert!(said.contains(NO_ISCSI), "the run that waited has gone on to the end: {said}");
     "waiting for `perl`".to_owned()
 }
 
@@ -137,11 +143,12 @@ fn killed(cluster: &Cluster, doing: &str) -> String {
 
 fn mirror_away(cluster: &Cluster) -> String {
     let moment = at_work(cluster);
-    crate::node::lose_mirror(cluster, WORKER);
+    lose_mirror(cluster, WORKER);
     release(cluster);
     let report = await_report(cluster, WORKER, Prep::Iscsi, State::Failed, moment);
-    crate::node::find_mirror(cluster, WORKER);
+    find_mirror(cluster, WORKER);
     await_whole(cluster, WORKER, moment);
+    assert_eq!(report.code.as_deref(), Some("BS-PKG-002"), "{report:?}");
     code(&report)
 }
 
@@ -153,10 +160,8 @@ fn disk_full(cluster: &Cluster, dir: &str) -> String {
     let report = await_report(cluster, WORKER, Prep::Iscsi, State::Failed, moment);
     cluster.sh(WORKER, &format!("umount {dir}"));
     await_whole(cluster, WORKER, moment);
-    let told = code(&report);
-    let room = ["space", "room", "full"];
-    assert!(room.iter().any(|word| report.message.contains(word)), "it says what is missing: {told}");
-    told
+    assert_eq!(report.code.as_deref(), Some("BS-PKG-005"), "{report:?}");
+    code(&report)
 }
 
 fn code(report: &Report) -> String {
@@ -177,9 +182,18 @@ fn loses_power(cluster: &Cluster) -> String {
     halt_unpacking(cluster);
     let (left, moment) = (package(cluster, WORKER, PACKAGE), Timestamp::now());
     cluster.lab.run("kill", &[WORKER]).ok();
+    await_turn(cluster, MASTER, moment);
     cluster.lab.up(1, 2).ok();
     await_whole(cluster, WORKER, moment);
     format!("{PACKAGE} is {left}")
+}
+
+/// Waits until a machine has had its turn after a moment. Whoever is gone keeps its slot for a minute at most.
+fn await_turn(cluster: &Cluster, machine: &str, moment: Timestamp) {
+    let moment = u64::try_from(moment.as_microsecond()).unwrap();
+    eventually(&format!("it is the turn of {machine}"), || {
+        runs(cluster, machine, Prep::Iscsi).iter().any(|run| run.began > moment)
+    });
 }
 
 /// Lets dpkg come to unpacking, and stops it there.
