@@ -1,6 +1,6 @@
 //! `kubectl apply -k`, and that everything is called, limited and probed as the documents say.
 
-use prep::{Prep, paths};
+use prep::{Prep, names, paths};
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
 pub(crate) const CHECKS: &[Check] = &[
     ("`kubectl apply -k` starts a pod on every node, masters too", everywhere),
     ("the API server keeps names, labels, limits and probes as the documents have them", stored),
+    ("the pods may do little more than tell of their own Node", least_privilege),
     ("the bootstrap script is on the node as the ConfigMap has it", script),
 ];
 
@@ -38,6 +39,9 @@ const ISCSI: Expected = &[
     ("/spec/template/spec/containers/0/livenessProbe/initialDelaySeconds", || json!(30)),
     ("/spec/template/spec/containers/0/livenessProbe/periodSeconds", || json!(60)),
     ("/spec/template/spec/containers/0/livenessProbe/failureThreshold", || json!(3)),
+    ("/spec/template/spec/containers/0/readinessProbe/exec/command", || {
+        json!(["cat", "/host/usr/local/bin/iscsi-bootstrap.sh", "/tmp/ready"])
+    }),
     ("/spec/template/spec/containers/0/readinessProbe/initialDelaySeconds", || json!(10)),
     ("/spec/template/spec/containers/0/readinessProbe/periodSeconds", || json!(30)),
     ("/spec/template/spec/containers/0/readinessProbe/failureThreshold", || json!(3)),
@@ -52,8 +56,10 @@ const GPU: Expected = &[
         "/spec/template/spec/containers/0/resources",
         || json!({"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"cpu": "100m", "memory": "256Mi"}}),
     ),
+    ("/spec/template/spec/containers/0/livenessProbe/exec/command", || json!(["probe", "live", "gpu"])),
     ("/spec/template/spec/containers/0/livenessProbe/initialDelaySeconds", || json!(120)),
     ("/spec/template/spec/containers/0/livenessProbe/periodSeconds", || json!(60)),
+    ("/spec/template/spec/containers/0/readinessProbe/exec/command", || json!(["probe", "ready", "gpu"])),
     ("/spec/template/spec/containers/0/readinessProbe/initialDelaySeconds", || json!(60)),
     ("/spec/template/spec/containers/0/readinessProbe/periodSeconds", || json!(30)),
 ];
@@ -74,10 +80,26 @@ fn stored(cluster: &Cluster) {
             assert_eq!(seen, expected(), "{path} of {}", name(prep));
         }
     }
-    let stored = daemon_set(cluster, Prep::Gpu);
-    for probe in ["livenessProbe", "readinessProbe"] {
-        let command = stored["spec"]["template"]["spec"]["containers"][0][probe]["exec"]["command"].to_string();
-        assert!(command.contains("/var/lib/gpu-bootstrap.done"), "{probe} looks for the marker: {command}");
+}
+
+fn least_privilege(cluster: &Cluster) {
+    ensure_applied(cluster);
+    for prep in Prep::ALL {
+        let pods = format!("--as=system:serviceaccount:kube-system:{}", name(prep));
+        let label = format!("{}=ready", names::label(prep));
+        for (what, arguments) in [
+            ("a Node it is not on", &["label", "node", WORKER, label.as_str(), "--overwrite", "--dry-run=server"][..]),
+            (
+                "a Lease that is no slot",
+                &["-n", "kube-system", "delete", "lease", "kube-scheduler", "--dry-run=server"],
+            ),
+            ("Secrets", &["-n", "kube-system", "get", "secrets"]),
+            ("pods", &["-n", "kube-system", "get", "pods"]),
+        ] {
+            let said = cluster.try_kubectl(&[&[pods.as_str()], arguments].concat());
+            assert_eq!(said.code, Some(1), "{what}: {said:?}");
+            assert!(said.err.contains("denied") || said.err.contains("forbidden"), "{what}: {said:?}");
+        }
     }
 }
 

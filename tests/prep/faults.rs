@@ -5,17 +5,18 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use prep::{Prep, Report, State, names};
+use prep::{Prep, Report, State, names, paths};
 
 use crate::{
     MASTER, WORKER,
     cases::play_all,
     node::{
-        PACKAGE, await_report, await_whole, evidence, find_mirror, invocation, lose_mirror, package, runs, said_since,
+        PACKAGE, await_report, await_whole, evidence, find_mirror, initiator_name, invocation, lose_mirror, package,
+        runs, said_since,
     },
     pods::{INTERVAL, ensure_quick, kill_pod, log, pod},
     support::{Check, Cluster, eventually, text},
-    told::NO_ISCSI,
+    told::{NO_ISCSI, events},
     turns::holders,
 };
 
@@ -42,6 +43,8 @@ const MACHINE: &[Case] = &[
     Case("the mirror is away in the middle", mirror_away),
     Case("the disk has no room for archives", |cluster| disk_full(cluster, "/var/cache/apt/archives")),
     Case("the disk has no room for what is unpacked", |cluster| disk_full(cluster, "/usr/lib/open-iscsi")),
+    Case("the program is killed while it installs packages", |cluster| killed_at(cluster, "packages:within-1")),
+    Case("the program is killed after it has installed packages", |cluster| killed_at(cluster, "packages:ended")),
     Case("the machine reboots while it waits for a lock", reboots),
     Case("the machine loses its power while dpkg unpacks", loses_power),
 ];
@@ -49,6 +52,13 @@ const MACHINE: &[Case] = &[
 const PODS: &[Case] = &[
     Case("its pod is killed while the unit waits for a lock", pod_killed_waiting),
     Case("its pod is killed while dpkg unpacks", pod_killed_unpacking),
+    Case("its pod is killed before packages are installed", |cluster| pod_killed_at(cluster, "packages:before-1")),
+    Case("its pod is killed while packages are installed", |cluster| pod_killed_at(cluster, "packages:within-1")),
+    Case("its pod is killed after packages were installed", |cluster| pod_killed_at(cluster, "packages:ended")),
+    Case("its pod is killed while the initiator name is looked at", |cluster| {
+        pod_killed_at(cluster, "initiator-name:started")
+    }),
+    Case("its pod is killed while the kernel is looked at", |cluster| pod_killed_at(cluster, "iscsi-kernel:started")),
     Case("one pod after the other is killed", pods_killed),
 ];
 
@@ -56,12 +66,17 @@ const DRIFT: &[Case] = &[
     Case("the package is removed", |cluster| {
         changed(cluster, "apt-get -y -o DPkg::Lock::Timeout=60 remove open-iscsi")
     }),
-    Case("the service is disabled", |cluster| changed(cluster, "systemctl disable iscsid")),
-    Case("the list of modules is removed", |cluster| changed(cluster, "rm /etc/modules-load.d/*iscsi*")),
+    Case("the initiator name is removed", |cluster| changed(cluster, "rm /etc/iscsi/initiatorname.iscsi")),
+    Case("the machine is a clone of another one", cloned),
     Case("script and program are removed", |cluster| {
         changed(cluster, "rm -r /usr/local/bin/iscsi-bootstrap.sh /opt/node-bootstrap/iscsi")
     }),
 ];
+
+/// Where it is noted on which machine an initiator name was seen.
+const NAME_NOTE: &str = "/var/lib/node-bootstrap/iscsi/initiator.json";
+
+const REMOVE: &str = "apt-get -qq -y -o DPkg::Lock::Timeout=60 remove open-iscsi";
 
 fn machine(cluster: &Cluster) {
     play(cluster, "machine", MACHINE);
@@ -231,6 +246,40 @@ fn joined_by_next_pod(cluster: &Cluster) {
     assert_eq!(invocation(cluster, WORKER, Prep::Iscsi), run, "the unit has gone on");
 }
 
+fn pod_killed_at(cluster: &Cluster, instant: &str) -> String {
+    let (moment, at) = strike(cluster, instant, "halt");
+    joined_by_next_pod(cluster);
+    cluster.sh(WORKER, &format!("systemctl kill --signal=CONT {}", paths::unit(Prep::Iscsi)));
+    await_whole(cluster, WORKER, moment);
+    at
+}
+
+fn killed_at(cluster: &Cluster, instant: &str) -> String {
+    let (moment, at) = strike(cluster, instant, "kill");
+    await_whole(cluster, WORKER, moment);
+    eventually("an Event tells of it", || events(cluster, WORKER).contains("BS-PREP-036"));
+    at
+}
+
+/// There is work to do, and the program ends, or stands still, at an instant of a step (`crates/blackstart/src/fault`). Says
+/// since when, and where it struck.
+fn strike(cluster: &Cluster, instant: &str, ending: &str) -> (Timestamp, String) {
+    let moment = Timestamp::now();
+    let dir = format!("/run/systemd/system/{}.d", paths::unit(Prep::Iscsi));
+    let settings = format!("[Service]\\nEnvironment=BLACKSTART_FAULT={instant}:{ending}\\n");
+    let arm = format!(
+        "rm -f /run/blackstart-fault; mkdir -p {dir}; printf '{settings}' > {dir}/fault.conf; systemctl daemon-reload"
+    );
+    cluster.sh(WORKER, &format!("{arm}; {REMOVE}"));
+    let mut at = String::new();
+    eventually(&format!("it comes to {instant}"), || {
+        cluster.try_sh(WORKER, "cat /run/blackstart-fault").out.trim().clone_into(&mut at);
+        !at.is_empty()
+    });
+    cluster.sh(WORKER, &format!("rm -r {dir}; systemctl daemon-reload"));
+    (moment, at)
+}
+
 fn pods_killed(cluster: &Cluster) -> String {
     let moment = at_work(cluster);
     release(cluster);
@@ -239,6 +288,19 @@ fn pods_killed(cluster: &Cluster) -> String {
     }
     await_whole(cluster, WORKER, moment);
     "three pods".to_owned()
+}
+
+/// Name and note are those of the master, as on a machine that was made of its disk.
+fn cloned(cluster: &Cluster) -> String {
+    let (own, others) = (initiator_name(cluster, WORKER), initiator_name(cluster, MASTER));
+    for file in ["/etc/iscsi/initiatorname.iscsi", NAME_NOTE] {
+        let text = cluster.sh(MASTER, &format!("cat {file}"));
+        cluster.lab.feed("exec", &[WORKER, "--", "sh", "-c", &format!("cat > {file}")], text.as_bytes()).ok();
+    }
+    let after = changed(cluster, "true");
+    let name = initiator_name(cluster, WORKER);
+    assert!(name != others && name != own, "it has a name of its own: {name}");
+    after
 }
 
 fn changed(cluster: &Cluster, line: &str) -> String {

@@ -5,7 +5,7 @@ use prep::{Prep, State};
 
 use crate::{
     LATER, MASTER, WORKER,
-    node::await_whole,
+    node::{await_whole, find_mirror, initiator_name},
     pods::{await_running, bring_image, ensure_applied},
     support::{Check, Cluster, eventually},
     told::in_status,
@@ -15,6 +15,7 @@ pub(crate) const CHECKS: &[Check] = &[("a worker that joins later is prepared by
 
 fn prepared(cluster: &Cluster) {
     ensure_applied(cluster);
+    find_mirror(cluster, WORKER);
     cluster.install(&cluster.sealed_dir(LATER), LATER);
     // This stands for a registry: where there is one, nothing is done at all.
     bring_image(cluster, &[LATER]);
@@ -22,7 +23,13 @@ fn prepared(cluster: &Cluster) {
     for prep in Prep::ALL {
         await_running(cluster, prep, &[MASTER, WORKER, LATER]);
     }
-    await_whole(cluster, LATER, Timestamp::UNIX_EPOCH);
+    for machine in [LATER, WORKER] {
+        await_whole(cluster, machine, Timestamp::UNIX_EPOCH);
+    }
+    let mut names = [MASTER, WORKER, LATER].map(|machine| initiator_name(cluster, machine)).to_vec();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), 3, "every machine has a name of its own: {names:?}");
     for (prep, state) in [(Prep::Iscsi, State::Incapable), (Prep::Gpu, State::NotApplicable)] {
         eventually(&format!("`prep status` has {LATER} for {prep}"), || {
             in_status(cluster, LATER, prep)["state"] == state.name()

@@ -21,6 +21,7 @@ mod manifests;
 mod node;
 mod pods;
 mod schemas;
+mod stock_kernel;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
 mod support;

@@ -8,7 +8,7 @@ use crate::{
     MASTER, WORKER,
     node::{PACKAGE, report, runs},
     pods::{await_running, ensure_whole, is_ready, log, name, pod, pods},
-    support::{Check, Cluster, eventually},
+    support::{Check, Cluster, eventually, text},
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -165,7 +165,8 @@ fn metrics(cluster: &Cluster) {
     for prep in Prep::ALL {
         let state = if prep == Prep::Iscsi { State::Incapable } else { State::NotApplicable };
         for machine in [MASTER, WORKER] {
-            let address = format!("http://{}:{}/metrics", cluster.ip(machine), names::metrics_port(prep));
+            let ip = text(&pod(cluster, machine, prep).unwrap()["status"]["podIP"]);
+            let address = format!("http://{ip}:{}/metrics", names::metrics_port(prep));
             let line = format!("state=\"{state}\"}} 1");
             let mut said = String::new();
             eventually(&format!("the metrics of {machine} say that it is {state}"), || {

@@ -24,7 +24,7 @@ fn deleted(cluster: &Cluster) {
     }
     for machine in [MASTER, WORKER] {
         assert_eq!(package(cluster, machine, PACKAGE), "ii", "{machine}");
-        assert_eq!(cluster.sh(machine, "systemctl is-enabled iscsid"), "enabled", "{machine}");
+        assert_eq!(cluster.sh(machine, "systemctl is-active iscsid.socket"), "active", "{machine}");
     }
     let ready = cluster.ready();
     assert!([MASTER, WORKER].iter().all(|machine| ready.iter().any(|name| name == machine)), "{ready:?}");
