@@ -24,6 +24,14 @@ pub fn program(prep: Prep) -> PathBuf {
     Path::new("/opt/node-bootstrap").join(prep.name()).join("blackstart")
 }
 
+/// Options for the program, as the `ConfigMap` has them; the script reads them, so that a run by hand is the same run.
+pub fn options(prep: Prep) -> PathBuf {
+    program(prep).with_file_name("options")
+}
+
+/// What the documents of the GPU preparation call its marker: what was verified, and when.
+pub const GPU_MARKER: &str = "/var/lib/gpu-bootstrap.done";
+
 /// The unit of the host that does the work.
 pub fn unit(prep: Prep) -> String {
     format!("node-bootstrap-{prep}.service")

@@ -1,0 +1,306 @@
+//! One turn of a pod's loop: look, do the next thing, tell.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    path::Path,
+    time::Duration,
+};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+
+use super::{
+    Pod, Trouble,
+    news::of_pod,
+    next::{Next, Seen, Why, next},
+    slots::{Attempt, Held, Slots},
+    unit::{self, Journal},
+};
+use crate::{PodError, Report, State, paths};
+
+/// Between two looks at a node with which nothing happens.
+const LOOK: Duration = Duration::from_secs(30);
+/// Between two looks at a unit that runs.
+const POLL: Duration = Duration::from_secs(3);
+/// So many looks in a row may go unanswered.
+const MOST_MISSES: u32 = 10;
+/// Between two attempts to take a slot; every node adds up to as much.
+const ATTEMPT: Duration = Duration::from_secs(5);
+/// For so long a slot is waited for before the node is looked at again; then the waiting goes on.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How often a slot is kept fresh.
+const RENEW: Duration = Duration::from_secs(15);
+/// Longer than that nobody keeps others waiting: the slot is given back, and the unit goes on without.
+const LONGEST_HOLD: Duration = Duration::from_mins(10);
+/// What the API may take while something else is waited for.
+const ANSWER: Duration = Duration::from_secs(10);
+
+impl Pod {
+    /// Does the next thing and says for how long there is nothing to do.
+    pub(super) async fn turn(&mut self) -> Result<Duration, PodError> {
+        self.pulse.beat();
+        for path in self.putting.put()? {
+            tracing::info!("{} is in place on the node", path.display());
+        }
+        let (report, boot_id) = (self.report()?, self.boot_id()?);
+        let now = Timestamp::now();
+        let seen = Seen {
+            is_running: unit::is_running(&*self.commands, self.prep).await?,
+            report: report.as_ref(),
+            boot_id: &boot_id,
+            put_at: self.putting.put_at(),
+            history: &self.history,
+            now,
+            interval: self.settings.check_interval + spread(&self.settings.node, self.settings.check_interval / 10),
+        };
+        match next(&seen) {
+            Next::Wait(until) => {
+                self.settle_on(report).await;
+                let left = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
+                Ok(left.min(LOOK))
+            }
+            Next::Follow => {
+                tracing::info!("{} runs already; following it", paths::unit(self.prep));
+                // A report that says `working` was written when the unit began.
+                let since = report.filter(|report| report.state == State::Working).map_or(now, |report| report.at);
+                let held = self.own_slot().await;
+                self.follow(since, held).await?;
+                self.end(None).await
+            }
+            Next::Run(why) => self.work(why).await,
+        }
+    }
+
+    /// What is told while nothing happens: what is wrong with the runs, else what the last one said.
+    async fn settle_on(&mut self, report: Option<Report>) {
+        let is_over = |trouble: &mut Trouble| {
+            // The turn got this far, so what was wrong around the runs is; what was wrong with one, if a later one ended.
+            let later = report.as_ref().filter(|report| report.at > trouble.report.at);
+            !trouble.of_run || later.is_some_and(|report| report.state != State::Working)
+        };
+        self.trouble.take_if(is_over);
+        let wrong = self.trouble.as_ref().map(|trouble| trouble.report.clone());
+        if let Some(report) = wrong.or(report) {
+            self.settle(&report).await;
+        }
+    }
+
+    async fn work(&mut self, why: Why) -> Result<Duration, PodError> {
+        let waits = of_pod(
+            self.prep,
+            State::Working,
+            (None, "the first run on this node waits for its turn, or is under way".to_owned(), None),
+            &self.boot_id()?,
+            Timestamp::now(),
+        );
+        self.cluster.begin(&waits).await;
+        let Some(held) = self.slot().await else { return Ok(Duration::ZERO) };
+        tracing::info!(slot = held.name(), "starting {}: {why}", paths::unit(self.prep));
+        let started = Timestamp::now();
+        let done = match unit::start(&*self.commands, self.prep).await {
+            Ok(()) => self.follow(started, Some(held)).await,
+            Err(error) => {
+                self.release(held).await;
+                Err(error)
+            }
+        };
+        done?;
+        self.end(Some(started)).await
+    }
+
+    /// Reads what a run has left, and tells it.
+    async fn end(&mut self, started: Option<Timestamp>) -> Result<Duration, PodError> {
+        let unit = paths::unit(self.prep);
+        // The clocks are the same one, but a file may round its time.
+        let slack = SignedDuration::from_secs(2);
+        let is_old = |report: &Report| started.is_some_and(|started| report.at + slack < started);
+        let report =
+            self.report()?.filter(|report| !is_old(report)).ok_or(PodError::NoReport { unit: unit.clone() })?;
+        if report.state == State::Working {
+            return Err(PodError::Killed { unit });
+        }
+        self.history.note(Timestamp::now(), report.state);
+        self.trouble = None;
+        let code = report.code.as_deref().unwrap_or("none");
+        tracing::info!(state = report.state.name(), code, "{unit} has ended: {}", report.message);
+        self.settle(&report).await;
+        Ok(Duration::ZERO)
+    }
+
+    /// A slot, or none within the time after which the node has to be looked at again.
+    async fn slot(&mut self) -> Option<Held> {
+        let patience = Instant::now() + PATIENCE;
+        let start = usize::try_from(hash(&self.settings.node) % 1024).unwrap_or(0);
+        sleep(spread(&self.settings.node, ATTEMPT)).await;
+        let mut held = None;
+        let mut said = None;
+        while held.is_none() && Instant::now() < patience {
+            self.pulse.beat();
+            match self.attempt(start).await {
+                Some(Attempt::Got(slot)) => held = Some(*slot),
+                Some(Attempt::Full(holders)) => {
+                    let words = holders.to_string();
+                    if said.as_ref() != Some(&words) {
+                        tracing::info!("waiting for a slot; other nodes hold {words}");
+                        said = Some(words);
+                    }
+                    self.metrics.set(|figures| figures.waits_for_slot = true);
+                    sleep(ATTEMPT + spread(&self.settings.node, ATTEMPT)).await;
+                }
+                Some(Attempt::Outrun) | None => sleep(ATTEMPT).await,
+            }
+        }
+        let answers = self.cluster.answers();
+        self.metrics.set(|figures| (figures.waits_for_slot, figures.api_answers) = (held.is_none(), answers));
+        held
+    }
+
+    /// A slot for a run that is under way already, most often the one that the earlier pod of this node has taken for it.
+    async fn own_slot(&mut self) -> Option<Held> {
+        match self.attempt(0).await? {
+            Attempt::Got(held) => Some(*held),
+            Attempt::Full(_) | Attempt::Outrun => None,
+        }
+    }
+
+    /// Tries once to take a slot; none while the API does not answer.
+    async fn attempt(&mut self, start: usize) -> Option<Attempt> {
+        if self.slots.is_none() {
+            let (prep, node, limit) = (self.prep, self.settings.node.clone(), self.settings.limit);
+            self.slots = self.cluster.client().map(|client| Slots::new(&client, prep, &node, limit));
+        }
+        let attempt = timeout(ANSWER, self.slots.as_mut()?.take(start)).await;
+        let attempt = attempt.unwrap_or_else(|_| Err(silent("take a slot")));
+        self.cluster.note(attempt.map_err(PodError::from))
+    }
+
+    /// Follows the unit to its end: its lines into the log, the slot kept fresh.
+    async fn follow(&mut self, since: Timestamp, mut held: Option<Held>) -> Result<(), PodError> {
+        let mut journal = match Journal::follow(self.prep, since) {
+            Ok(journal) => Some(journal),
+            Err(error) => {
+                tracing::warn!("{}; the work goes on", explain::chain(&error));
+                None
+            }
+        };
+        let began = Instant::now();
+        let mut renewed = began;
+        let mut misses = 0;
+        let mut poll = interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                line = next_line(&mut journal) => match line {
+                    Ok(Some(line)) => (self.say)(&line),
+                    Ok(None) => journal = None,
+                    Err(error) => {
+                        tracing::warn!("{}; the work goes on", explain::chain(&error));
+                        journal = None;
+                    }
+                },
+                _ = poll.tick() => {
+                    self.pulse.beat();
+                    match unit::is_running(&*self.commands, self.prep).await {
+                        Ok(true) => misses = 0,
+                        Ok(false) => break,
+                        // An installation may restart the very daemons that are asked.
+                        Err(_) if misses < MOST_MISSES => misses += 1,
+                        Err(error) => return Err(error),
+                    }
+                    if renewed.elapsed() >= RENEW {
+                        renewed = Instant::now();
+                        held = self.keep(held, began.elapsed()).await;
+                    }
+                }
+            }
+        }
+        if let Some(journal) = journal {
+            journal.rest(&*self.say).await;
+        }
+        if let Some(held) = held {
+            self.release(held).await;
+        }
+        Ok(())
+    }
+
+    /// Keeps a slot fresh, unless it was held long enough or belongs to another by now.
+    async fn keep(&mut self, held: Option<Held>, since: Duration) -> Option<Held> {
+        let mut held = held?;
+        if since >= LONGEST_HOLD {
+            tracing::warn!(slot = held.name(), "this run takes long; other nodes need not wait for it any more");
+            self.release(held).await;
+            return None;
+        }
+        let renewed = timeout(ANSWER, held.renew()).await.unwrap_or_else(|_| Err(silent("keep a slot")));
+        match self.cluster.note(renewed.map_err(PodError::from)) {
+            Some(false) => {
+                tracing::warn!(slot = held.name(), "another node has taken the slot of this one");
+                None
+            }
+            // Whether it was renewed or not is seen the next time.
+            Some(true) | None => Some(held),
+        }
+    }
+
+    /// Gives a slot back. If the API does not answer, others take it when it is not fresh any more.
+    async fn release(&mut self, held: Held) {
+        let released = timeout(ANSWER, held.release()).await.unwrap_or_else(|_| Err(silent("give a slot back")));
+        self.cluster.note(released.map_err(PodError::from));
+    }
+
+    fn report(&self) -> Result<Option<Report>, PodError> {
+        let path = paths::report(self.prep);
+        let Some(text) = self.host.disk.read_optional(&path)? else { return Ok(None) };
+        match serde_json::from_slice::<Report>(&text) {
+            Ok(report) => Ok(Some(report)),
+            Err(error) => {
+                tracing::warn!("{}", PodError::BadReport { path, why: error.to_string() });
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn boot_id(&self) -> Result<String, PodError> {
+        let text = self.host.disk.read(Path::new("/proc/sys/kernel/random/boot_id"))?;
+        Ok(String::from_utf8_lossy(&text).trim().to_owned())
+    }
+}
+
+async fn next_line(journal: &mut Option<Journal>) -> Result<Option<String>, PodError> {
+    match journal {
+        Some(journal) => journal.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn silent(doing: &str) -> kubeapi::ApiError {
+    let why = format!("no answer within {} s", ANSWER.as_secs());
+    kubeapi::ApiError::Unreachable { doing: doing.to_owned(), why }
+}
+
+/// A part of `most` that differs from node to node and is always the same for one: nodes that start together do not ask
+/// together.
+fn spread(node: &str, most: Duration) -> Duration {
+    let thousandth = u32::try_from(hash(node) % 1000).unwrap_or(0);
+    most * thousandth / 1000
+}
+
+fn hash(node: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    node.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_spread_over_the_time_given() {
+        let most = Duration::from_mins(1);
+        let spreads: Vec<Duration> = (0..50).map(|node| spread(&format!("worker-{node}"), most)).collect();
+        assert!(spreads.iter().all(|spread| *spread < most));
+        assert!(spreads.iter().any(|spread| *spread < most / 4) && spreads.iter().any(|spread| *spread > most / 2));
+        assert_eq!(spread("a", most), spread("a", most));
+    }
+}
