@@ -73,11 +73,12 @@ pub(crate) fn ensure_whole(cluster: &Cluster) {
     }
 }
 
-/// The same, and nodes are looked at again as often as can be asked for.
+/// The same, and nodes are looked at again as often as can be asked for, without waiting for each other.
 pub(crate) fn ensure_quick(cluster: &Cluster) {
     ensure_whole(cluster);
     let variable = format!("CHECK_INTERVAL={INTERVAL}");
-    cluster.kubectl(&["-n", "kube-system", "set", "env", &format!("daemonset/{}", name(Prep::Iscsi)), &variable]);
+    let daemon_set = format!("daemonset/{}", name(Prep::Iscsi));
+    cluster.kubectl(&["-n", "kube-system", "set", "env", &daemon_set, &variable, "MAX_CONCURRENT=100%"]);
     let is_quick = |pod: &Value| {
         let mut variables = pod["spec"]["containers"][0]["env"].as_array().into_iter().flatten();
         pod["status"]["phase"] == "Running"
