@@ -22,6 +22,8 @@ mod pulse;
 mod put;
 mod settings;
 mod slots;
+#[cfg(test)]
+mod testing;
 mod turn;
 mod unit;
 

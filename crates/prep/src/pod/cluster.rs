@@ -169,3 +169,69 @@ async fn answered<T>(asked: impl Future<Output = Result<T, PodError>>) -> Result
         Err(ApiError::Unreachable { doing: "talk to the cluster".to_owned(), why }.into())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{State, names, pod::testing::Server, samples};
+
+    async fn cluster(server: &Server) -> Cluster {
+        let access = Access { client: server.serve().await, address: "https://10.96.0.1/".to_owned() };
+        let cluster = Cluster::new(Prep::Iscsi, "w1", Duration::from_mins(10));
+        Cluster { access: Some(access), ..cluster }
+    }
+
+    fn said(server: &Server) -> (String, usize, usize) {
+        server.with(|held| {
+            let label = held.node["metadata"]["labels"][names::label(Prep::Iscsi)].as_str().unwrap_or("-").to_owned();
+            (label, held.patches, held.events.len())
+        })
+    }
+
+    #[tokio::test]
+    async fn only_changes_are_told() {
+        let server = Server::default();
+        let mut cluster = cluster(&server).await;
+        let working = Report { state: State::Working, ..samples::ready() };
+        cluster.begin(&working).await;
+        assert_eq!(said(&server), ("working".into(), 1, 0));
+        for _ in 0..3 {
+            cluster.tell(&samples::incapable()).await;
+        }
+        assert_eq!(said(&server), ("incapable".into(), 2, 3));
+        cluster.begin(&working).await;
+        assert_eq!(said(&server), ("incapable".into(), 2, 3), "a second look takes nothing back");
+
+        let mut next = Cluster { told: None, ..cluster };
+        next.tell(&samples::incapable()).await;
+        assert_eq!(said(&server), ("incapable".into(), 2, 3), "nor does the next pod");
+        next.tell(&samples::ready()).await;
+        assert_eq!(said(&server), ("ready".into(), 3, 4));
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_told_is_told_later_and_once() {
+        let server = Server::default();
+        let mut cluster = cluster(&server).await;
+        server.with(|held| held.is_away = true);
+        cluster.tell(&samples::ready()).await;
+        assert!(!cluster.answers());
+        server.with(|held| held.is_away = false);
+        cluster.tell(&samples::ready()).await;
+        cluster.tell(&samples::ready()).await;
+        assert_eq!((cluster.answers(), said(&server)), (true, ("ready".into(), 1, 1)));
+    }
+
+    #[tokio::test]
+    async fn a_label_that_somebody_removed_comes_back() {
+        let server = Server::default();
+        let mut cluster = cluster(&server).await;
+        cluster.tell(&samples::ready()).await;
+        server.with(|held| held.node["metadata"]["labels"] = Value::Null);
+        cluster.tell(&samples::ready()).await;
+        assert_eq!(said(&server).0, "-", "it is not looked for all the time");
+        cluster.trusted = Duration::ZERO;
+        cluster.tell(&samples::ready()).await;
+        assert_eq!(said(&server), ("ready".into(), 2, 1));
+    }
+}

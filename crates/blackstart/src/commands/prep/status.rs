@@ -54,13 +54,11 @@ fn find(context: &Context, given: Option<&Path>) -> Result<String, Failure> {
     }
     let of_node = OF_THE_NODE.map(|name| context.real_path(&context.layout.kubernetes_dir.join(name)));
     let candidates: Vec<PathBuf> = of_user().into_iter().chain(of_node).collect();
-    match candidates.iter().find(|path| path.exists()) {
-        Some(path) => read(path),
-        None => {
-            let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-            Err(Failure::new(codes::NO_KUBECONFIG, format!("there is no kubeconfig at {}", looked.join(", "))))
-        }
+    if let Some(path) = candidates.iter().find(|path| path.exists()) {
+        return read(path);
     }
+    let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+    Err(Failure::new(codes::NO_KUBECONFIG, format!("there is no kubeconfig at {}", looked.join(", "))))
 }
 
 fn of_user() -> Vec<PathBuf> {

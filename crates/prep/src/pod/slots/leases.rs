@@ -182,3 +182,74 @@ fn is_conflict(error: &kube::Error) -> bool {
 fn is_gone(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pod::testing::Server;
+
+    async fn take(slots: &mut Slots) -> Result<Held, String> {
+        match slots.take(0).await.unwrap() {
+            Attempt::Got(held) => Ok(*held),
+            Attempt::Full(holders) => Err(holders.to_string()),
+            Attempt::Outrun => Err("outrun".to_owned()),
+        }
+    }
+
+    #[tokio::test]
+    async fn one_slot_goes_from_node_to_node() {
+        let server = Server::default();
+        let client = server.serve().await;
+        server.with(|held| held.nodes = 7);
+        let of = |node| Slots::new(&client, Prep::Iscsi, node, Limit::default());
+        let (mut first, mut second) = (of("w1"), of("w2"));
+
+        let mut held = take(&mut first).await.unwrap();
+        assert_eq!(held.name(), "node-bootstrap-iscsi-0");
+        assert_eq!(take(&mut second).await.err().unwrap(), "1 of 1: w1");
+        assert!(held.renew().await.unwrap());
+        held.release().await.unwrap();
+        assert_eq!(server.with(|held| held.leases.len()), 0, "nothing is left in the cluster");
+        take(&mut second).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_pod_finds_the_slot_of_the_one_before_it() {
+        let server = Server::default();
+        let client = server.serve().await;
+        let of = |node| Slots::new(&client, Prep::Gpu, node, Limit::Nodes(2));
+        let lost = take(&mut of("w1")).await.unwrap();
+        let found = take(&mut of("w1")).await.unwrap();
+        assert_eq!(found.name(), lost.name());
+        assert_eq!(server.with(|held| held.leases.len()), 1);
+    }
+
+    #[tokio::test]
+    async fn a_slot_that_nobody_keeps_fresh_is_taken_over_once() {
+        let server = Server::default();
+        let client = server.serve().await;
+        let of = |node| Slots::new(&client, Prep::Iscsi, node, Limit::Nodes(1));
+        let mut gone = take(&mut of("w1")).await.unwrap();
+        let (mut second, mut third) = (of("w2"), of("w3"));
+        for slots in [&mut second, &mut third] {
+            take(slots).await.err().unwrap();
+            for (_, since) in slots.watched.values_mut() {
+                *since -= EXPIRES;
+            }
+        }
+        let taken = take(&mut second).await.unwrap();
+        assert_eq!(take(&mut third).await.err().unwrap(), "1 of 1: w2", "it changed, so it is fresh");
+        assert!(!gone.renew().await.unwrap(), "it is another's now");
+        gone.release().await.unwrap();
+        assert_eq!(server.with(|held| held.leases.len()), 1, "and stays that");
+        taken.release().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn without_the_api_there_is_no_slot() {
+        let server = Server::default();
+        let client = server.serve().await;
+        server.with(|held| held.is_away = true);
+        assert!(Slots::new(&client, Prep::Iscsi, "w1", Limit::default()).take(0).await.is_err());
+    }
+}

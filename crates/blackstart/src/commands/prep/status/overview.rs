@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::prep::{Prep, Report, Requirement, Told, Verdict, codes};
+use explain::Code;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -100,12 +101,12 @@ impl Overview {
 
 impl Part {
     fn of(told: Option<Told>, is_wanted: bool) -> Option<Self> {
-        let Some(told) = told else { return is_wanted.then(Self::silent) };
+        let Some(told) = told else { return is_wanted.then(|| Self::without_report(codes::NEVER_REPORTED)) };
         let Told { label, report, since } = told;
         let Some(Report { state, code, message, hint, requirements, at, .. }) = report else {
             // Only the label is left: somebody has removed the rest, or wrote it.
             let state = if label.is_empty() { "unknown".to_owned() } else { label };
-            return Some(Self { state, since, ..Self::silent() });
+            return Some(Self { state, since, ..Self::without_report(codes::BAD_REPORT) });
         };
         let lacks = |requirement: &Requirement| matches!(requirement.verdict, Verdict::Unmet | Verdict::Warning);
         Some(Self {
@@ -119,13 +120,13 @@ impl Part {
         })
     }
 
-    fn silent() -> Self {
+    fn without_report(code: Code) -> Self {
         Self {
             state: "unknown".to_owned(),
             fine: false,
-            code: Some(codes::NEVER_REPORTED.id.to_owned()),
-            message: Some(codes::NEVER_REPORTED.meaning.to_owned()),
-            hint: Some(codes::NEVER_REPORTED.fix.to_owned()),
+            code: Some(code.id.to_owned()),
+            message: Some(code.meaning.to_owned()),
+            hint: Some(code.fix.to_owned()),
             since: None,
             lacks: Vec::new(),
         }
