@@ -27,7 +27,8 @@ impl Commands for Scripted {
             match answer {
                 None => Ok(Printed::default()),
                 Some(said) => {
-                    Err(CommandError::Failed { command: shown, status: "exit status: 100".into(), said: said.into() })
+                    let status = if said == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 100" };
+                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
                 }
             }
         })
@@ -35,6 +36,7 @@ impl Commands for Scripted {
 }
 
 const LOCKED: &str = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 (unattended-upgr)";
+const KILLED: &str = "it said nothing";
 const AWAY: &str = "E: Failed to fetch http://mirror/x.deb  Could not connect to mirror";
 
 /// What was run, what was told meanwhile and how it ended.
@@ -68,6 +70,7 @@ async fn packages_are_installed_with_patience() {
         ("somebody else never ends", &[Some(LOCKED); 700]),
         ("one source is away, and it does not matter", &[Some(AWAY)]),
         ("the mirror is away", &[Some(AWAY), Some(AWAY)]),
+        ("somebody kills it", &[None, Some(KILLED)]),
     ] {
         told += &format!("{case}:\n{}", story(answers, false).await);
     }
