@@ -79,10 +79,11 @@ pub(crate) fn ensure_quick(cluster: &Cluster) {
     let variable = format!("CHECK_INTERVAL={INTERVAL}");
     let daemon_set = format!("daemonset/{}", name(Prep::Iscsi));
     cluster.kubectl(&["-n", "kube-system", "set", "env", &daemon_set, &variable, "MAX_CONCURRENT=100%"]);
+    let interval = INTERVAL.to_string();
     let is_quick = |pod: &Value| {
         let mut variables = pod["spec"]["containers"][0]["env"].as_array().into_iter().flatten();
         pod["status"]["phase"] == "Running"
-            && variables.any(|one| one["name"] == "CHECK_INTERVAL" && one["value"] == INTERVAL.to_string())
+            && variables.any(|one| one["name"] == "CHECK_INTERVAL" && one["value"] == interval.as_str())
     };
     eventually("every pod looks at its node every few seconds", || pods(cluster, Prep::Iscsi).iter().all(is_quick));
 }
