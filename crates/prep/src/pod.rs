@@ -25,6 +25,7 @@ mod slots;
 #[cfg(test)]
 mod testing;
 mod turn;
+mod turns;
 mod unit;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -170,7 +171,7 @@ impl Pod {
         let (history, api_answers) = (self.history.clone(), self.cluster.answers());
         self.metrics.set(|figures| {
             figures.state = Some(report.state);
-            figures.last_run = history.ended.or(Some(report.at));
+            figures.last_run = history.ran.or(Some(report.at));
             figures.runs = history.runs;
             figures.failures = history.failures;
             figures.api_answers = api_answers;

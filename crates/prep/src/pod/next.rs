@@ -44,8 +44,10 @@ pub(super) struct Seen<'a> {
 /// What a pod remembers of the runs it has seen end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct History {
-    /// When the last one ended.
+    /// When the last one ended, or what comes before one failed.
     pub(super) ended: Option<Timestamp>,
+    /// When the last one ended.
+    pub(super) ran: Option<Timestamp>,
     /// How many in a row did not end well.
     pub(super) failures: u32,
     /// How many there were.
@@ -55,7 +57,7 @@ pub(super) struct History {
 impl History {
     /// A run has ended, well or not. A machine that cannot is told so, and that is a good end.
     pub(super) fn note(&mut self, now: Timestamp, state: State) {
-        self.ended = Some(now);
+        (self.ended, self.ran) = (Some(now), Some(now));
         self.runs += 1;
         self.failures = if state == State::Failed { self.failures.saturating_add(1) } else { 0 };
     }
@@ -63,7 +65,10 @@ impl History {
     /// Something failed that no report tells: a run that left none, or what comes before a run.
     pub(super) fn stumble(&mut self, now: Timestamp, of_run: bool) {
         self.ended = Some(now);
-        self.runs += u64::from(of_run);
+        if of_run {
+            self.ran = Some(now);
+            self.runs += 1;
+        }
         self.failures = self.failures.saturating_add(1);
     }
 }
@@ -124,11 +129,14 @@ fn wanted(seen: &Seen<'_>) -> (Why, Timestamp) {
     let Some(report) = seen.report else { return (Why::First, seen.now) };
     // A clock that was set back must not put off the next look by years.
     let said = report.at.min(seen.now);
+    // No pod outlives its boot; and whatever a report says, one run is enough for a boot, and for a change of files.
+    let is_of_this_boot = report.boot_id == seen.boot_id || seen.history.ran.is_some();
+    let last = seen.history.ran.map_or(report.at, |ran| ran.max(report.at));
     // A file from the future would be newer than every run to come.
-    let is_older_than_files = seen.put_at.is_some_and(|put| put > report.at && put <= seen.now);
+    let is_older_than_files = seen.put_at.is_some_and(|put| put > last && put <= seen.now);
     match report.state {
         State::Working => (Why::Killed, seen.now),
-        _ if report.boot_id != seen.boot_id => (Why::Rebooted, seen.now),
+        _ if !is_of_this_boot => (Why::Rebooted, seen.now),
         _ if is_older_than_files => (Why::Changed, seen.now),
         State::Failed => (Why::Failed, later(said, pause(seen.history.failures.max(1)))),
         State::Ready | State::NotApplicable | State::Incapable => (Why::Due, later(said, seen.interval)),
@@ -178,7 +186,7 @@ mod tests {
     }
 
     fn failed(times: u32, ago: i64) -> History {
-        History { ended: Some(at(-ago)), failures: times, runs: 7 }
+        History { ended: Some(at(-ago)), ran: None, failures: times, runs: 7 }
     }
 
     #[test]
@@ -222,6 +230,9 @@ mod tests {
         assert_eq!(look("next", -90, &failing), Next::Wait(at(20)));
         assert_eq!(look("now", -30, &fresh), Next::Run(Why::Changed));
         assert_eq!(look("now", 30, &fresh), Next::Wait(at(540)), "a file from the future");
+        let ran = History { ran: Some(at(-20)), ..History::default() };
+        assert_eq!(look("never", -30, &ran), Next::Wait(at(540)), "one run is enough");
+        assert_eq!(look("never", -10, &ran), Next::Run(Why::Changed));
     }
 
     #[test]
@@ -235,6 +246,6 @@ mod tests {
         history.stumble(at(0), false);
         assert_eq!((history.failures, history.runs), (5, 8));
         history.note(at(1), State::Incapable);
-        assert_eq!(history, History { ended: Some(at(1)), failures: 0, runs: 9 });
+        assert_eq!(history, History { ended: Some(at(1)), ran: Some(at(1)), failures: 0, runs: 9 });
     }
 }

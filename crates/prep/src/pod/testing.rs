@@ -79,7 +79,7 @@ impl Server {
         })
     }
 
-    fn list(kind: &str, items: Vec<Value>, more: usize) -> Answer {
+    fn list(kind: &str, items: &[Value], more: usize) -> Answer {
         let metadata = json!({ "remainingItemCount": more });
         (StatusCode::OK, Json(json!({ "kind": kind, "apiVersion": "v1", "metadata": metadata, "items": items })))
     }
@@ -101,10 +101,10 @@ impl Server {
         const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
         self.with(|held| {
             held.node = json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
-                                             "metadata": { "name": "w1", "uid": "uid-of-w1" } })
+                                             "metadata": { "name": "w1", "uid": "uid-of-w1" } });
         });
         let leases = |State(server): State<Self>| async move {
-            server.asked(|held| Self::list("LeaseList", held.leases.values().cloned().collect(), 0))
+            server.asked(|held| Self::list("LeaseList", &held.leases.values().cloned().collect::<Vec<_>>(), 0))
         };
         let create = |State(server): State<Self>, Json(lease): Json<Value>| async move {
             server.write_lease(lease["metadata"]["name"].as_str().unwrap_or_default(), lease.clone(), true)
@@ -116,7 +116,7 @@ impl Server {
             server.delete_lease(&name, &serde_json::from_str(&body).unwrap_or_default())
         };
         let nodes = |State(server): State<Self>| async move {
-            server.asked(|held| Self::list("List", vec![held.node.clone()], held.nodes.saturating_sub(1)))
+            server.asked(|held| Self::list("List", std::slice::from_ref(&held.node), held.nodes.saturating_sub(1)))
         };
         let node =
             |State(server): State<Self>| async move { server.asked(|held| (StatusCode::OK, Json(held.node.clone()))) };
