@@ -15,6 +15,8 @@ use host::{Change, Cmd, Content, Host, create_dir_all, write_atomic};
 use super::in_english;
 use crate::{codes, residue::tree};
 
+/// What packages end with.
+const SUFFIX: &str = ".deb";
 /// Under this name the directory is seen from the list.
 const LINK: &str = "packages";
 
@@ -32,7 +34,7 @@ impl Directory {
         let this = Self { dir: dir.to_path_buf(), work: work.to_path_buf() };
         let disk = &*host.disk;
         let names = if disk.exists(dir)? { disk.list(dir)? } else { Vec::new() };
-        let files: Vec<String> = names.into_iter().filter(|name| name.ends_with(".deb")).collect();
+        let files: Vec<String> = names.into_iter().filter(|name| name.ends_with(SUFFIX)).collect();
         if files.is_empty() {
             return Err(this.lacks("no file in it ends with .deb"));
         }

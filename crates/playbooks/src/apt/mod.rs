@@ -30,6 +30,9 @@ const POLL: Duration = Duration::from_secs(1);
 /// A configuration file that somebody changed stays as it is; nothing is ever asked.
 const CONFIGURATION: [&str; 2] = ["--force-confdef", "--force-confold"];
 
+/// How apt says that something that is depended on cannot be had.
+const UNMET: &str = "you have held broken packages";
+
 /// Where packages come from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
@@ -52,6 +55,10 @@ impl Source<'_> {
         match (self, problem) {
             (Self::Directory(directory), Problem::Trouble(Trouble::Unreachable(told))) => {
                 directory.lacks(&format!("{names}: {told}"))
+            }
+            // What exactly is missing apt says elsewhere; that something is, it puts like this.
+            (Self::Directory(directory), Problem::Trouble(Trouble::Failed(told))) if told.contains(UNMET) => {
+                directory.lacks(&format!("something that {names} depends on"))
             }
             (_, problem) => problem.into_error(Work::Install, names),
         }

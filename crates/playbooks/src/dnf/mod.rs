@@ -27,6 +27,9 @@ const BUSY: Duration = Duration::from_mins(10);
 /// How often a lock is tried.
 const POLL: Duration = Duration::from_secs(1);
 
+/// What packages end with.
+const SUFFIX: &str = ".rpm";
+
 /// All installed packages with their versions.
 pub(crate) async fn installed(host: &Host) -> Result<BTreeMap<String, String>, StepError> {
     let command = rpm(["--query", "--all", "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n"]);
@@ -51,7 +54,7 @@ pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> 
         )
     };
     let found = if host.disk.exists(dir)? { host.disk.list(dir)? } else { Vec::new() };
-    let files: Vec<&String> = found.iter().filter(|name| name.ends_with(".rpm")).collect();
+    let files: Vec<&String> = found.iter().filter(|name| name.ends_with(SUFFIX)).collect();
     if files.is_empty() {
         return Err(lacks("no file in it ends with .rpm"));
     }

@@ -82,10 +82,11 @@ async fn story(asked: &Asked, answers: &[Answer]) -> String {
 #[tokio::test(start_paused = true)]
 async fn packages_come_and_go_with_patience() {
     let mut told = String::new();
+    let never = vec![LOCKED; 700];
     for (case, asked, answers) in [
         ("nothing in the way", Asked::Install, &[][..]),
         ("somebody else works with packages for a while", Asked::Install, &[LOCKED, LOCKED]),
-        ("somebody else never ends", Asked::Install, &[LOCKED; 700]),
+        ("somebody else never ends", Asked::Install, &never),
         ("the mirror is away", Asked::Install, &[AWAY]),
         ("a directory", Asked::FromDirectory, &[Ok(""), INSTALLED]),
         ("a directory that lacks one", Asked::FromDirectory, &[Ok(""), Ok("iscsi-initiator-utils 6-1\n")]),

@@ -113,12 +113,13 @@ mod tests {
 
     #[test]
     fn loaded_built_in_loadable_or_absent() {
+        use Standing::{Absent, BuiltIn, Loadable, Loaded};
         let machine = Machine::default();
         let standings = |machine: &Machine| {
             let kernel = Kernel::read(&*machine.host().disk).unwrap();
             ["i915", "drm", "iscsi_tcp", "drm_kms_helper", "video"].map(|module| kernel.standing(module))
         };
-        assert_eq!(standings(&machine), [Standing::Absent; 5]);
+        assert_eq!(standings(&machine), [Absent; 5]);
         machine.write("/proc/sys/kernel/osrelease", "6.1.0-54-amd64\n");
         machine.write("/proc/modules", "i915 3051520 25 - Live 0x0\ndrm_kms_helper 204800 1 i915, Live 0x0\n");
         let dir = "/lib/modules/6.1.0-54-amd64";
@@ -126,7 +127,6 @@ mod tests {
         let dep =
             "kernel/drivers/gpu/i915/i915.ko: kernel/drivers/acpi/video.ko\nkernel/drivers/scsi/iscsi-tcp.ko.xz:\n";
         machine.write(&format!("{dir}/modules.dep"), dep);
-        use Standing::{Absent, BuiltIn, Loadable, Loaded};
         assert_eq!(standings(&machine), [Loaded, BuiltIn, Loadable, Loaded, Absent]);
     }
 }

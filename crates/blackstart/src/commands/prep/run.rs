@@ -11,15 +11,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use ::prep::{Report, State, paths};
+use ::prep::{Report, State, Verdict, paths};
 use engine::{Event, Runner, Sink};
 use host::{Disk, HostError, create_dir_all, write_atomic};
+use jiff::Timestamp;
 use playbooks::prep::{Survey, Task};
 
 use super::super::plan;
 use crate::{
-    Exit, Failure, codes,
+    Exit, Failure, Style, codes,
     context::{Context, Ended, block_on},
+    output::{note, painted},
 };
 
 pub(super) fn run(context: &Context, task: &Task, dry_run: bool) -> Result<(), Ended> {
@@ -31,27 +33,27 @@ pub(super) fn run(context: &Context, task: &Task, dry_run: bool) -> Result<(), E
     let state_dir = paths::state_dir(task.prep());
     let machine = machine(context)?;
     if dry_run {
-        return show_plan(
-            context,
-            &machine,
-            &block_on(Runner::new(context.host.clone(), &state_dir, &machine).plan(&playbook))?,
-        );
+        let runner = Runner::new(context.host.clone(), &state_dir, &machine);
+        return show_plan(context, &machine, &block_on(runner.plan(&playbook))?);
     }
     let begun = Arc::new(Begun::new(context, survey.working(task, &context.host)?));
-    let ended = match context.run_to_its_end(&state_dir, &machine, &playbook, vec![begun.clone()]) {
-        Ok(ended) => ended,
+    let ran = context.run_to_its_end(&state_dir, &machine, &playbook, vec![begun.clone()]);
+    let ended = match ran {
         // Whoever holds the lock has a report of its own to write.
         Err(failure) if failure.code == engine::codes::LOCKED => return Err(failure.into()),
-        Err(failure) => {
-            let report = survey.working(task, &context.host)?;
-            write(&*context.host.disk, &broken(report, &failure))?;
-            return Err(failure.into());
-        }
+        Err(failure) => return Err(broken(context, &begun.report, failure)),
+        Ok(ended) => ended,
     };
     let told = context.tell_failures(&ended);
-    let report = block_on(survey.report(task, &context.host, &ended))??;
+    let report = match block_on(survey.report(task, &context.host, &ended))? {
+        Err(error) => return Err(broken(context, &begun.report, error.into())),
+        Ok(report) => report,
+    };
     write(&*context.host.disk, &report)?;
     begun.outcome()?;
+    if !context.out.is_json() {
+        note(&warnings(&report, context.out.color_errors()));
+    }
     told?;
     show(context, &report, ended.changed.is_empty())
 }
@@ -62,14 +64,26 @@ fn machine(context: &Context) -> Result<String, HostError> {
     Ok(String::from_utf8_lossy(&name).trim().to_owned())
 }
 
-/// A run that could not go on as a whole: a ledger that cannot be read, a disk that is full.
-fn broken(report: Report, failure: &Failure) -> Report {
+/// A run that could not go on as a whole, or whose end cannot be told: a ledger that cannot be read, a disk that is full.
+/// What broke it is worth more than that it cannot be written down.
+fn broken(context: &Context, working: &Report, failure: Failure) -> Ended {
+    match write(&*context.host.disk, &of_broken(working, &failure, context.host.clock.now())) {
+        Err(unwritten) => {
+            context.out.failure(&failure);
+            unwritten.into()
+        }
+        Ok(()) => failure.into(),
+    }
+}
+
+fn of_broken(working: &Report, failure: &Failure, at: Timestamp) -> Report {
     Report {
         state: State::Failed,
         code: Some(failure.code.id.to_owned()),
         message: failure.message.clone(),
         hint: Some(failure.hint.clone()),
-        ..report
+        at,
+        ..working.clone()
     }
 }
 
@@ -122,9 +136,17 @@ fn show_plan(context: &Context, machine: &str, steps: &[engine::StepPlan]) -> Re
     if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Told(Exit::Failed)) } else { Ok(()) }
 }
 
+/// What such a machine should have and this one has not.
+fn warnings(report: &Report, color: bool) -> String {
+    let lacking = report.requirements.iter().filter(|found| matches!(found.verdict, Verdict::Warning | Verdict::Unmet));
+    let word = painted(color, Style::Warning, "warning");
+    lacking.map(|found| format!("{word}: {}: {}\n", found.name, found.detail)).collect()
+}
+
+/// Scripts have heard every step, and find the rest in the report.
 fn show(context: &Context, report: &Report, is_unchanged: bool) -> Result<(), Ended> {
     if context.out.is_json() {
-        return Ok(context.out.json(report)?);
+        return Ok(());
     }
     let unchanged = if is_unchanged { "; nothing was changed" } else { "" };
     Ok(context.out.text(&format!("{}: {}; {}{unchanged}\n", report.prep, report.state, report.message))?)
@@ -148,12 +170,17 @@ mod tests {
             message: "a run is under way".into(),
             hint: None,
             seen: std::collections::BTreeMap::new(),
-            requirements: Vec::new(),
+            requirements: vec![::prep::Requirement {
+                name: "memory".into(),
+                verdict: Verdict::Warning,
+                detail: "2.0 GiB; at least 4 GB are recommended".into(),
+            }],
             at: "2026-11-17T02:00:00Z".parse().unwrap(),
             boot_id: "b".into(),
         };
+        assert_eq!(warnings(&report, false), "warning: memory: 2.0 GiB; at least 4 GB are recommended\n");
         let failure = Failure::new(engine::codes::LEDGER_DAMAGED, "the ledger cannot be read");
-        write(&disk, &broken(report, &failure)).unwrap();
+        write(&disk, &of_broken(&report, &failure, report.at)).unwrap();
         let text = String::from_utf8(disk.read(&paths::report(::prep::Prep::Iscsi)).unwrap()).unwrap();
         insta::assert_snapshot!(text);
     }

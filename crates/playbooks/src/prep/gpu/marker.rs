@@ -25,10 +25,19 @@ struct Content {
     seen: Evidence,
 }
 
+/// The file as it is.
+enum Noted {
+    /// There is none.
+    Nothing,
+    /// One that another program has made, or another version: it says nothing.
+    Foreign,
+    /// What we wrote.
+    Ours(Box<Content>),
+}
+
 /// What was found.
 pub(super) struct Seen {
-    /// The file, as far as it can be understood; one that another program has made says nothing.
-    noted: Option<Option<Content>>,
+    noted: Noted,
     now: Evidence,
 }
 
@@ -38,9 +47,12 @@ impl Seen {
     }
 }
 
-fn read(disk: &dyn Disk) -> Result<Option<Option<Content>>, HostError> {
-    let bytes = disk.read_optional(Path::new(FILE))?;
-    Ok(bytes.map(|bytes| serde_json::from_slice(&bytes).ok().filter(|content: &Content| content.version == VERSION)))
+fn read(disk: &dyn Disk) -> Result<Noted, HostError> {
+    let Some(bytes) = disk.read_optional(Path::new(FILE))? else { return Ok(Noted::Nothing) };
+    Ok(match serde_json::from_slice::<Content>(&bytes) {
+        Ok(content) if content.version == VERSION => Noted::Ours(Box::new(content)),
+        Ok(_) | Err(_) => Noted::Foreign,
+    })
 }
 
 /// `ready` needs a proof, and whoever has no GPU needs none.
@@ -68,9 +80,9 @@ impl Step for TrueMarker {
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
         let why = match &seen.noted {
-            None => return Ok(Vec::new()),
-            Some(None) => "it does not tell what was verified".to_owned(),
-            Some(Some(noted)) => {
+            Noted::Nothing => return Ok(Vec::new()),
+            Noted::Foreign => "it does not tell what was verified".to_owned(),
+            Noted::Ours(noted) => {
                 let mut lost = seen.now.lost(&noted.seen);
                 if lost.is_empty() && seen.now.gpu.is_some() && noted.seen.gpu.is_none() {
                     lost.push("there is a GPU now".to_owned());
@@ -108,11 +120,8 @@ impl Step for Marker {
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let noted = seen.noted.as_ref().and_then(Option::as_ref);
-        let is_same = |noted: &Content| {
-            noted.state == state(&seen.now) && noted.seen == Evidence { complaint: None, ..seen.now.clone() }
-        };
-        if noted.is_some_and(is_same) {
+        let now = Evidence { complaint: None, ..seen.now.clone() };
+        if matches!(&seen.noted, Noted::Ours(noted) if noted.state == state(&now) && noted.seen == now) {
             return Ok(Vec::new());
         }
         Ok(vec![Change::Act { key: KEY.to_owned(), what: format!("write {FILE}: {}", state(&seen.now)) }])

@@ -36,7 +36,7 @@ pub(super) async fn prove(host: &Host, state_dir: &Path) -> Result<(), StepError
 async fn log_in(host: &Host, state_dir: &Path) -> Result<(), StepError> {
     let file = state_dir.join(FILE);
     let shown = file.to_string_lossy().into_owned();
-    let content: Vec<u8> = (0..SIZE / 8).flat_map(|block| block.to_le_bytes()).collect();
+    let content: Vec<u8> = (0..SIZE / 8).flat_map(usize::to_le_bytes).collect();
     write_atomic(&*host.disk, &file, &content, 0o600)?;
 
     host.doing("making a target on this machine");
