@@ -75,6 +75,8 @@ struct Pod {
     cluster: Cluster,
     /// Made when the API is first needed; it remembers what it has seen of others.
     slots: Option<Slots>,
+    /// Whether nothing of an earlier pod is left among them.
+    is_tidy: bool,
     metrics: Metrics,
     history: History,
     /// What went wrong with a run, or around it, as long as no later run has said something else.
@@ -131,6 +133,7 @@ impl Pod {
             putting: Putting::new(prep, root, Path::new(CONFIG_MAP), program.to_path_buf()),
             cluster: Cluster::new(prep, &settings.node, settings.check_interval),
             slots: None,
+            is_tidy: false,
             metrics: Metrics::new(prep),
             history: History::default(),
             trouble: None,

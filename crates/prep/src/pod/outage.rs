@@ -1,6 +1,7 @@
 //! Saying once that something does not work, and once that it works again, instead of every time.
 
 use explain::Explain;
+use kubeapi::ApiError;
 use tokio::time::Instant;
 
 use crate::PodError;
@@ -20,14 +21,15 @@ impl Outage {
 
     /// It failed. Said aloud the first time, and again when the reason is another one.
     pub(super) fn failed(&mut self, error: &PodError) {
-        let why = explain::chain(error);
+        let reason = reason(error);
         let began = match &self.since {
-            Some((_, said)) if *said == why => return,
+            Some((_, said)) if *said == reason => return,
             Some((began, _)) => *began,
             None => Instant::now(),
         };
+        let why = explain::chain(error);
         tracing::warn!(code = error.code().id, hint = error.advice(), "cannot {}: {why}; trying on", self.what);
-        self.since = Some((began, why));
+        self.since = Some((began, reason));
     }
 
     /// Whether it lasts.
@@ -43,9 +45,26 @@ impl Outage {
     }
 }
 
+/// Without what was being done: a server that does not answer does not answer whatever it is asked.
+fn reason(error: &PodError) -> String {
+    match error {
+        PodError::Api(ApiError::Unreachable { why, .. }) => why.clone(),
+        other => explain::chain(other),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_does_not_answer_is_named_once() {
+        let unreachable = |doing: &str| {
+            PodError::from(ApiError::Unreachable { doing: doing.to_owned(), why: "connection refused".to_owned() })
+        };
+        assert_eq!(reason(&unreachable("take a slot")), reason(&unreachable("read the own Node")));
+        assert_ne!(reason(&unreachable("take a slot")), reason(&PodError::NoNodeName));
+    }
 
     #[tokio::test]
     async fn it_lasts_from_the_first_failure_to_the_first_success() {

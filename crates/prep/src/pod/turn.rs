@@ -28,9 +28,7 @@ impl Pod {
     /// Does the next thing and says for how long there is nothing to do.
     pub(super) async fn turn(&mut self) -> Result<Duration, PodError> {
         self.pulse.beat();
-        for path in self.putting.put()? {
-            tracing::info!("{} is in place on the node", path.display());
-        }
+        self.put()?;
         let (report, boot_id) = (self.report()?, self.boot_id()?);
         let now = Timestamp::now();
         let seen = Seen {
@@ -44,6 +42,7 @@ impl Pod {
         };
         match next(&seen) {
             Next::Wait(until) => {
+                self.tidy_slots().await;
                 self.settle_on(report).await;
                 let left = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
                 Ok(left.min(LOOK))
@@ -86,15 +85,25 @@ impl Pod {
         let Some(held) = self.slot().await else { return Ok(Duration::ZERO) };
         tracing::info!(slot = held.name(), "starting {}: {why}", paths::unit(self.prep));
         let started = Timestamp::now();
-        let done = match unit::start(&*self.commands, self.prep).await {
-            Ok(()) => self.follow(started, Some(held)).await,
-            Err(error) => {
-                self.release(held).await;
-                Err(error)
-            }
-        };
-        done?;
+        if let Err(error) = self.start().await {
+            self.release(held).await;
+            return Err(error);
+        }
+        self.follow(started, Some(held)).await?;
         self.end(Some(started)).await
+    }
+
+    /// Waiting for a slot may have taken long enough for somebody to remove a file.
+    async fn start(&mut self) -> Result<(), PodError> {
+        self.put()?;
+        unit::start(&*self.commands, self.prep).await
+    }
+
+    fn put(&mut self) -> Result<(), PodError> {
+        for path in self.putting.put()? {
+            tracing::info!("{} is in place on the node", path.display());
+        }
+        Ok(())
     }
 
     /// Reads what a run has left, and tells it.

@@ -60,13 +60,32 @@ impl Pod {
         }
     }
 
-    /// Tries once to take a slot; none while the API does not answer.
-    async fn attempt(&mut self, start: usize) -> Option<Attempt> {
+    /// Gives back, once, what an earlier pod has left that ended after its run did, so that nobody waits for it to expire.
+    pub(super) async fn tidy_slots(&mut self) {
+        if self.is_tidy {
+            return;
+        }
+        let Some(slots) = self.slots() else { return };
+        let left = timeout(ANSWER, slots.left_behind()).await;
+        let left = left.unwrap_or_else(|_| Err(silent("list the slots")));
+        let Some(left) = self.cluster.note(left.map_err(PodError::from)) else { return };
+        self.is_tidy = true;
+        if let Some(held) = left {
+            self.release(held).await;
+        }
+    }
+
+    fn slots(&mut self) -> Option<&mut Slots> {
         if self.slots.is_none() {
             let (prep, node, limit) = (self.prep, self.settings.node.clone(), self.settings.limit);
             self.slots = self.cluster.client().map(|client| Slots::new(&client, prep, &node, limit));
         }
-        let attempt = timeout(ANSWER, self.slots.as_mut()?.take(start)).await;
+        self.slots.as_mut()
+    }
+
+    /// Tries once to take a slot; none while the API does not answer.
+    async fn attempt(&mut self, start: usize) -> Option<Attempt> {
+        let attempt = timeout(ANSWER, self.slots()?.take(start)).await;
         let attempt = attempt.unwrap_or_else(|_| Err(silent("take a slot")));
         self.cluster.note(attempt.map_err(PodError::from))
     }

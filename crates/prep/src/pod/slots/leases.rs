@@ -81,6 +81,14 @@ impl Slots {
         }
     }
 
+    /// The slot that an earlier pod of this node has left, if there is one.
+    pub(in crate::pod) async fn left_behind(&mut self) -> Result<Option<Held>, ApiError> {
+        let leases = self.list().await?;
+        let is_own = |lease: &Lease| self.look_at(lease).is_some_and(|found| found.holder.as_ref() == Some(&self.node));
+        let own = leases.into_iter().find(is_own);
+        Ok(own.map(|lease| Held { leases: self.leases.clone(), lease }))
+    }
+
     /// One object is asked for, and how many more there are: a thousand Nodes do not fit into a small pod.
     async fn count_nodes(&self) -> Result<usize, ApiError> {
         let list = self.nodes.list_metadata(&ListParams::default().limit(1)).await;
@@ -222,6 +230,10 @@ mod tests {
         let found = take(&mut of("w1")).await.unwrap();
         assert_eq!(found.name(), lost.name());
         assert_eq!(server.with(|held| held.leases.len()), 1);
+
+        assert!(of("w2").left_behind().await.unwrap().is_none());
+        of("w1").left_behind().await.unwrap().unwrap().release().await.unwrap();
+        assert_eq!(server.with(|held| held.leases.len()), 0);
     }
 
     #[tokio::test]
