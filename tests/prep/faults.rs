@@ -102,7 +102,8 @@ fn play(cluster: &Cluster, kind: &str, all: &[Case]) {
 const HOLD: &str = r#"cat > /run/hold.pl <<'END'
 use Fcntl;
 open(my $lock, "+>>", "/var/lib/dpkg/lock-frontend") or die;
-fcntl($lock, F_SETLKW, pack("s s x4 q q l x4", F_WRLCK, 0, 0, 0, 0)) or die;
+my $all = pack("s s x4 q q l x4", F_WRLCK, 0, 0, 0, 0);
+fcntl($lock, F_SETLKW, $all) or die;
 $ENV{DPKG_FRONTEND_LOCKED} = 1;
 system("dpkg --remove open-iscsi && apt-get clean") == 0 or die;
 sleep 3600;

@@ -38,7 +38,16 @@ pub(crate) fn await_report(cluster: &Cluster, machine: &str, prep: Prep, state: 
 /// Waits until a node has everything that it can have for iSCSI on this kernel, as a run after a moment has seen it.
 #[track_caller]
 pub(crate) fn await_whole(cluster: &Cluster, machine: &str, after: Timestamp) -> Report {
-    let report = await_report(cluster, machine, Prep::Iscsi, State::Incapable, after);
+    let mut last = None;
+    eventually(&format!("{machine} has what it can have for iSCSI"), || {
+        last = report(cluster, machine, Prep::Iscsi);
+        last.as_ref().is_some_and(|report| {
+            let has_package =
+                report.seen.get("package").is_some_and(|package| package.contains(' ') && !package.ends_with(" not"));
+            report.state == State::Incapable && report.at >= after && has_package
+        })
+    });
+    let report = last.unwrap();
     assert_eq!(package(cluster, machine, PACKAGE), "ii", "{report:?}");
     assert_eq!(cluster.sh(machine, "dpkg --audit"), "", "nothing is unfinished");
     assert!(initiator_name(cluster, machine).starts_with("iqn."), "{report:?}");

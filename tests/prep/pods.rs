@@ -3,12 +3,12 @@
 use std::fs;
 
 use jiff::Timestamp;
-use prep::Prep;
+use prep::{Prep, State};
 use serde_json::Value;
 
 use crate::{
     MASTER, WORKER,
-    node::{BEFORE, INSTALLED, await_whole, find_mirror, lose_mirror},
+    node::{BEFORE, INSTALLED, await_report, find_mirror, lose_mirror},
     support::{Cluster, PROGRAM, eventually, run, text},
 };
 
@@ -69,7 +69,7 @@ pub(crate) fn ensure_whole(cluster: &Cluster) {
     ensure_applied(cluster);
     find_mirror(cluster, WORKER);
     for machine in [MASTER, WORKER] {
-        await_whole(cluster, machine, Timestamp::UNIX_EPOCH);
+        await_report(cluster, machine, Prep::Iscsi, State::Incapable, Timestamp::UNIX_EPOCH);
     }
 }
 
