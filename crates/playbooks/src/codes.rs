@@ -96,8 +96,8 @@ explain::codes! {
         "put the packages that the message names into the directory, with all that they depend on: \
          `apt-get install --download-only` on a machine of the same release fetches them to /var/cache/apt/archives";
     KERNEL_WITHOUT_ISCSI = "BS-PREP-003", "the kernel has no iSCSI initiator",
-        "boot a kernel that has the module iscsi_tcp: on Ubuntu it is in `linux-modules-extra`, Debian's cloud kernel lacks \
-         it and `linux-image-amd64` has it; or keep Longhorn off this node. Trying again with this kernel does not help";
+        "boot a kernel that has the module iscsi_tcp: the distribution's full one has it, one that is cut down for small or \
+         virtual machines may not; or keep Longhorn off this node. Trying again with this kernel does not help";
     MODULE_REFUSED = "BS-PREP-004", "the kernel does not load a module that it has",
         "the message has the words of modprobe and `dmesg` the kernel's; a blacklist in /etc/modprobe.d or a kernel that \
          was upgraded since the last boot is the usual reason";

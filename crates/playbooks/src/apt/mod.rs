@@ -8,6 +8,7 @@ mod directory;
 mod dpkg;
 mod remove;
 mod trouble;
+mod words;
 
 use std::time::Duration;
 
@@ -124,17 +125,24 @@ impl Problem {
 /// Runs a command, again and again while somebody else works with packages.
 async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     let deadline = Instant::now() + BUSY;
+    let mut told = String::new();
     loop {
         let trouble = match host.commands.run(command).await {
             Ok(printed) => return Ok(printed),
             // Killed, it says nothing; what it has left is to be repaired.
             Err(CommandError::Failed { status, .. }) if status.starts_with("signal") => Trouble::Interrupted,
-            Err(CommandError::Failed { said, .. }) => Trouble::read(&said),
+            Err(CommandError::Failed { said, .. }) => {
+                let trouble = Trouble::read(&said);
+                words::of_dpkg(&*host.disk, &said).map_or(trouble.clone(), |words| trouble.with_words(words))
+            }
             Err(error @ CommandError::NotStarted { .. }) => return Err(Problem::NotStarted(error)),
         };
         match trouble {
             Trouble::Busy(holder) if Instant::now() < deadline => {
-                host.doing(format!("waiting for {holder} to be done with packages"));
+                if told != holder {
+                    host.doing(format!("waiting for {holder} to be done with packages"));
+                    told = holder;
+                }
                 sleep(POLL).await;
             }
             trouble => return Err(Problem::Trouble(trouble)),

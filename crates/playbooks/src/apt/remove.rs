@@ -11,6 +11,14 @@ use host::Host;
 
 use super::{Packages, Problem, Source, Work, apt_get, patiently, repair};
 
+/// What came only because something needs it, and nothing does. That somebody would like to have it is no need: those who
+/// do were there before, without it.
+const AUTOREMOVE: [&str; 3] = [
+    "autoremove",
+    "--option=APT::AutoRemove::RecommendsImportant=false",
+    "--option=APT::AutoRemove::SuggestsImportant=false",
+];
+
 /// Removes the packages `asked` and those among `ours` that nobody needs without them. Returns what stayed, and why.
 pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String>) -> Result<Vec<String>, StepError> {
     let Some(packages) = Packages::read(&*host.disk)? else { return Ok(Vec::new()) };
@@ -23,7 +31,7 @@ pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String
         repair(host).await?;
     }
     let mut stay = take_away(host, &present, ours).await?;
-    let unneeded = would_go(host, "autoremove", &[]).await?;
+    let unneeded = would_go(host, &AUTOREMOVE).await?;
     let unneeded: Vec<&str> = unneeded.iter().filter(|name| ours.contains(*name)).map(String::as_str).collect();
     stay.extend(take_away(host, &unneeded, ours).await?);
     Ok(stay)
@@ -31,14 +39,21 @@ pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String
 
 /// Removes what takes nothing with it that is not ours.
 async fn take_away(host: &Host, names: &[&str], ours: &BTreeSet<String>) -> Result<Vec<String>, StepError> {
-    let mut goes = Vec::new();
+    let others = async |names: &[&str]| -> Result<Vec<String>, StepError> {
+        Ok(would_go(host, &[&["remove"], names].concat()).await?.difference(ours).cloned().collect())
+    };
+    let mut goes = names.to_vec();
     let mut stay = Vec::new();
-    for name in names {
-        let others: Vec<String> = would_go(host, "remove", &[name]).await?.difference(ours).cloned().collect();
-        if others.is_empty() {
-            goes.push(*name);
-        } else {
-            stay.push(format!("the package {name}: {} would go with it", others.join(", ")));
+    // Nearly always all may go, and one question is enough.
+    if !names.is_empty() && !others(names).await?.is_empty() {
+        goes.clear();
+        for name in names {
+            let others = others(&[name]).await?;
+            if others.is_empty() {
+                goes.push(name);
+            } else {
+                stay.push(format!("the package {name} stays: {} would go with it", others.join(", ")));
+            }
         }
     }
     if !goes.is_empty() {
@@ -51,10 +66,10 @@ async fn take_away(host: &Host, names: &[&str], ours: &BTreeSet<String>) -> Resu
 }
 
 /// The packages that would go.
-async fn would_go(host: &Host, verb: &str, names: &[&str]) -> Result<BTreeSet<String>, StepError> {
-    let command = apt_get(Source::Mirrors, ["--simulate", verb]).args(names.iter().copied());
+async fn would_go(host: &Host, arguments: &[&str]) -> Result<BTreeSet<String>, StepError> {
+    let command = apt_get(Source::Mirrors, ["--simulate"]).args(arguments.iter().copied());
     let told = patiently(host, &command).await;
-    let error = |problem: Problem| problem.into_error(Work::Remove, &names.join(", "));
+    let error = |problem: Problem| problem.into_error(Work::Remove, "packages");
     Ok(removals(&told.map_err(error)?.stdout))
 }
 

@@ -43,7 +43,7 @@ const AWAY: &str = "E: Failed to fetch http://mirror/x.deb  Could not connect to
 async fn story(answers: &[Option<&'static str>], repairing: bool) -> String {
     let commands = Arc::new(Scripted { answers: Mutex::new(answers.iter().copied().collect()), ..Scripted::default() });
     let (listener, mut heard) = mpsc::unbounded_channel();
-    let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::real() };
+    let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::rooted("/no/such/machine") };
     let result = if repairing { repair(&host).await } else { install(&host, &["ceph-mon", "ceph-osd"]).await };
     drop(host);
     let mut told: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
@@ -99,7 +99,7 @@ async fn without_apt_nothing_can_be_installed() {
             Box::pin(async move { Err(CommandError::NotStarted { command: command.to_string(), source }) })
         }
     }
-    let host = Host { commands: Arc::new(Nothing), ..Host::real() };
+    let host = Host { commands: Arc::new(Nothing), ..Host::rooted("/no/such/machine") };
     let error = install(&host, &["ceph-mon"]).await.unwrap_err();
     assert_eq!(error.code(), codes::NO_APT);
 }

@@ -82,6 +82,15 @@ impl Trouble {
         if UNREACHABLE.iter().any(|words| said.contains(words)) { Self::Unreachable(told) } else { Self::Failed(told) }
     }
 
+    /// The same with dpkg's own words, which tell more.
+    pub(super) fn with_words(self, words: String) -> Self {
+        match self {
+            Self::Failed(_) if FULL.iter().any(|full| words.contains(full)) => Self::Full(words),
+            Self::Failed(_) => Self::Failed(words),
+            other => other,
+        }
+    }
+
     /// For people.
     pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
         let error = |code: Code, what: String| StepError::new(code, what);
@@ -150,6 +159,9 @@ mod tests {
             told += &format!("{} {error}{retry}\n", error.code().id);
         }
         insta::assert_snapshot!(told);
+        let full =
+            Trouble::read("E: Sub-process returned 1").with_words("dpkg: error (No space left on device)".into());
+        assert_eq!(full.into_error(Work::Install, "x").code(), codes::PACKAGES_NO_SPACE);
         let leaving = Trouble::read("it said nothing").into_error(Work::Remove, "ceph-mon");
         assert_eq!(leaving.to_string(), "cannot remove ceph-mon: it said nothing");
     }

@@ -76,7 +76,7 @@ pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String
         if others.is_empty() {
             goes.push(name.as_str());
         } else {
-            stay.push(format!("the package {name}: {} would go with it", others.join(", ")));
+            stay.push(format!("the package {name} stays: {} would go with it", others.join(", ")));
         }
     }
     if !goes.is_empty() {
@@ -100,6 +100,7 @@ async fn needed_by(host: &Host, name: &str) -> Result<BTreeSet<String>, StepErro
 /// Runs a command, again and again while somebody else works with packages.
 async fn patiently(host: &Host, command: &Cmd, work: Work, names: &str) -> Result<Printed, StepError> {
     let deadline = Instant::now() + BUSY;
+    let mut told = String::new();
     loop {
         let trouble = match host.commands.run(command).await {
             Ok(printed) => return Ok(printed),
@@ -108,7 +109,10 @@ async fn patiently(host: &Host, command: &Cmd, work: Work, names: &str) -> Resul
         };
         match trouble {
             Trouble::Busy(holder) if Instant::now() < deadline => {
-                host.doing(format!("waiting for {holder} to be done with packages"));
+                if told != holder {
+                    host.doing(format!("waiting for {holder} to be done with packages"));
+                    told = holder;
+                }
                 sleep(POLL).await;
             }
             trouble => return Err(trouble.into_error(work, names)),

@@ -9,6 +9,7 @@ const UNREACHABLE: &[&str] = &[
     "Cannot download",
     "Curl error",
     "All mirrors were tried",
+    "no enabled repositories",
     "No match for argument",
     "Unable to find a match",
     "Could not resolve host",

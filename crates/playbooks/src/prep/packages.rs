@@ -79,6 +79,10 @@ impl Packages {
         let names = self.wanted.with(manager);
         let there = manager.installed(host).await?.names();
         let missing: Vec<&str> = names.iter().copied().filter(|name| !there.contains(*name)).collect();
+        if missing.is_empty() {
+            // What was unfinished has been finished by the change before this one.
+            return self.settle(host).await;
+        }
         let mut note = self.read_note(host)?;
         note.begin(&missing, there);
         note::write(&*host.disk, &self.note(), &note)?;

@@ -139,6 +139,7 @@ fn show_plan(context: &Context, machine: &str, steps: &[engine::StepPlan]) -> Re
 /// What such a machine should have and this one has not.
 fn warnings(report: &Report, color: bool) -> String {
     let lacking = report.requirements.iter().filter(|found| matches!(found.verdict, Verdict::Warning | Verdict::Unmet));
+    let lacking = lacking.filter(|found| !report.message.contains(&found.detail)); // the error has said it
     let word = painted(color, Style::Warning, "warning");
     lacking.map(|found| format!("{word}: {}: {}\n", found.name, found.detail)).collect()
 }

@@ -105,7 +105,7 @@ fn end(context: &Context, prep: Prep, report: &UndoReport, is_left: bool) -> Res
 }
 
 fn ending(prep: Prep, report: &UndoReport, is_left: bool) -> String {
-    let mut text: String = report.notes.iter().map(|note| format!("stays: {note}\n")).collect();
+    let mut text: String = report.notes.iter().map(|note| format!("note: {note}\n")).collect();
     let steps = counted(report.undone.len(), "step");
     let again = format!("run `blackstart prep undo {prep}` again to go on");
     let _ = match (report.cancelled, report.failed.len()) {
@@ -135,7 +135,7 @@ mod tests {
             step("packages", &["remove packages open-iscsi"]),
         ];
         let undone = vec!["iscsid".to_owned(), "packages".to_owned()];
-        let notes = vec!["the package open-iscsi: their-tool would go with it".to_owned()];
+        let notes = vec!["the package open-iscsi stays: their-tool would go with it".to_owned()];
         let error = StepError::new(playbooks::codes::PACKAGES_BUSY, "process 7 keeps open-iscsi from being removed");
         let failed = vec![StepFailure { step: "packages".into(), error }];
         let told = [

@@ -48,7 +48,7 @@ pub(super) fn playbook(task: &Task, survey: &Survey, add_non_free: bool) -> Resu
 /// How it is taken back.
 pub(super) fn reversal(packages: Installed) -> Reversal {
     Reversal::new(NAME)
-        .step("true-marker", marker::Marked)
+        .step("true-marker", marker::Untrue)
         .step("gpu-modules", modules::Loaded)
         .step("packages", packages)
         .step("marker", marker::Marked)

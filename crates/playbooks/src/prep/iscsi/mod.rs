@@ -24,7 +24,7 @@ pub(super) use seen::{multipath, seen};
 const NAME: &str = "prep-iscsi";
 
 /// Said when the packages go.
-const NAME_STAYS: &str = "the initiator name in /etc/iscsi/initiatorname.iscsi: targets know this machine by it; \
+const NAME_STAYS: &str = "the initiator name in /etc/iscsi/initiatorname.iscsi stays: targets know this machine by it; \
                           `apt-get purge open-iscsi` removes it too";
 
 /// The packages, with the client of NFS or without.

@@ -5,9 +5,12 @@
 
 mod login;
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Step, StepError, TakeBack, Verdict};
 use host::{Change, Cmd, CommandError, Host};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +36,8 @@ struct Noted {
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
+    /// `iscsiadm` is there; before the packages are, nothing can be said.
+    can_ask: bool,
     can_be_target: bool,
     is_noted: bool,
 }
@@ -54,13 +59,14 @@ impl Proof {
             can_be_target &= disk.exists(Path::new(program))?;
         }
         let boot_id = boot_id(disk)?;
-        Ok(Seen { can_be_target, is_noted: noted.is_some_and(|noted| noted.boot_id == boot_id) })
+        let is_noted = noted.is_some_and(|noted| noted.boot_id == boot_id);
+        Ok(Seen { can_ask: true, can_be_target, is_noted })
     }
 }
 
 /// What was proved, for the report.
 pub(super) fn proved(host: &Host, state_dir: &Path) -> Result<&'static str, StepError> {
-    let Seen { can_be_target, is_noted } = Proof::new(state_dir).look(host)?;
+    let Seen { can_be_target, is_noted, .. } = Proof::new(state_dir).look(host)?;
     Ok(match (is_noted, can_be_target) {
         (true, _) => "a login to a target on this machine, with the same bytes on both sides",
         (false, true) => "iscsiadm answers; no login was made in this boot",
@@ -76,16 +82,23 @@ impl Step for Proof {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        ask(host).await?;
-        self.look(host)
+        let can_ask = ask(host).await?;
+        Ok(Seen { can_ask, ..self.look(host)? })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        if !seen.can_be_target || seen.is_noted {
+        if !seen.can_ask || !seen.can_be_target || seen.is_noted {
             return Ok(Vec::new());
         }
         let what = "log in to a target on this machine, compare what is read, and log out".to_owned();
         Ok(vec![Change::Act { key: LOGIN.to_owned(), what }])
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        if seen.can_ask {
+            return Verdict::Met;
+        }
+        Verdict::Waiting { what: "iscsiadm to be installed".to_owned(), progress: String::new() }
     }
 
     async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
@@ -94,16 +107,17 @@ impl Step for Proof {
     }
 }
 
-/// Whether `iscsiadm` can say which sessions there are. None is an answer too, with an exit code of its own.
-async fn ask(host: &Host) -> Result<(), StepError> {
+/// Asks `iscsiadm` which sessions there are. None is an answer too, with an exit code of its own. False if it is not there.
+async fn ask(host: &Host) -> Result<bool, StepError> {
     const NONE: &str = "exit status: 21";
     match host.commands.run(&Cmd::new("iscsiadm").args(["--mode", "session"]).env("LC_ALL", "C")).await {
-        Ok(_) => Ok(()),
-        Err(CommandError::Failed { status, .. }) if status == NONE => Ok(()),
+        Ok(_) => Ok(true),
+        Err(CommandError::Failed { status, .. }) if status == NONE => Ok(true),
         Err(CommandError::Failed { status, said, .. }) => {
             let message = format!("iscsiadm cannot say which sessions there are ({status}): {said}");
             Err(StepError::new(codes::ISCSI_UNPROVEN, message))
         }
+        Err(CommandError::NotStarted { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(false),
         Err(error @ CommandError::NotStarted { .. }) => Err(StepError::from_explained(&error)),
     }
 }

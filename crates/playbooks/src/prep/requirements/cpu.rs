@@ -24,6 +24,9 @@ fn judge(facts: &Facts<'_>) -> (Verdict, String) {
     let Some(cpu) = &facts.survey.cpu else { return (Verdict::Unknown, "/proc/cpuinfo does not tell".to_owned()) };
     let Cpu { vendor, family, model, name } = cpu;
     let shown = if name.is_empty() { format!("family {family}, model {model}") } else { name.clone() };
+    if !facts.survey.has_gpu {
+        return (Verdict::Met, format!("{shown}: without an Intel GPU it does not matter"));
+    }
     if vendor != "GenuineIntel" {
         return (Verdict::Warning, format!("{shown}: not Intel's, so only a card of Intel would transcode"));
     }
