@@ -5,7 +5,7 @@ use prep::{Prep, State};
 
 use crate::{
     LATER, MASTER, WORKER,
-    node::{await_whole, find_mirror, initiator_name},
+    node::{ARCHIVES, await_whole, free_disk, initiator_name},
     pods::{await_running, bring_image, ensure_applied},
     support::{Check, Cluster, eventually},
     told::in_status,
@@ -15,7 +15,8 @@ pub(crate) const CHECKS: &[Check] = &[("a worker that joins later is prepared by
 
 fn prepared(cluster: &Cluster) {
     ensure_applied(cluster);
-    find_mirror(cluster, WORKER);
+    // From now on the other one can go on as well.
+    free_disk(cluster, WORKER, ARCHIVES);
     cluster.install(&cluster.sealed_dir(LATER), LATER);
     // This stands for a registry: where there is one, nothing is done at all.
     bring_image(cluster, &[LATER]);

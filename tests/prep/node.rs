@@ -60,6 +60,9 @@ pub(crate) fn initiator_name(cluster: &Cluster, machine: &str) -> String {
     cluster.sh(machine, "sed -n 's/^InitiatorName=//p' /etc/iscsi/initiatorname.iscsi")
 }
 
+/// Where apt puts what it fetches.
+pub(crate) const ARCHIVES: &str = "/var/cache/apt/archives";
+
 /// How dpkg abbreviates the state of a package: `ii` is installed, `iU` unpacked only, `rc` removed; empty if it is unknown.
 pub(crate) fn package(cluster: &Cluster, machine: &str, name: &str) -> String {
     let said = cluster.try_sh(machine, &format!("dpkg-query -W -f='${{db:Status-Abbrev}}' {name}"));
@@ -112,6 +115,16 @@ pub(crate) fn invocation(cluster: &Cluster, machine: &str, prep: Prep) -> String
                         systemctl show -p InvocationID --value {unit}"
     );
     cluster.sh(machine, &line)
+}
+
+/// The disk has no room for packages that are fetched.
+pub(crate) fn fill_disk(cluster: &Cluster, machine: &str, dir: &str) {
+    cluster.sh(machine, &format!("mkdir -p {dir} && mount -t tmpfs -o size=4k tmpfs {dir}"));
+}
+
+/// There is room again, if there was none.
+pub(crate) fn free_disk(cluster: &Cluster, machine: &str, dir: &str) {
+    cluster.sh(machine, &format!("! mountpoint -q {dir} || umount -l {dir}"));
 }
 
 /// Whoever asks a mirror of packages is turned away. It ends with the boot.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     MASTER, WORKER,
-    node::{BEFORE, INSTALLED, await_report, find_mirror, lose_mirror},
+    node::{ARCHIVES, BEFORE, INSTALLED, await_report, fill_disk, free_disk},
     support::{Cluster, PROGRAM, eventually, run, text},
 };
 
@@ -47,7 +47,8 @@ pub(crate) fn bring_image(cluster: &Cluster, machines: &[&str]) {
     fs::remove_file(&archive).unwrap();
 }
 
-/// Applies the manifests as they are, unless that was done before. The worker cannot reach its mirror at first.
+/// Applies the manifests as they are, unless that was done before. The worker has no room for packages at
+/// first.
 pub(crate) fn ensure_applied(cluster: &Cluster) {
     let is_there = |prep| cluster.try_kubectl(&["-n", "kube-system", "get", "daemonset", &name(prep)]).code == Some(0);
     if Prep::ALL.into_iter().all(is_there) {
@@ -56,7 +57,7 @@ pub(crate) fn ensure_applied(cluster: &Cluster) {
     for machine in [MASTER, WORKER] {
         cluster.sh(machine, &format!("[ -e {BEFORE} ] || {INSTALLED} > {BEFORE}"));
     }
-    lose_mirror(cluster, WORKER);
+    fill_disk(cluster, WORKER, ARCHIVES);
     bring_image(cluster, &[MASTER, WORKER]);
     bring_manifests(cluster);
     for prep in Prep::ALL {
@@ -67,7 +68,7 @@ pub(crate) fn ensure_applied(cluster: &Cluster) {
 /// Applies the manifests and waits until master and worker have all that they can have on this kernel.
 pub(crate) fn ensure_whole(cluster: &Cluster) {
     ensure_applied(cluster);
-    find_mirror(cluster, WORKER);
+    free_disk(cluster, WORKER, ARCHIVES);
     for machine in [MASTER, WORKER] {
         await_report(cluster, machine, Prep::Iscsi, State::Incapable, Timestamp::UNIX_EPOCH);
     }

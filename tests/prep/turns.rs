@@ -10,8 +10,8 @@ use crate::{
     told::{events, in_status},
 };
 
-/// The mirror of the worker is away when this is applied for the first time.
-pub(crate) const BROKEN: &[Check] = &[("a node whose mirror is away says so, and keeps no other", keeps_no_other)];
+/// The worker has no room for packages when the manifests are applied for the first time.
+pub(crate) const BROKEN: &[Check] = &[("a node whose disk is full says so, and keeps no other", keeps_no_other)];
 
 pub(crate) const CHECKS: &[Check] = &[("no two nodes are worked on at once where one is allowed", one_at_a_time)];
 
@@ -24,7 +24,7 @@ fn keeps_no_other(cluster: &Cluster) {
     let report = report(cluster, WORKER, Prep::Iscsi).unwrap();
     let code = report.code.clone().unwrap_or_default();
     eprintln!("  {code}: {}", report.message);
-    assert_eq!(code, "BS-PKG-002", "{report:?}");
+    assert_eq!(code, "BS-PKG-005", "{report:?}");
     eventually(&format!("an Event of {WORKER} says {code}"), || events(cluster, WORKER).contains(&code));
     eventually(&format!("`prep status` says {code}"), || {
         in_status(cluster, WORKER, Prep::Iscsi)["code"] == code.as_str()
