@@ -1,7 +1,7 @@
 //! What a node that was prepared says of itself: in its report, the pod's log, Events, label and annotation of its Node,
 //! metrics, and `prep status`. All of them say the same.
 
-use prep::{Prep, Report, State, names};
+use prep::{Prep, Report, State, Verdict, names};
 use serde_json::Value;
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
 pub(crate) const CHECKS: &[Check] = &[
     ("open-iscsi has come from apt, on every node", packages),
     ("a node whose kernel has no iSCSI says so, with one code, wherever one looks", incapable),
+    ("what is required of a node was looked at", required),
     ("a pod on such a node runs, is not ready, and has probes that say why", not_ready),
     ("the commands of the documents show it", commands),
     ("`prep status` has one row per node", status),
@@ -66,6 +67,21 @@ fn is_told_by_node(cluster: &Cluster, machine: &str, report: &Report) -> bool {
     let told: Option<Report> = serde_json::from_str(annotation).ok();
     *label == report.state.name()
         && told.is_some_and(|told| (told.code, told.message) == (report.code.clone(), report.message.clone()))
+}
+
+/// What the documents require of a node, each with a verdict.
+fn required(cluster: &Cluster) {
+    ensure_whole(cluster);
+    for machine in [MASTER, WORKER] {
+        let node = node(cluster, machine);
+        let annotation = text(&node["metadata"]["annotations"][names::annotation(Prep::Iscsi)]);
+        let report: Report = serde_json::from_str(&annotation).unwrap();
+        for name in ["operating-system", "architecture", "memory", "disk", "package-source", "api"] {
+            let found = report.requirements.iter().find(|requirement| requirement.name == name);
+            let found = found.unwrap_or_else(|| panic!("{name} in {annotation}"));
+            assert!(matches!(found.verdict, Verdict::Met | Verdict::Warning), "{machine}: {found:?}");
+        }
+    }
 }
 
 fn node(cluster: &Cluster, machine: &str) -> Value {
