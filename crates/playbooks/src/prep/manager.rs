@@ -32,8 +32,9 @@ pub(super) struct Installed {
 }
 
 impl Installed {
+    /// All that is there in some way: what was begun by somebody else is not ours when it is finished by us.
     pub(super) fn names(&self) -> BTreeSet<String> {
-        self.versions.keys().cloned().collect()
+        self.versions.keys().chain(&self.unfinished).cloned().collect()
     }
 }
 

@@ -77,14 +77,14 @@ impl Packages {
     async fn install(&self, host: &Host) -> Result<(), StepError> {
         let manager = Self::manager(host)?;
         let names = self.wanted.with(manager);
-        let there = manager.installed(host).await?.names();
-        let missing: Vec<&str> = names.iter().copied().filter(|name| !there.contains(*name)).collect();
+        let found = manager.installed(host).await?;
+        let missing: Vec<&str> = names.iter().copied().filter(|name| !found.versions.contains_key(*name)).collect();
         if missing.is_empty() {
             // What was unfinished has been finished by the change before this one.
             return self.settle(host).await;
         }
         let mut note = self.read_note(host)?;
-        note.begin(&missing, there);
+        note.begin(&missing, found.names());
         note::write(&*host.disk, &self.note(), &note)?;
         let installed = manager.install(host, &missing, self.dir.as_deref(), &self.state_dir.join(WORK)).await;
         // Also where it failed: what somebody else installs before the next try is not ours.
@@ -92,9 +92,7 @@ impl Packages {
     }
 
     async fn settle(&self, host: &Host) -> Result<(), StepError> {
-        let found = Self::manager(host)?.installed(host).await?;
-        let mut there = found.names();
-        there.extend(found.unfinished);
+        let there = Self::manager(host)?.installed(host).await?.names();
         let mut note = self.read_note(host)?;
         note.settle(&there);
         note::write(&*host.disk, &self.note(), &note)
