@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// The suites that boot machines, each named for what it proves, in the order of what they stand on.
-const SUITES: &[&str] = &["lab", "cluster", "ha", "backup", "diagnose", "reset", "faults", "recovery", "ceph"];
+const SUITES: &[&str] = &["lab", "cluster", "ha", "backup", "diagnose", "reset", "faults", "recovery", "ceph", "prep"];
 
 /// How much of the suites that have more cases than anybody waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]

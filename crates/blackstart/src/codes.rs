@@ -44,6 +44,7 @@ pub(crate) fn all() -> Vec<Code> {
     [
         spec::codes::ALL,
         playbooks::codes::ALL,
+        ::prep::codes::ALL,
         kubeapi::codes::ALL,
         etcd::codes::ALL,
         ceph::codes::ALL,

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use blackstart::cli::Cli;
+use blackstart::{applet, cli::Cli};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    blackstart::run(&Cli::parse())
+    applet::run().unwrap_or_else(|| blackstart::run(&Cli::parse()))
 }

@@ -8,7 +8,7 @@ use crate::{BundleError, error::failed};
 const PT_INTERP: u32 = 3;
 
 /// Refuses a program that needs a loader, and what is no program at all.
-pub(crate) fn ensure_static(path: &Path) -> Result<(), BundleError> {
+pub fn ensure_static(path: &Path) -> Result<(), BundleError> {
     let content = fs::read(path).map_err(failed("read", path))?;
     let found = match linking(&content) {
         Some(Linking::Static) => return Ok(()),

@@ -1,10 +1,12 @@
-//! An OCI image that holds one static program and nothing else, as an archive that `ctr images import` takes.
+//! An OCI image that holds one static program, and links to it where it has several names, as an archive that
+//! `ctr images import` takes.
 //!
 //! Written by hand because it is three small JSON texts and one layer. The layer is not compressed: a packed bundle is
 //! compressed as a whole, and better. Times are zero and entries are in a fixed order, so the same program gives the
 //! same bytes.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, BufWriter, Write},
     path::Path,
@@ -17,7 +19,7 @@ use crate::{
     component::Arch,
     error::failed,
     sum::Summing,
-    tarball::{append, append_file},
+    tarball::{append, append_dir, append_file, append_link},
 };
 
 /// What an image says about itself.
@@ -30,6 +32,8 @@ pub struct Image<'a> {
     pub user: Option<&'a str>,
     /// The processor the program is for.
     pub arch: Arch,
+    /// Symbolic links beside the program: their paths, without a leading slash, and what they point to.
+    pub links: &'a [(&'a str, &'a str)],
 }
 
 impl Image<'_> {
@@ -63,6 +67,13 @@ impl Image<'_> {
         let file = fs::File::create(to).map_err(failed("write", to))?;
         let mut layer = tar::Builder::new(Summing::new(BufWriter::new(file)));
         append_file(&mut layer, self.program, 0o755, program).map_err(failed("write", to))?;
+        let dirs: BTreeSet<&Path> = self.links.iter().flat_map(|(path, _)| above(path)).collect();
+        for dir in dirs {
+            append_dir(&mut layer, dir, 0o755).map_err(failed("write", to))?;
+        }
+        for (path, target) in self.links {
+            append_link(&mut layer, path, target).map_err(failed("write", to))?;
+        }
         let (mut file, sum, size) = layer.into_inner().map_err(failed("write", to))?.finish();
         file.flush().map_err(failed("write", to))?;
         Ok(Blob { sum, size })
@@ -100,6 +111,13 @@ impl Image<'_> {
             "manifests": [descriptor],
         })
     }
+}
+
+/// The directories that lead to a path, the outermost first.
+fn above(path: &str) -> impl Iterator<Item = &Path> {
+    let mut above: Vec<&Path> = Path::new(path).ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()).collect();
+    above.reverse();
+    above.into_iter()
 }
 
 fn write_archive(to: &Path, texts: &[(String, &str)], layer: &str, layer_file: &Path) -> io::Result<()> {
@@ -141,7 +159,8 @@ mod tests {
         let program = dir.join("program");
         fs::write(&program, b"\x7fELF and so on").unwrap();
         let arch = Arch::AMD64;
-        let image = Image { name: "blackstart.local/pause:3.10.2", program: "pause", user: Some("65535:65535"), arch };
+        let (program_name, user) = ("pause", Some("65535:65535"));
+        let image = Image { name: "blackstart.local/pause:3.10.2", program: program_name, user, arch, links: &[] };
         let to = dir.join(name);
         image.write(&program, &to, dir).unwrap();
         fs::read(to).unwrap()
@@ -172,5 +191,26 @@ mod tests {
             page.push(format!("== {path} {mode:o} {time}\n{text}"));
         }
         insta::assert_snapshot!(page.join("\n"));
+    }
+    #[test]
+    fn links_stand_beside_the_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("program");
+        fs::write(&program, "program").unwrap();
+        let links = [("bin/cat", "../program"), ("usr/bin/chroot", "../../program")];
+        let image = Image { name: "a/b:1", program: "program", user: None, arch: Arch::AMD64, links: &links };
+        let layer = dir.path().join("layer.tar");
+        image.layer(&program, &layer).unwrap();
+        let shown: Vec<String> = tar::Archive::new(fs::File::open(layer).unwrap())
+            .entries()
+            .unwrap()
+            .map(|entry| {
+                let entry = entry.unwrap();
+                let link = entry.link_name().unwrap().map(|to| format!(" -> {}", to.display())).unwrap_or_default();
+                format!("{:o} {}{link}", entry.header().mode().unwrap(), entry.path().unwrap().display())
+            })
+            .collect();
+        let links = ["777 bin/cat -> ../program", "777 usr/bin/chroot -> ../../program"];
+        assert_eq!(shown, [&["755 program", "755 bin/", "755 usr/", "755 usr/bin/"][..], &links].concat());
     }
 }

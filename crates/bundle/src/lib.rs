@@ -41,6 +41,7 @@ mod wanted;
 pub use build::Builder;
 pub use cache::Cache;
 pub use component::Component;
+pub use elf::ensure_static;
 pub use error::BundleError;
 pub use image::Image;
 pub use manifest::{Entry, FORMAT, File, MANIFEST, Manifest, SourceKind};

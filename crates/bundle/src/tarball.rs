@@ -18,6 +18,29 @@ pub(crate) fn append_file<W: Write>(to: &mut tar::Builder<W>, path: &str, mode: 
     append_stream(to, path, mode, size, file)
 }
 
+/// Appends a directory.
+pub(crate) fn append_dir<W: Write>(to: &mut tar::Builder<W>, path: &Path, mode: u32) -> io::Result<()> {
+    let mut header = header(tar::EntryType::Directory, 0, mode);
+    to.append_data(&mut header, path.join(""), io::empty())
+}
+
+/// Appends a symbolic link.
+pub(crate) fn append_link<W: Write>(to: &mut tar::Builder<W>, path: &str, target: &str) -> io::Result<()> {
+    let mut header = header(tar::EntryType::Symlink, 0, 0o777);
+    to.append_link(&mut header, path, target)
+}
+
+fn header(kind: tar::EntryType, size: u64, mode: u32) -> tar::Header {
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_mode(mode);
+    header.set_mtime(0);
+    header.set_uid(0);
+    header.set_gid(0);
+    header
+}
+
 /// Appends exactly `size` bytes; a stream that has fewer is an error, and the archive is then worthless.
 fn append_stream<W: Write>(
     to: &mut tar::Builder<W>,
@@ -26,13 +49,7 @@ fn append_stream<W: Write>(
     size: u64,
     data: impl Read,
 ) -> io::Result<()> {
-    let mut header = tar::Header::new_ustar();
-    header.set_entry_type(tar::EntryType::Regular);
-    header.set_size(size);
-    header.set_mode(mode);
-    header.set_mtime(0);
-    header.set_uid(0);
-    header.set_gid(0);
+    let mut header = header(tar::EntryType::Regular, size, mode);
     let mut counted = Counted { inner: data.take(size), seen: 0 };
     to.append_data(&mut header, path, &mut counted)?;
     if counted.seen == size { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }

@@ -72,12 +72,15 @@ explain::codes! {
     PACKAGES_BUSY = "BS-PKG-001", "somebody else works with this machine's packages",
         "wait until the process that the message names is done, or see why it is not; never remove a lock by hand";
     PACKAGES_UNREACHABLE = "BS-PKG-002", "packages cannot be fetched",
-        "check that the sources in /etc/apt have them and that their names resolve (`apt-get update` shows it), then run \
-         `blackstart node up` again; packages that are installed are not fetched";
+        "check that the sources in /etc/apt or /etc/yum.repos.d have them and that their names resolve (`apt-get update` shows it), then run \
+         the same command again; packages that are installed are not fetched";
     PACKAGES_FAILED = "BS-PKG-003", "packages cannot be installed",
-        "the message has apt's own words; once `apt-get install` by hand works, run `blackstart node up` again";
+        "the message has the words of apt or dnf; once the same works by hand, run the same command again";
     NO_APT = "BS-PKG-004", "this machine has no apt and dpkg",
-        "Ceph is installed from Debian's packages, or those of a relative: give Ceph's roles to such machines";
+        "packages come from Debian, or from a relative of it: use such a machine; roles in Ceph belong to such machines only";
+    PACKAGES_NO_SPACE = "BS-PKG-005", "there is no space for packages",
+        "free some space in the file system that the message names (`apt-get clean` often helps), then run the same \
+         command again: it goes on from there";
     NO_INTERFACE = "BS-NET-001", "it cannot be said which interface carries the node's address",
         "list the MAC address of the interface at the node, or name it: `cluster.networking.interface`";
     CUT_OFF = "BS-NET-002", "the new network configuration would have cut the machine off; the old one is back",
@@ -86,4 +89,37 @@ explain::codes! {
         "look at `systemctl status NetworkManager` and `journalctl -u NetworkManager`";
     HOST_NAME = "BS-NET-004", "the host name could not be set",
         "look at `systemctl status systemd-hostnamed`";
+    NO_PACKAGE_MANAGER = "BS-PREP-001", "this machine has neither apt nor dnf",
+        "prepare such a machine by hand: iSCSI needs the programs `iscsid` and `iscsiadm`, which its distribution has under \
+         some name";
+    NOT_IN_DIRECTORY = "BS-PREP-002", "the directory does not hold the packages that are needed",
+        "put the packages that the message names into the directory, with all that they depend on: \
+         `apt-get install --download-only` on a machine of the same release fetches them to /var/cache/apt/archives";
+    KERNEL_WITHOUT_ISCSI = "BS-PREP-003", "the kernel has no iSCSI initiator",
+        "boot a kernel that has the module iscsi_tcp: the distribution's full one has it, one that is cut down for small or \
+         virtual machines may not; or keep Longhorn off this node. Trying again with this kernel does not help";
+    MODULE_REFUSED = "BS-PREP-004", "the kernel does not load a module that it has",
+        "the message has the words of modprobe and `dmesg` the kernel's; a blacklist in /etc/modprobe.d or a kernel that \
+         was upgraded since the last boot is the usual reason";
+    NAME_OF_ANOTHER = "BS-PREP-005", "this machine has the initiator name of another one, and volumes are attached by it",
+        "move the workloads off this node (`kubectl drain`), so that no session is left (`iscsiadm -m session`), then run the \
+         same command again: the machine gets a name of its own";
+    ISCSID_MASKED = "BS-PREP-006", "somebody has forbidden iscsid to run",
+        "if nobody needs that any more: `systemctl unmask iscsid.service iscsid.socket`, then run the same command again";
+    ISCSID_DIES = "BS-PREP-007", "iscsid does not stay up",
+        "look at `journalctl -u iscsid`, and at /etc/iscsi/iscsid.conf if somebody has changed it";
+    ISCSI_UNPROVEN = "BS-PREP-008", "iSCSI was set up and does not work",
+        "look at `journalctl -u iscsid` and `dmesg`, then run the same command again";
+    NO_COMPONENT = "BS-PREP-009", "the sources of packages leave out the component that holds the drivers",
+        "run the command with `--add-non-free`, which adds a file of its own to /etc/apt/sources.list.d; or add the component \
+         to the machine's own sources";
+    NO_GPU_DRIVER = "BS-PREP-010", "there is an Intel GPU, and no driver for it",
+        "boot a kernel that has i915 or xe for this GPU (newer ones know newer GPUs); one that is given to a virtual machine \
+         (vfio-pci) is not for this node";
+    NO_TRANSCODING = "BS-PREP-011", "the Intel GPU offers no video coding",
+        "`vainfo --display drm` on the node shows the same; a GPU before the 6th generation, or newer than the driver, is the \
+         usual reason";
+    BAD_NOTE = "BS-PREP-012", "a note in the state directory cannot be understood",
+        "it was written by another version, or damaged: read it with the version that wrote it, or move it away. Without the \
+         note on packages nothing is uninstalled by `prep undo`";
 }

@@ -9,6 +9,7 @@ mod etcd;
 mod lab;
 mod node;
 mod pki;
+mod prep;
 mod token;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use clap_complete::Shell;
 pub use lab::{LabCommand, LabOption, Machines};
 pub use node::{NodeCommand, RemoveOptions, ResetOptions, UpOptions};
 pub use pki::{PkiCommand, RotationStage};
+pub use prep::{PrepCommand, PrepName, PrepOptions};
 pub use token::TokenCommand;
 
 const EXIT_CODES: &str = "\
@@ -136,6 +138,10 @@ pub enum Command {
     /// Ceph: how it is, and what others need to use it
     #[command(subcommand)]
     Ceph(CephCommand),
+
+    /// Nodes made ready for what runs on them: iSCSI for Longhorn, Intel GPUs for transcoding
+    #[command(subcommand)]
+    Prep(PrepCommand),
 
     /// Everything a cluster cannot be without, in one encrypted file
     #[command(subcommand)]

@@ -15,6 +15,7 @@ mod lab;
 mod node;
 mod pki;
 mod plan;
+mod prep;
 mod schema;
 mod token;
 mod watch;
@@ -80,6 +81,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Pki(PkiCommand::RotateCa { stop_after, yes }) => pki::rotate(context, *stop_after, *yes),
         Command::Etcd(command) => etcd::run(context, command),
         Command::Ceph(command) => ceph::run(context, command),
+        Command::Prep(command) => prep::run(context, command),
         Command::Backup(command) => backup::run(context, command),
         Command::Lab(command) => lab::run(context, command),
         Command::Bundle(command) => bundle::run(context, command),

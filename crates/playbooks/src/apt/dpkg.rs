@@ -45,6 +45,11 @@ impl Packages {
         packages
     }
 
+    /// All packages that are installed and set up, with their versions.
+    pub(crate) fn into_versions(self) -> BTreeMap<String, String> {
+        self.versions
+    }
+
     /// The version of a package that is installed and set up.
     pub(crate) fn version(&self, name: &str) -> Option<&str> {
         self.versions.get(name).map(String::as_str)

@@ -1,11 +1,14 @@
-//! Debian's packages: what is installed ([`Packages`]), and how more are ([`install`], [`repair`]).
+//! Debian's packages: what is installed ([`Packages`]), how more are ([`install`], [`repair`]), and how they go ([`remove`]).
 //!
 //! apt has one writer at a time, and an upgrade in the background is the usual other one: it is waited for, and named. A
 //! mirror that is away is tried again by whoever called. A dpkg that was killed in the middle is repaired first; until
-//! then apt refuses everything.
+//! then apt refuses everything. Where there is no mirror, a [`Directory`] of packages takes its place.
 
+mod directory;
 mod dpkg;
+mod remove;
 mod trouble;
+mod words;
 
 use std::time::Duration;
 
@@ -13,8 +16,10 @@ use engine::StepError;
 use host::{Cmd, CommandError, Host, Printed};
 use tokio::time::{Instant, sleep};
 
+pub(crate) use directory::Directory;
 pub(crate) use dpkg::Packages;
-use trouble::Trouble;
+pub(crate) use remove::remove;
+pub(crate) use trouble::{Trouble, Work};
 
 use crate::codes;
 
@@ -26,32 +31,78 @@ const POLL: Duration = Duration::from_secs(1);
 /// A configuration file that somebody changed stays as it is; nothing is ever asked.
 const CONFIGURATION: [&str; 2] = ["--force-confdef", "--force-confold"];
 
+/// How apt says that something that is depended on cannot be had.
+const UNMET: &str = "you have held broken packages";
+
+/// Where packages come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// The machine's own sources.
+    Mirrors,
+    /// A directory, and nothing else.
+    Directory(&'a Directory),
+}
+
+impl Source<'_> {
+    fn options(self) -> Vec<String> {
+        match self {
+            Self::Mirrors => Vec::new(),
+            Self::Directory(directory) => directory.options(),
+        }
+    }
+
+    /// For people. That a package is not there has another cure where there is no mirror.
+    fn error(self, problem: Problem, names: &str) -> StepError {
+        match (self, problem) {
+            (Self::Directory(directory), Problem::Trouble(Trouble::Unreachable(told))) => {
+                directory.lacks(&format!("{names}: {told}"))
+            }
+            // What exactly is missing apt says elsewhere; that something is, it puts like this.
+            (Self::Directory(directory), Problem::Trouble(Trouble::Failed(told))) if told.contains(UNMET) => {
+                directory.lacks(&format!("something that {names} depends on"))
+            }
+            (_, problem) => problem.into_error(Work::Install, names),
+        }
+    }
+}
+
 /// Installs packages from the machine's own sources, without what they only recommend.
 pub(crate) async fn install(host: &Host, names: &[&str]) -> Result<(), StepError> {
+    install_from(host, names, Source::Mirrors).await
+}
+
+/// The same from somewhere.
+pub(crate) async fn install_from(host: &Host, names: &[&str], source: Source<'_>) -> Result<(), StepError> {
     let listed = names.join(", ");
     host.doing("fetching the lists of packages");
     // One source that is away must not stand in the way of the others; whether it mattered, the installation tells.
-    match patiently(host, &apt_get(["update"])).await {
+    match patiently(host, &apt_get(source, ["update"])).await {
         Err(problem @ (Problem::Trouble(Trouble::Busy(_)) | Problem::NotStarted(_))) => {
-            return Err(problem.into_error(&listed));
+            return Err(source.error(problem, &listed));
         }
         Ok(_) | Err(Problem::Trouble(_)) => {}
     }
     host.doing(format!("installing {listed}"));
-    let install = apt_get(["install", "--yes", "--no-install-recommends"]).args(names.iter().copied());
-    patiently(host, &install).await.map(drop).map_err(|problem| problem.into_error(&listed))
+    let install = apt_get(source, ["install", "--yes", "--no-install-recommends"]).args(names.iter().copied());
+    patiently(host, &install).await.map(drop).map_err(|problem| source.error(problem, &listed))
 }
 
-/// Finishes what a killed dpkg has left.
+/// Finishes what a killed dpkg has left, from the machine's own sources where something is missing.
 pub(crate) async fn repair(host: &Host) -> Result<(), StepError> {
+    repair_from(host, Source::Mirrors).await
+}
+
+/// The same from somewhere.
+pub(crate) async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), StepError> {
+    const UNFINISHED: &str = "what is unfinished";
     let finish = in_english(Cmd::new("dpkg").args(["--configure", "--pending"]).args(CONFIGURATION));
     // What could not be set up is often cured by the second command, which fetches what is missing.
     match patiently(host, &finish).await {
         Ok(_) | Err(Problem::Trouble(Trouble::Failed(_))) => {}
-        Err(problem) => return Err(problem.into_error("what is unfinished")),
+        Err(problem) => return Err(source.error(problem, UNFINISHED)),
     }
-    let fix = apt_get(["install", "--yes", "--fix-broken", "--no-install-recommends"]);
-    patiently(host, &fix).await.map(drop).map_err(|problem| problem.into_error("what is unfinished"))
+    let fix = apt_get(source, ["install", "--yes", "--fix-broken", "--no-install-recommends"]);
+    patiently(host, &fix).await.map(drop).map_err(|problem| source.error(problem, UNFINISHED))
 }
 
 /// Why a command did not do its work.
@@ -61,11 +112,11 @@ enum Problem {
 }
 
 impl Problem {
-    fn into_error(self, names: &str) -> StepError {
+    fn into_error(self, work: Work, names: &str) -> StepError {
         match self {
-            Self::Trouble(trouble) => trouble.into_error(names),
+            Self::Trouble(trouble) => trouble.into_error(work, names),
             Self::NotStarted(error) => {
-                StepError::new(codes::NO_APT, format!("cannot install {names}")).with_source(error)
+                StepError::new(codes::NO_APT, format!("cannot {} {names}", work.verb())).with_source(error)
             }
         }
     }
@@ -74,15 +125,24 @@ impl Problem {
 /// Runs a command, again and again while somebody else works with packages.
 async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     let deadline = Instant::now() + BUSY;
+    let mut told = String::new();
     loop {
         let trouble = match host.commands.run(command).await {
             Ok(printed) => return Ok(printed),
-            Err(CommandError::Failed { said, .. }) => Trouble::read(&said),
+            // Killed, it says nothing; what it has left is to be repaired.
+            Err(CommandError::Failed { status, .. }) if status.starts_with("signal") => Trouble::Interrupted,
+            Err(CommandError::Failed { said, .. }) => {
+                let trouble = Trouble::read(&said);
+                words::of_dpkg(&*host.disk, &said).map_or(trouble.clone(), |words| trouble.with_words(words))
+            }
             Err(error @ CommandError::NotStarted { .. }) => return Err(Problem::NotStarted(error)),
         };
         match trouble {
             Trouble::Busy(holder) if Instant::now() < deadline => {
-                host.doing(format!("waiting for {holder} to be done with packages"));
+                if told != holder {
+                    host.doing(format!("waiting for {holder} to be done with packages"));
+                    told = holder;
+                }
                 sleep(POLL).await;
             }
             trouble => return Err(Problem::Trouble(trouble)),
@@ -90,9 +150,10 @@ async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     }
 }
 
-fn apt_get<const N: usize>(arguments: [&str; N]) -> Cmd {
+fn apt_get<const N: usize>(source: Source<'_>, arguments: [&str; N]) -> Cmd {
     let options = CONFIGURATION.map(|option| format!("--option=Dpkg::Options::={option}"));
-    let command = Cmd::new("apt-get").args(["--quiet", "--option=Acquire::Retries=3"]).args(options).args(arguments);
+    let command = Cmd::new("apt-get").args(["--quiet", "--option=Acquire::Retries=3"]).args(options);
+    let command = command.args(source.options()).args(arguments);
     // Asks which services to restart, where it is installed.
     in_english(command).env("NEEDRESTART_MODE", "l")
 }

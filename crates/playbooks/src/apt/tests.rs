@@ -27,7 +27,8 @@ impl Commands for Scripted {
             match answer {
                 None => Ok(Printed::default()),
                 Some(said) => {
-                    Err(CommandError::Failed { command: shown, status: "exit status: 100".into(), said: said.into() })
+                    let status = if said == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 100" };
+                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
                 }
             }
         })
@@ -35,13 +36,14 @@ impl Commands for Scripted {
 }
 
 const LOCKED: &str = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 (unattended-upgr)";
+const KILLED: &str = "it said nothing";
 const AWAY: &str = "E: Failed to fetch http://mirror/x.deb  Could not connect to mirror";
 
 /// What was run, what was told meanwhile and how it ended.
 async fn story(answers: &[Option<&'static str>], repairing: bool) -> String {
     let commands = Arc::new(Scripted { answers: Mutex::new(answers.iter().copied().collect()), ..Scripted::default() });
     let (listener, mut heard) = mpsc::unbounded_channel();
-    let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::real() };
+    let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::rooted("/no/such/machine") };
     let result = if repairing { repair(&host).await } else { install(&host, &["ceph-mon", "ceph-osd"]).await };
     drop(host);
     let mut told: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
@@ -68,6 +70,7 @@ async fn packages_are_installed_with_patience() {
         ("somebody else never ends", &[Some(LOCKED); 700]),
         ("one source is away, and it does not matter", &[Some(AWAY)]),
         ("the mirror is away", &[Some(AWAY), Some(AWAY)]),
+        ("somebody kills it", &[None, Some(KILLED)]),
     ] {
         told += &format!("{case}:\n{}", story(answers, false).await);
     }
@@ -96,7 +99,7 @@ async fn without_apt_nothing_can_be_installed() {
             Box::pin(async move { Err(CommandError::NotStarted { command: command.to_string(), source }) })
         }
     }
-    let host = Host { commands: Arc::new(Nothing), ..Host::real() };
+    let host = Host { commands: Arc::new(Nothing), ..Host::rooted("/no/such/machine") };
     let error = install(&host, &["ceph-mon"]).await.unwrap_err();
     assert_eq!(error.code(), codes::NO_APT);
 }

@@ -5,15 +5,42 @@ use explain::Code;
 
 use crate::codes;
 
+/// What was to be done with packages, for the words of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// They were to come.
+    Install,
+    /// They were to go.
+    Remove,
+}
+
+impl Work {
+    pub(crate) const fn verb(self) -> &'static str {
+        match self {
+            Self::Install => "install",
+            Self::Remove => "remove",
+        }
+    }
+
+    const fn past(self) -> &'static str {
+        match self {
+            Self::Install => "installed",
+            Self::Remove => "removed",
+        }
+    }
+}
+
 /// What keeps a package from being installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// Somebody else works with packages; who, as far as it was said.
     Busy(String),
     /// dpkg was killed in the middle of something.
     Interrupted,
     /// What is needed cannot be fetched.
     Unreachable(String),
+    /// There is no room for it.
+    Full(String),
     /// Anything else.
     Failed(String),
 }
@@ -34,6 +61,9 @@ const UNREACHABLE: &[&str] = &[
     "is not available, but is referred to",
 ];
 
+/// Words that tell of a file system without space.
+const FULL: &[&str] = &["No space left on device", "have enough free space"];
+
 impl Trouble {
     /// From the last lines of a command, in English.
     pub(super) fn read(said: &str) -> Self {
@@ -46,23 +76,37 @@ impl Trouble {
         // What is meant for people begins with `E:`; around it are notes and progress.
         let complaints: Vec<&str> = said.split(" / ").filter_map(|line| line.strip_prefix("E: ")).collect();
         let told = if complaints.is_empty() { said.to_owned() } else { complaints.join("; ") };
+        if FULL.iter().any(|words| said.contains(words)) {
+            return Self::Full(told);
+        }
         if UNREACHABLE.iter().any(|words| said.contains(words)) { Self::Unreachable(told) } else { Self::Failed(told) }
     }
 
+    /// The same with dpkg's own words, which tell more.
+    pub(super) fn with_words(self, words: String) -> Self {
+        match self {
+            Self::Failed(_) if FULL.iter().any(|full| words.contains(full)) => Self::Full(words),
+            Self::Failed(_) => Self::Failed(words),
+            other => other,
+        }
+    }
+
     /// For people.
-    pub(super) fn into_error(self, names: &str) -> StepError {
+    pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
         let error = |code: Code, what: String| StepError::new(code, what);
+        let (verb, past) = (work.verb(), work.past());
         match self {
             Self::Busy(holder) => {
-                error(codes::PACKAGES_BUSY, format!("{holder} keeps {names} from being installed")).retryable()
+                error(codes::PACKAGES_BUSY, format!("{holder} keeps {names} from being {past}")).retryable()
             }
             Self::Interrupted => {
-                error(codes::PACKAGES_FAILED, format!("dpkg was interrupted while it installed {names}")).retryable()
+                error(codes::PACKAGES_FAILED, format!("dpkg was interrupted while it {past} {names}")).retryable()
             }
             Self::Unreachable(told) => {
                 error(codes::PACKAGES_UNREACHABLE, format!("cannot fetch {names}: {told}")).retryable()
             }
-            Self::Failed(told) => error(codes::PACKAGES_FAILED, format!("cannot install {names}: {told}")),
+            Self::Full(told) => error(codes::PACKAGES_NO_SPACE, format!("no space to {verb} {names}: {told}")),
+            Self::Failed(told) => error(codes::PACKAGES_FAILED, format!("cannot {verb} {names}: {told}")),
         }
     }
 }
@@ -105,12 +149,20 @@ mod tests {
              resolving 'mirror' / E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?",
             "Reading package lists... / E: Unable to locate package ceph-mon",
             "dpkg: error processing package ceph-mon (--configure): / E: Sub-process /usr/bin/dpkg returned an error code (1)",
+            "E: You don't have enough free space in /var/cache/apt/archives/.",
+            "dpkg: error processing archive x.deb (--unpack): / cannot copy extracted data for './bin/x': failed to write \
+             (No space left on device) / E: Sub-process /usr/bin/dpkg returned an error code (1)",
             "it said nothing",
         ] {
-            let error = Trouble::read(said).into_error("ceph-mon");
+            let error = Trouble::read(said).into_error(Work::Install, "ceph-mon");
             let retry = if error.is_retryable() { ", tried again" } else { "" };
             told += &format!("{} {error}{retry}\n", error.code().id);
         }
         insta::assert_snapshot!(told);
+        let full =
+            Trouble::read("E: Sub-process returned 1").with_words("dpkg: error (No space left on device)".into());
+        assert_eq!(full.into_error(Work::Install, "x").code(), codes::PACKAGES_NO_SPACE);
+        let leaving = Trouble::read("it said nothing").into_error(Work::Remove, "ceph-mon");
+        assert_eq!(leaving.to_string(), "cannot remove ceph-mon: it said nothing");
     }
 }

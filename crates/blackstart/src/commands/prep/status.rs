@@ -1,0 +1,123 @@
+//! `blackstart prep status`: how far every node is, as the Nodes themselves say.
+
+mod overview;
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use ::prep::{Prep, Told, codes, names};
+use kubeapi::{
+    ApiError, Client,
+    k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Node},
+    kube::{Api, api::ListParams},
+};
+use tokio::time::timeout;
+
+use self::overview::{Overview, Row};
+use crate::{
+    Exit, Failure,
+    context::{Context, Ended, block_on},
+    progress::busy,
+};
+
+/// The first one that is there: what a master has for its administrators.
+const OF_THE_NODE: [&str; 2] = ["super-admin.conf", "admin.conf"];
+/// Nodes are large; so many at once.
+const PAGE: u32 = 200;
+/// Silence has to end somewhere.
+const LIMIT: Duration = Duration::from_secs(30);
+
+pub(super) fn run(context: &Context, kubeconfig: Option<&Path>) -> Result<(), Ended> {
+    let kubeconfig = find(context, kubeconfig)?;
+    let overview = busy(context.out, "asking the cluster", || block_on(ask(context, &kubeconfig)))??;
+    if context.out.is_json() {
+        context.out.json(&overview)?;
+    } else {
+        context.out.text(&overview.text(context.out.color()))?;
+    }
+    if overview.is_fine() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+}
+
+/// The one given, else the first that there is of the user's and the node's own.
+fn find(context: &Context, given: Option<&Path>) -> Result<String, Failure> {
+    let read = |path: &Path| {
+        fs::read_to_string(path).map_err(|error| {
+            Failure::new(codes::NO_KUBECONFIG, format!("cannot read the kubeconfig {}: {error}", path.display()))
+        })
+    };
+    if let Some(given) = given {
+        return read(given);
+    }
+    let of_node = OF_THE_NODE.map(|name| context.real_path(&context.layout.kubernetes_dir.join(name)));
+    let candidates: Vec<PathBuf> = of_user().into_iter().chain(of_node).collect();
+    if let Some(path) = candidates.iter().find(|path| path.exists()) {
+        return read(path);
+    }
+    let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+    Err(Failure::new(codes::NO_KUBECONFIG, format!("there is no kubeconfig at {}", looked.join(", "))))
+}
+
+fn of_user() -> Vec<PathBuf> {
+    let listed = env::var_os("KUBECONFIG").filter(|list| !list.is_empty());
+    match listed {
+        Some(list) => env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
+        None => env::home_dir().map(|home| home.join(".kube/config")).into_iter().collect(),
+    }
+}
+
+async fn ask(context: &Context, kubeconfig: &str) -> Result<Overview, Failure> {
+    tls::install_provider();
+    let client = kubeapi::connect(kubeconfig).await?;
+    let now = context.host.clock.now();
+    let asked = timeout(LIMIT, async {
+        let mut wanted = BTreeMap::new();
+        for prep in Prep::ALL {
+            wanted.insert(prep, is_deployed(&client, prep).await?);
+        }
+        Ok::<_, ApiError>(Overview::of(rows(&client).await?, &wanted, now))
+    });
+    let silent = |_| {
+        let why = format!("no answer within {} s", LIMIT.as_secs());
+        ApiError::Unreachable { doing: "list the nodes".to_owned(), why }
+    };
+    Ok(asked.await.map_err(silent)??)
+}
+
+/// Whether a node that says nothing should have said something. Who may not see it is not told that it is missing.
+async fn is_deployed(client: &Client, prep: Prep) -> Result<bool, ApiError> {
+    let sets: Api<DaemonSet> = Api::namespaced(client.clone(), names::NAMESPACE);
+    match sets.get_metadata_opt(&names::daemon_set(prep)).await.map_err(ApiError::of("look at the DaemonSets")) {
+        Err(ApiError::Refused { status: 403, .. }) => Ok(false),
+        found => Ok(found?.is_some()),
+    }
+}
+
+async fn rows(client: &Client) -> Result<Vec<Row>, ApiError> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let mut page = ListParams::default().limit(PAGE);
+    let mut rows = Vec::new();
+    loop {
+        let list = nodes.list(&page).await.map_err(ApiError::of("list the nodes"))?;
+        rows.extend(list.items.into_iter().map(row));
+        match list.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => page = ListParams::default().limit(PAGE).continue_token(&token),
+            None => return Ok(rows),
+        }
+    }
+}
+
+fn row(node: Node) -> Row {
+    let (labels, annotations) = (node.metadata.labels.as_ref(), node.metadata.annotations.as_ref());
+    let told = |prep| Told::of(prep, labels, annotations);
+    let conditions = node.status.and_then(|status| status.conditions).unwrap_or_default();
+    Row {
+        iscsi: told(Prep::Iscsi),
+        gpu: told(Prep::Gpu),
+        answers: conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True"),
+        name: node.metadata.name.unwrap_or_default(),
+    }
+}

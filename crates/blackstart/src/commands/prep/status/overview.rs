@@ -1,0 +1,244 @@
+//! What is shown of all nodes; pure.
+
+use std::collections::BTreeMap;
+
+use ::prep::{Prep, Report, Requirement, Told, Verdict, codes};
+use explain::Code;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{Style, output::painted, progress::duration};
+
+/// A Node as the API has it.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) name: String,
+    /// Whether its kubelet does; if not, what it says may be old.
+    pub(super) answers: bool,
+    pub(super) iscsi: Option<Told>,
+    pub(super) gpu: Option<Told>,
+}
+
+/// How far all nodes are.
+#[derive(Debug, Serialize)]
+pub(super) struct Overview {
+    fine: bool,
+    nodes: Vec<Shown>,
+    #[serde(skip)]
+    now: Timestamp,
+}
+
+/// How far one node is.
+#[derive(Debug, Serialize)]
+struct Shown {
+    name: String,
+    /// Whether it answers; if not, what it says may be old.
+    ready: bool,
+    fine: bool,
+    iscsi: Option<Part>,
+    gpu: Option<Part>,
+}
+
+/// How far it is with one preparation.
+#[derive(Debug, Serialize)]
+struct Part {
+    /// As the node says, or `unknown` where it should have said something and never did.
+    state: String,
+    fine: bool,
+    code: Option<String>,
+    message: Option<String>,
+    hint: Option<String>,
+    since: Option<Timestamp>,
+    /// What it lacks.
+    lacks: Vec<Requirement>,
+}
+
+impl Overview {
+    /// Of nodes in any order. `wanted` says which preparations every node should have.
+    pub(super) fn of(mut rows: Vec<Row>, wanted: &BTreeMap<Prep, bool>, now: Timestamp) -> Self {
+        rows.sort_by(|one, other| one.name.cmp(&other.name));
+        let is_wanted = |prep| wanted.get(&prep).copied().unwrap_or(false);
+        let nodes: Vec<Shown> = rows
+            .into_iter()
+            .map(|row| {
+                let iscsi = Part::of(row.iscsi, is_wanted(Prep::Iscsi));
+                let gpu = Part::of(row.gpu, is_wanted(Prep::Gpu));
+                let fine = [&iscsi, &gpu].into_iter().flatten().all(|part| part.fine);
+                Shown { name: row.name, ready: row.answers, fine, iscsi, gpu }
+            })
+            .collect();
+        Self { fine: nodes.iter().all(|node| node.fine), nodes, now }
+    }
+
+    pub(super) fn is_fine(&self) -> bool {
+        self.fine
+    }
+
+    pub(super) fn text(&self, color: bool) -> String {
+        let widest = self.nodes.iter().map(|node| node.name.chars().count()).max().unwrap_or(0).max(4);
+        let mut text = format!("{:<widest$}  {:<14}  {:<14}  SINCE\n", "NODE", "ISCSI", "GPU");
+        for node in &self.nodes {
+            let parts = [&node.iscsi, &node.gpu];
+            let since = parts.iter().filter_map(|part| part.as_ref()?.since).max();
+            let since = since.map_or_else(|| "-".to_owned(), |since| ago(since, self.now));
+            let [iscsi, gpu] = parts.map(|part| cell(part.as_ref(), color));
+            text += &format!("{:<widest$}  {iscsi}  {gpu}  {since}\n", node.name);
+            if !node.ready {
+                text += &format!("  {}\n", painted(color, Style::Warning, "NOT Ready: what it says may be old"));
+            }
+            for (name, part) in ["iscsi", "gpu"].into_iter().zip(parts) {
+                text += &part.as_ref().map(|part| part.reasons(name)).unwrap_or_default();
+            }
+        }
+        if self.nodes.is_empty() {
+            text += "the cluster has no nodes\n";
+        } else if self.nodes.iter().all(|node| node.iscsi.is_none() && node.gpu.is_none()) {
+            text += "no node is prepared here: `kubectl apply -k infrastructure/node-bootstrap/iscsi` begins with it\n";
+        }
+        text
+    }
+}
+
+impl Part {
+    fn of(told: Option<Told>, is_wanted: bool) -> Option<Self> {
+        let Some(told) = told else { return is_wanted.then(|| Self::without_report(codes::NEVER_REPORTED)) };
+        let Told { label, report, since } = told;
+        let Some(Report { state, code, message, hint, requirements, at, .. }) = report else {
+            // Only the label is left: somebody has removed the rest, or wrote it.
+            let state = if label.is_empty() { "unknown".to_owned() } else { label };
+            return Some(Self { state, since, ..Self::without_report(codes::BAD_REPORT) });
+        };
+        let lacks = |requirement: &Requirement| matches!(requirement.verdict, Verdict::Unmet | Verdict::Warning);
+        Some(Self {
+            state: state.name().to_owned(),
+            fine: state.is_fine(),
+            code,
+            message: Some(message),
+            hint,
+            since: Some(since.unwrap_or(at)),
+            lacks: requirements.into_iter().filter(lacks).collect(),
+        })
+    }
+
+    fn without_report(code: Code) -> Self {
+        Self {
+            state: "unknown".to_owned(),
+            fine: false,
+            code: Some(code.id.to_owned()),
+            message: Some(code.meaning.to_owned()),
+            hint: Some(code.fix.to_owned()),
+            since: None,
+            lacks: Vec::new(),
+        }
+    }
+
+    /// Why it is not fine, and what it lacks; nothing where there is nothing to say.
+    fn reasons(&self, name: &str) -> String {
+        let mut text = String::new();
+        if !self.fine {
+            let code = self.code.as_ref().map(|code| format!("{code}: ")).unwrap_or_default();
+            text += &format!("  {name}: {code}{}\n", self.message.as_deref().unwrap_or("it does not say why"));
+            text += &self.hint.as_ref().map(|hint| format!("    hint: {hint}\n")).unwrap_or_default();
+        }
+        for Requirement { name: what, verdict, detail } in &self.lacks {
+            let word = if *verdict == Verdict::Unmet { "required" } else { "recommended" };
+            text += &format!("  {name}: {word}: {what}: {detail}\n");
+        }
+        text
+    }
+}
+
+fn cell(part: Option<&Part>, color: bool) -> String {
+    let Some(part) = part else { return format!("{:<14}", "-") };
+    let style = match part.state.as_str() {
+        _ if part.fine => Style::Good,
+        "working" => Style::Warning,
+        _ => Style::Bad,
+    };
+    painted(color, style, format!("{:<14}", part.state))
+}
+
+/// As precise as a person cares; never negative, because clocks are set.
+fn ago(time: Timestamp, now: Timestamp) -> String {
+    let elapsed = std::time::Duration::try_from(now.duration_since(time)).unwrap_or_default();
+    match elapsed.as_secs() {
+        0..3600 => duration(elapsed),
+        seconds @ 3600..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::prep::State;
+
+    use super::*;
+
+    fn told(prep: Prep, state: State, code: Option<&str>, requirements: Vec<Requirement>) -> Told {
+        let at: Timestamp = "2026-11-17T10:00:00Z".parse().unwrap();
+        let report = Report {
+            version: 1,
+            prep,
+            state,
+            code: code.map(ToOwned::to_owned),
+            message: format!("what was seen of {prep}"),
+            hint: code.map(|_| "what to do".to_owned()),
+            seen: BTreeMap::new(),
+            requirements,
+            at,
+            boot_id: "boot".into(),
+        };
+        Told { label: state.name().into(), report: Some(report), since: Some(at) }
+    }
+
+    fn row(name: &str, iscsi: Option<Told>, gpu: Option<Told>) -> Row {
+        Row { name: name.into(), answers: name != "worker-05", iscsi, gpu }
+    }
+
+    fn some_nodes() -> Vec<Row> {
+        let memory = Requirement { name: "memory".into(), verdict: Verdict::Warning, detail: "2.0 GiB".into() };
+        let disk = Requirement { name: "disk".into(), verdict: Verdict::Unmet, detail: "0.2 GiB free".into() };
+        let no_gpu = || Some(told(Prep::Gpu, State::NotApplicable, None, vec![]));
+        vec![
+            row("worker-02", Some(told(Prep::Iscsi, State::Failed, Some("BS-PKG-002"), vec![disk])), no_gpu()),
+            row("worker-01", Some(told(Prep::Iscsi, State::Incapable, Some("BS-PREP-003"), vec![memory])), no_gpu()),
+            row("master-01", Some(told(Prep::Iscsi, State::Ready, None, vec![])), no_gpu()),
+            row("worker-03", None, Some(told(Prep::Gpu, State::Working, None, vec![]))),
+            row("worker-04", Some(Told { label: "ready".into(), report: None, since: None }), no_gpu()),
+            row("worker-05", Some(told(Prep::Iscsi, State::Ready, None, vec![])), no_gpu()),
+        ]
+    }
+
+    fn overview(rows: Vec<Row>, iscsi: bool, gpu: bool) -> Overview {
+        let wanted = BTreeMap::from([(Prep::Iscsi, iscsi), (Prep::Gpu, gpu)]);
+        Overview::of(rows, &wanted, "2026-11-17T10:02:05Z".parse().unwrap())
+    }
+
+    #[test]
+    fn what_people_see() {
+        let fine = || row("master-01", Some(told(Prep::Iscsi, State::Ready, None, vec![])), None);
+        let pages = [
+            ("all kinds", overview(some_nodes(), true, true)),
+            ("only one preparation, and all is well", overview(vec![fine()], true, false)),
+            ("a node that has just joined", overview(vec![fine(), row("worker-01", None, None)], true, false)),
+            ("nothing was applied", overview(vec![row("master-01", None, None)], false, false)),
+        ];
+        let text: String = pages
+            .iter()
+            .map(|(case, overview)| format!("# {case} (fine: {})\n{}\n", overview.is_fine(), overview.text(false)))
+            .collect();
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn what_scripts_see() {
+        insta::assert_json_snapshot!(overview(some_nodes().into_iter().take(4).collect(), true, true));
+    }
+
+    #[test]
+    fn colours_add_nothing_to_the_words() {
+        let overview = overview(some_nodes(), true, true);
+        let styles = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
+        assert_eq!(styles.replace_all(&overview.text(true), ""), overview.text(false));
+    }
+}

@@ -1,0 +1,150 @@
+//! `blackstart prep undo`: what was done for a preparation is taken back, and nothing else.
+//!
+//! It needs the ledger and the notes beside it. Packages that were there before stay, as does what somebody else needs by
+//! now; the latter is told.
+
+use std::{fmt::Write, path::PathBuf};
+
+use ::explain::counted;
+use ::prep::{Prep, paths};
+use engine::{Runner, StepFailure, StepReversal, UndoReport};
+use playbooks::prep;
+use serde_json::json;
+
+use crate::{
+    Exit, Failure, Style, codes,
+    context::{Context, Ended, block_on, cancel_on_signal},
+    output::{confirm, note, painted},
+    progress,
+};
+
+pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Result<(), Ended> {
+    if !context.host.is_live {
+        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+    }
+    let disk = &*context.host.disk;
+    if !prep::is_begun(prep, disk)? && prep::brought(prep, disk)?.is_empty() {
+        if !dry_run {
+            prep::tidy(prep, disk)?;
+        }
+        return nothing(context, prep);
+    }
+    let reversal = prep::reversal(prep, disk)?;
+    let mut runner = Runner::new(context.host.clone(), paths::state_dir(prep), prep.name());
+    let mut plan = runner.plan_take_back(&reversal)?;
+    plan.extend(files(&prep::brought(prep, disk)?));
+    if dry_run {
+        return show_plan(context, prep, &plan);
+    }
+    if !yes {
+        note(&question(prep, &plan));
+    }
+    confirm(yes, "Take all of this back?")?;
+    runner.sinks.push(progress::sink(context.out));
+    let report = block_on(async {
+        let signals = cancel_on_signal(runner.cancel.clone());
+        let report = runner.take_back(&reversal).await;
+        signals.abort();
+        report
+    })??;
+    let is_left = prep::tidy(prep, disk)?;
+    end(context, prep, &report, is_left)
+}
+
+/// What the pod of a DaemonSet has brought goes last; it belongs to no step.
+fn files(brought: &[PathBuf]) -> Option<StepReversal> {
+    let shows: Vec<String> = brought.iter().map(|path| format!("remove {}", path.display())).collect();
+    (!shows.is_empty()).then(|| StepReversal { step: "brought by the pod".to_owned(), shows, undo: Vec::new() })
+}
+
+fn nothing(context: &Context, prep: Prep) -> Result<(), Ended> {
+    if context.out.is_json() {
+        return Ok(());
+    }
+    Ok(context.out.text(&format!("{prep}: nothing to take back\n"))?)
+}
+
+fn show_plan(context: &Context, prep: Prep, plan: &[StepReversal]) -> Result<(), Ended> {
+    if context.out.is_json() {
+        let steps: Vec<_> = plan.iter().map(|step| json!({ "id": step.step, "changes": step.shows })).collect();
+        return Ok(context.out.json(&json!({ "prep": prep.name(), "steps": steps }))?);
+    }
+    let mut text = lines(plan, context.out.color());
+    let count: usize = plan.iter().map(|step| step.shows.len()).sum();
+    let _ = writeln!(text, "\n{prep}: {} to take back; nothing was changed", counted(count, "change"));
+    Ok(context.out.text(&text)?)
+}
+
+fn question(prep: Prep, plan: &[StepReversal]) -> String {
+    format!("On this machine this is taken back, of {prep}:\n{}", lines(plan, false))
+}
+
+fn lines(plan: &[StepReversal], color: bool) -> String {
+    let mut text = String::new();
+    for step in plan.iter().filter(|step| !step.shows.is_empty()) {
+        let _ = writeln!(text, "{}", painted(color, Style::Strong, &step.step));
+        for change in &step.shows {
+            let _ = writeln!(text, "  - {change}");
+        }
+    }
+    text
+}
+
+fn end(context: &Context, prep: Prep, report: &UndoReport, is_left: bool) -> Result<(), Ended> {
+    for StepFailure { step, error } in &report.failed {
+        context.out.failure(&Failure::in_step(step, error));
+    }
+    if !context.out.is_json() {
+        context.out.text(&ending(prep, report, is_left))?;
+    }
+    match (report.cancelled, report.failed.is_empty()) {
+        (true, _) => Err(Ended::Told(Exit::Interrupted)),
+        (false, false) => Err(Ended::Told(Exit::Failed)),
+        (false, true) => Ok(()),
+    }
+}
+
+fn ending(prep: Prep, report: &UndoReport, is_left: bool) -> String {
+    let mut text: String = report.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    let steps = counted(report.undone.len(), "step");
+    let again = format!("run `blackstart prep undo {prep}` again to go on");
+    let _ = match (report.cancelled, report.failed.len()) {
+        (true, _) => writeln!(text, "{prep}: stopped; {steps} taken back; {again}"),
+        (false, 0) if !is_left => writeln!(text, "{prep}: {steps} taken back"),
+        (false, count) => writeln!(text, "{prep}: {steps} taken back, {} above; {again}", counted(count, "error")),
+    };
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::StepError;
+
+    use super::*;
+
+    #[test]
+    fn what_people_see() {
+        let step = |step: &str, shows: &[&str]| StepReversal {
+            step: step.into(),
+            shows: shows.iter().map(|line| (*line).to_owned()).collect(),
+            undo: Vec::new(),
+        };
+        let plan = [
+            step("iscsi-proof", &[]),
+            step("iscsid", &["stop iscsid.service", "disable iscsid.service"]),
+            step("packages", &["remove packages open-iscsi"]),
+        ];
+        let undone = vec!["iscsid".to_owned(), "packages".to_owned()];
+        let notes = vec!["the package open-iscsi stays: their-tool would go with it".to_owned()];
+        let error = StepError::new(playbooks::codes::PACKAGES_BUSY, "process 7 keeps open-iscsi from being removed");
+        let failed = vec![StepFailure { step: "packages".into(), error }];
+        let told = [
+            question(Prep::Iscsi, &plan),
+            ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), ..UndoReport::default() }, false),
+            ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), notes, ..UndoReport::default() }, false),
+            ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), failed, ..UndoReport::default() }, true),
+            ending(Prep::Iscsi, &UndoReport { undone, cancelled: true, ..UndoReport::default() }, true),
+        ];
+        insta::assert_snapshot!(told.join("\n"));
+    }
+}

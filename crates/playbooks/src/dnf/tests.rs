@@ -1,0 +1,100 @@
+//! What is run, in which order, for what dnf and rpm may answer.
+
+use std::{
+    collections::VecDeque,
+    fs,
+    sync::{Arc, Mutex},
+};
+
+use explain::Explain;
+use host::{Commands, Running};
+use tokio::sync::mpsc;
+
+use super::*;
+
+type Answer = Result<&'static str, &'static str>;
+
+/// Answers in turn, success when there is nothing left to say, and keeps what it was asked.
+#[derive(Default)]
+struct Scripted {
+    answers: Mutex<VecDeque<Answer>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Commands for Scripted {
+    fn run<'a>(&'a self, command: &'a Cmd) -> Running<'a> {
+        let shown = command.to_string();
+        self.asked.lock().unwrap().push(shown.clone());
+        let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Ok(""));
+        Box::pin(async move {
+            match answer {
+                Ok(stdout) => Ok(Printed { stdout: stdout.to_owned(), ..Printed::default() }),
+                Err(said) => {
+                    Err(CommandError::Failed { command: shown, status: "exit status: 1".into(), said: said.into() })
+                }
+            }
+        })
+    }
+}
+
+/// What is asked of the packages.
+enum Asked {
+    Install,
+    FromDirectory,
+    Remove,
+}
+
+const LOCKED: Answer = Err("Error: metadata already locked by 3541");
+const AWAY: Answer = Err("Error: Failed to download metadata for repo 'baseos'");
+const INSTALLED: Answer = Ok("iscsi-initiator-utils 6.2.1.9-1.el9\nnfs-utils 2.5.4-1.el9\nbash 5.1-1\n");
+
+async fn story(asked: &Asked, answers: &[Answer]) -> String {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in [("proc/3541/comm", "packagekitd\n"), ("mnt/rpms/iscsi.rpm", ""), ("mnt/rpms/readme", "")] {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let commands = Arc::new(Scripted { answers: Mutex::new(answers.iter().copied().collect()), ..Scripted::default() });
+    let (listener, mut heard) = mpsc::unbounded_channel();
+    let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::rooted(root.path()) };
+    let names = ["iscsi-initiator-utils", "nfs-utils"];
+    let owned = names.map(str::to_owned);
+    let result = match asked {
+        Asked::Install => install(&host, &names, None).await.map(|()| Vec::new()),
+        Asked::FromDirectory => install(&host, &names, Some(Path::new("/mnt/rpms"))).await.map(|()| Vec::new()),
+        Asked::Remove => remove(&host, &owned[..1], &owned.clone().into()).await,
+    };
+    drop(host);
+    let mut told: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
+    while let Ok(line) = heard.try_recv() {
+        told.push(format!("- {line}"));
+    }
+    told.dedup();
+    told.push(match result {
+        Ok(stay) if stay.is_empty() => "done".to_owned(),
+        Ok(stay) => format!("done, and there stay: {stay:?}"),
+        Err(error) => format!("{}: {error}", error.code().id),
+    });
+    told.join("\n") + "\n\n"
+}
+
+#[tokio::test(start_paused = true)]
+async fn packages_come_and_go_with_patience() {
+    let mut told = String::new();
+    let never = vec![LOCKED; 700];
+    for (case, asked, answers) in [
+        ("nothing in the way", Asked::Install, &[][..]),
+        ("somebody else works with packages for a while", Asked::Install, &[LOCKED, LOCKED]),
+        ("somebody else never ends", Asked::Install, &never),
+        ("the mirror is away", Asked::Install, &[AWAY]),
+        ("a directory", Asked::FromDirectory, &[Ok(""), INSTALLED]),
+        ("a directory that lacks one", Asked::FromDirectory, &[Ok(""), Ok("iscsi-initiator-utils 6-1\n")]),
+        ("it goes", Asked::Remove, &[INSTALLED]),
+        ("somebody needs it", Asked::Remove, &[INSTALLED, Ok("nfs-utils\ntheir-tool\n\n")]),
+        ("it is gone", Asked::Remove, &[Ok("bash 5.1-1\n")]),
+    ] {
+        told += &format!("{case}:\n{}", story(&asked, answers).await);
+    }
+    insta::assert_snapshot!(told);
+}

@@ -1,0 +1,101 @@
+//! The modules that drive the GPU are loaded, now and after every boot.
+//!
+//! Those that are part of the kernel count as loaded. A name that the kernel does not have is not listed: systemd would
+//! call its list failed at every boot.
+
+use engine::{About, Step, StepError, TakeBack};
+use host::{Change, Content, Host};
+
+use super::super::modules::{self, Kernel, Standing};
+
+const FILE: &str = "/etc/modules-load.d/gpu-bootstrap.conf";
+
+/// What drives an Intel GPU; the others come with the first, where they are modules.
+pub(super) const MODULES: [&str; 4] = ["i915", "drm", "drm_kms_helper", "video"];
+
+/// The modules are loaded.
+pub(super) struct Modules;
+
+/// What was found.
+pub(super) struct Seen {
+    file: Vec<Change>,
+    to_load: Vec<&'static str>,
+}
+
+impl Step for Modules {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("gpu-modules", "Load the GPU's modules", "without its driver a GPU has no render node")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let kernel = Kernel::read(&*host.disk)?;
+        let content = Content::Plain(list(&kernel).into_bytes());
+        let file = vec![Change::File { path: FILE.into(), mode: 0o644, content }];
+        let is_idle = |module: &&str| kernel.standing(module) == Standing::Loadable;
+        Ok(Seen { file: Change::missing(file, &*host.disk)?, to_load: MODULES.into_iter().filter(is_idle).collect() })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let load = seen
+            .to_load
+            .iter()
+            .map(|module| Change::Act { key: (*module).to_owned(), what: format!("load the module {module}") });
+        Ok(seen.file.iter().cloned().chain(load).collect())
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        match change {
+            Change::Act { key, .. } => modules::load(host, key).await,
+            file => Ok(file.apply(&*host.disk)?),
+        }
+    }
+}
+
+fn list(kernel: &Kernel) -> String {
+    let mut text = "# Intel GPU, for transcoding.\n".to_owned();
+    for module in MODULES {
+        text += &match kernel.standing(module) {
+            Standing::Absent => format!("# {module}: kernel {} has none\n", kernel.release),
+            Standing::BuiltIn | Standing::Loaded | Standing::Loadable => format!("{module}\n"),
+        };
+    }
+    text
+}
+
+/// How it is taken back: the file goes, modules stay until the next boot; a screen may hang on them.
+pub(super) struct Loaded;
+
+impl TakeBack for Loaded {
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::testing::Machine, *};
+
+    #[tokio::test]
+    async fn what_the_kernel_has_is_listed_and_loaded() {
+        let machine = Machine::default();
+        machine.write("/proc/sys/kernel/osrelease", "6.1.0\n");
+        let mut told = format!("no modules at all:\n{}", machine.planned(&Modules).await);
+        machine.write("/lib/modules/6.1.0/modules.builtin", "kernel/drivers/gpu/drm/drm.ko\n");
+        machine.write(
+            "/lib/modules/6.1.0/modules.dep",
+            "kernel/i915.ko: kernel/drm_kms_helper.ko\nkernel/drm_kms_helper.ko:\n",
+        );
+        told += &format!("some:\n{}", machine.planned(&Modules).await);
+        machine.apply(&Modules).await;
+        machine.write("/proc/modules", "i915 1 0\ndrm_kms_helper 1 0\n");
+        told += &format!("done:\n{}\n{}", machine.planned(&Modules).await, machine.read(FILE).unwrap());
+        insta::assert_snapshot!(told);
+        assert_eq!(machine.asked(), ["modprobe i915", "modprobe drm_kms_helper"]);
+    }
+}

@@ -1,0 +1,230 @@
+//! `iscsid` runs, stays up, and comes back after every boot.
+//!
+//! Debian's package enables only its socket, and a start that ends well proves nothing: the daemon may die a moment later.
+//! So it counts as up once it has been active for a while, by systemd's own clock; each restart begins that anew.
+
+use std::{path::Path, time::Duration};
+
+use engine::{About, Step, StepError, TakeBack, Verdict};
+use host::{Change, Host};
+
+use crate::{
+    codes,
+    service::stop,
+    systemd::{last_words, systemctl},
+};
+
+pub(super) const UNIT: &str = "iscsid.service";
+const SOCKET: &str = "iscsid.socket";
+/// A daemon that dies of its surroundings does so within milliseconds.
+const LONG_ENOUGH: Duration = Duration::from_secs(2);
+
+const ENABLE: &str = "enable";
+const START: &str = "start";
+
+/// `iscsid` runs.
+pub(super) struct Iscsid;
+
+/// What systemd says of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// `active`, `failed`.
+    pub(super) active: String,
+    /// `enabled`, `disabled`, `masked`.
+    pub(super) file: String,
+    /// How often it was started again by itself.
+    restarts: u32,
+    /// For how long it has been active.
+    since: Option<Duration>,
+    /// What it said last, where it does not run.
+    words: String,
+}
+
+impl Seen {
+    fn parse(shown: &str, uptime: &str) -> Self {
+        let value =
+            |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default();
+        let entered = value("ActiveEnterTimestampMonotonic").parse().ok().filter(|micros| *micros != 0);
+        // Both clocks start with the machine; where they differ, it has slept in between, and the daemon with it.
+        let now = uptime.split(' ').next().and_then(|seconds| seconds.parse::<f64>().ok());
+        let since = entered.zip(now).map(|(entered, now)| {
+            Duration::try_from_secs_f64(now).unwrap_or_default().saturating_sub(Duration::from_micros(entered))
+        });
+        Self {
+            active: value("ActiveState").to_owned(),
+            file: value("UnitFileState").to_owned(),
+            restarts: value("NRestarts").parse().unwrap_or(0),
+            since: since.filter(|_| value("ActiveState") == "active"),
+            words: String::new(),
+        }
+    }
+
+    pub(super) async fn look(host: &Host) -> Result<Self, StepError> {
+        const PROPERTIES: &str = "--property=ActiveState,UnitFileState,NRestarts,ActiveEnterTimestampMonotonic";
+        let shown = systemctl(host, &["show", PROPERTIES, UNIT]).await?.stdout;
+        let uptime = host.disk.read_optional(Path::new("/proc/uptime"))?.unwrap_or_default();
+        Ok(Self::parse(&shown, &String::from_utf8_lossy(&uptime)))
+    }
+
+    fn is_up(&self) -> bool {
+        matches!(self.active.as_str(), "active" | "activating" | "reloading")
+    }
+
+    fn is_enabled(&self) -> bool {
+        // `static`, `indirect` and the like are started by others at each boot, if they are wanted at all.
+        matches!(self.file.as_str(), "enabled" | "static" | "indirect" | "generated" | "alias")
+    }
+}
+
+impl Step for Iscsid {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("iscsid", "Run iscsid", "it logs in to targets, and keeps sessions alive")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let mut seen = Seen::look(host).await?;
+        if !seen.is_up() {
+            seen.words = last_words(host, UNIT).await;
+        }
+        Ok(seen)
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        if seen.file.starts_with("masked") {
+            return Err(StepError::new(codes::ISCSID_MASKED, format!("{UNIT} is masked, so nothing can start it")));
+        }
+        let mut changes = Vec::new();
+        let mut act = |key: &str, what: String| changes.push(Change::Act { key: key.to_owned(), what });
+        if !seen.is_enabled() {
+            act(ENABLE, format!("enable {UNIT}"));
+        }
+        if !seen.is_up() {
+            let said = if seen.words.is_empty() { String::new() } else { format!(" (it said: {})", seen.words) };
+            act(START, format!("start {UNIT}{said}"));
+        }
+        Ok(changes)
+    }
+
+    fn judge(&self, seen: &Seen) -> Verdict {
+        if seen.since.is_some_and(|since| since >= LONG_ENOUGH) {
+            return Verdict::Met;
+        }
+        let restarts =
+            if seen.restarts == 0 { String::new() } else { format!(", restarted {} times so far", seen.restarts) };
+        let what = format!("{UNIT} to stay active for {} s{restarts}", LONG_ENOUGH.as_secs());
+        // A restart is no progress.
+        Verdict::Waiting { what, progress: String::new() }
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        if key == ENABLE {
+            return systemctl(host, &["enable", UNIT]).await.map(drop);
+        }
+        if Seen::look(host).await?.active == "failed" {
+            // Otherwise the failures before count, and systemd refuses to start it.
+            systemctl(host, &["reset-failed", UNIT]).await?;
+        }
+        let started = systemctl(host, &["start", UNIT]).await;
+        if started.is_ok() && Seen::look(host).await?.is_up() {
+            return Ok(());
+        }
+        let words = last_words(host, UNIT).await;
+        let words = if words.is_empty() { "it said nothing" } else { &words };
+        let error = StepError::new(codes::ISCSID_DIES, format!("{UNIT} ends as soon as it is started: {words}"));
+        Err(match started {
+            Err(source) => error.with_source(source),
+            Ok(_) => error,
+        })
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+}
+
+/// How it is taken back: what we enabled is disabled, what we started is stopped.
+pub(super) struct Started;
+
+impl TakeBack for Started {
+    fn shows_act(&self, key: &str) -> Option<String> {
+        Some(if key == ENABLE { format!("disable {UNIT}") } else { format!("stop {UNIT}") })
+    }
+
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        if key == START {
+            return stop(host, UNIT).await;
+        }
+        let shown = systemctl(host, &["show", "--property=LoadState", UNIT]).await?.stdout;
+        if shown.contains("not-found") {
+            return Ok(());
+        }
+        // The unit names its socket as one to go with it, and that one the package had enabled before us.
+        let socket = systemctl(host, &["show", "--property=UnitFileState", SOCKET]).await?.stdout;
+        systemctl(host, &["disable", UNIT]).await?;
+        if socket.trim() == "UnitFileState=enabled" {
+            systemctl(host, &["enable", SOCKET]).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::testing::Machine, *};
+
+    fn shown(active: &str, file: &str, restarts: u32, entered: u64) -> String {
+        format!(
+            "ActiveState={active}\nUnitFileState={file}\nNRestarts={restarts}\nActiveEnterTimestampMonotonic={entered}\n"
+        )
+    }
+
+    fn machine(shown: String) -> Machine {
+        let machine = Machine::default().answering(move |command| match command.split(' ').next().unwrap() {
+            "journalctl" => Ok("iscsid: can not create NETLINK_ISCSI socket [Protocol not supported]\n".to_owned()),
+            _ => Ok(shown.clone()),
+        });
+        machine.write("/proc/uptime", "100.50 350.00\n");
+        machine
+    }
+
+    #[tokio::test]
+    async fn up_means_up_for_a_while() {
+        let mut told = String::new();
+        for (case, shown) in [
+            ("as Debian's package leaves it", shown("inactive", "disabled", 0, 0)),
+            ("started a moment ago", shown("active", "enabled", 0, 100_000_000)),
+            ("restarted a moment ago", shown("active", "enabled", 3, 99_000_000)),
+            ("up", shown("active", "enabled", 0, 98_500_000)),
+            ("up, but not after the next boot", shown("active", "disabled", 0, 1_000_000)),
+            ("dead", shown("failed", "enabled", 5, 99_900_000)),
+            ("forbidden", shown("inactive", "masked", 0, 0)),
+        ] {
+            told += &format!("{case}:\n{}", machine(shown).planned(&Iscsid).await);
+        }
+        insta::assert_snapshot!(told);
+    }
+
+    #[tokio::test]
+    async fn a_start_that_ends_well_proves_nothing() {
+        let act = Change::Act { key: START.into(), what: String::new() };
+        let machine = machine(shown("failed", "enabled", 0, 0));
+        let error = Iscsid.apply(&act, &machine.host()).await.unwrap_err();
+        assert!(!error.is_retryable());
+        insta::assert_snapshot!(error.to_string(), @"iscsid.service ends as soon as it is started: iscsid: can not create NETLINK_ISCSI socket [Protocol not supported]");
+        assert!(machine.asked().contains(&"systemctl reset-failed iscsid.service".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn what_is_taken_back() {
+        let machine = Machine::default().answering(|command| {
+            Ok(if command.contains("socket") { "UnitFileState=enabled\n" } else { "LoadState=loaded\n" }.to_owned())
+        });
+        for key in [ENABLE, START] {
+            Started.act(key, &machine.host()).await.unwrap();
+        }
+        insta::assert_snapshot!(machine.asked().join("\n"));
+    }
+}

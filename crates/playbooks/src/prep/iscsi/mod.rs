@@ -1,0 +1,58 @@
+//! A machine that attaches volumes by iSCSI, as Longhorn's do.
+//!
+//! The packages are installed on every machine, also on one whose kernel cannot: there the run ends at [`kernel`], which
+//! says so. `iscsid` is not enabled there. It would fail at every boot, and a unit that always fails hides those that
+//! fail for a reason.
+
+mod daemon;
+mod initiator;
+mod kernel;
+mod proof;
+mod seen;
+
+use std::path::Path;
+
+use engine::{Playbook, PlaybookError, Reversal};
+
+use super::{
+    Task,
+    packages::{Installed, Packages, Wanted},
+};
+
+pub(super) use seen::{multipath, seen};
+
+const NAME: &str = "prep-iscsi";
+
+/// Said when the packages go.
+const NAME_STAYS: &str = "the initiator name in /etc/iscsi/initiatorname.iscsi stays: targets know this machine by it; \
+                          `apt-get purge open-iscsi` removes it too";
+
+/// The packages, with the client of NFS or without.
+pub(super) const fn wanted(with_nfs: bool) -> Wanted {
+    if with_nfs {
+        Wanted { apt: &["open-iscsi", "nfs-common"], dnf: &["iscsi-initiator-utils", "nfs-utils"] }
+    } else {
+        Wanted { apt: &["open-iscsi"], dnf: &["iscsi-initiator-utils"] }
+    }
+}
+
+/// The list.
+pub(super) fn playbook(task: &Task) -> Result<Playbook, PlaybookError> {
+    let state_dir = task.state_dir();
+    Playbook::new(NAME)
+        .step(Packages::new(task), &[])?
+        .step(initiator::InitiatorName::new(&state_dir), &["packages"])?
+        .step(kernel::KernelSupport, &["packages"])?
+        .step(daemon::Iscsid, &["initiator-name", "iscsi-kernel"])?
+        .step(proof::Proof::new(&state_dir), &["iscsid"])
+}
+
+/// How it is taken back.
+pub(super) fn reversal(packages: Installed, state_dir: &Path) -> Reversal {
+    Reversal::new(NAME)
+        .step("packages", packages.saying(NAME_STAYS))
+        .step("initiator-name", initiator::Named::new(state_dir))
+        .step("iscsi-kernel", kernel::Loaded)
+        .step("iscsid", daemon::Started)
+        .step("iscsi-proof", proof::Proved::new(state_dir))
+}

@@ -1,0 +1,104 @@
+//! What there is to see of iSCSI on this machine, for the report.
+
+use std::{collections::BTreeMap, path::Path};
+
+use ::prep::{Requirement, Verdict};
+use engine::StepError;
+use host::Host;
+
+use super::{
+    super::{manager::Manager, requirements::requirement},
+    daemon, initiator,
+    kernel::{self, Support},
+    proof, wanted,
+};
+use crate::systemd;
+
+const MULTIPATH: &str = "multipathd.service";
+const MULTIPATH_CONF: &str = "/etc/multipath.conf";
+
+/// Everything that was seen, each under its name.
+pub(in super::super) async fn seen(
+    host: &Host,
+    state_dir: &Path,
+    with_nfs: bool,
+) -> Result<BTreeMap<String, String>, StepError> {
+    let disk = &*host.disk;
+    let support = Support::read(disk)?;
+    let daemon = daemon::Seen::look(host).await?;
+    let mut seen = BTreeMap::new();
+    let mut tell = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
+    tell("kernel", support.kernel.release.clone());
+    tell("iscsi-tcp", support.standing().words().to_owned());
+    tell("package", kernel::package(host).await?);
+    if with_nfs && let Some(manager) = Manager::find(disk)? {
+        let versions = manager.installed(host).await?.versions;
+        let name = wanted(true).with(manager)[1];
+        tell("nfs", versions.get(name).map_or_else(|| format!("{name} not"), |version| format!("{name} {version}")));
+    }
+    if let Some(name) = initiator::name(disk)? {
+        tell("initiator-name", name);
+    }
+    let is_up = daemon.active == "active";
+    let file = if daemon.file.is_empty() { "unknown" } else { &daemon.file };
+    tell("iscsid", format!("{}, {file}", daemon.active));
+    if is_up && support.standing().works() {
+        tell("proof", proof::proved(host, state_dir)?.to_owned());
+    }
+    Ok(seen)
+}
+
+/// Whether the other program that takes disks would take those of Longhorn.
+pub(in super::super) async fn multipath(host: &Host) -> Result<Requirement, StepError> {
+    let is_up = systemd::look(host, MULTIPATH).await?.is_up();
+    let text = host.disk.read_optional(Path::new(MULTIPATH_CONF))?.unwrap_or_default();
+    Ok(judge(is_up, &String::from_utf8_lossy(&text)))
+}
+
+fn judge(is_up: bool, conf: &str) -> Requirement {
+    let (verdict, detail) = match (is_up, leaves_disks(conf)) {
+        (false, _) => (Verdict::Met, "multipathd does not run".to_owned()),
+        (true, true) => (Verdict::Met, format!("multipathd runs, and {MULTIPATH_CONF} keeps it from disks named sd*")),
+        (true, false) => (
+            Verdict::Warning,
+            format!(
+                "multipathd runs and takes disks that Longhorn attaches, so that they cannot be mounted: put \
+                 `blacklist {{ devnode \"^sd[a-z0-9]+\" }}` into {MULTIPATH_CONF} and restart it, if its own are of other names"
+            ),
+        ),
+    };
+    requirement("multipath", verdict, detail)
+}
+
+/// Whether its configuration leaves out disks with names like `sda`.
+fn leaves_disks(conf: &str) -> bool {
+    let lines = conf.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let text: String = lines.collect::<Vec<_>>().join("\n");
+    let mut sections = text.split("blacklist").skip(1).filter_map(|rest| rest.trim_start().strip_prefix('{'));
+    sections.any(|section| {
+        let section = section.split('}').next().unwrap_or_default();
+        section
+            .lines()
+            .any(|line| line.contains("devnode") && ["^sd", "\".*\"", "\"*\""].iter().any(|what| line.contains(what)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multipathd_is_a_conflict_unless_it_leaves_disks_alone() {
+        for (is_up, conf, expected) in [
+            (false, "", Verdict::Met),
+            (true, "", Verdict::Warning),
+            (true, "defaults {\n  user_friendly_names yes\n}\n", Verdict::Warning),
+            (true, "blacklist {\n    devnode \"^sd[a-z0-9]+\"\n}\n", Verdict::Met),
+            (true, "#blacklist {\n#    devnode \"^sd[a-z0-9]+\"\n#}\n", Verdict::Warning),
+            (true, "blacklist_exceptions {\n devnode \"^sda\"\n}\n", Verdict::Warning),
+            (true, "blacklist { devnode \".*\" }\n", Verdict::Met),
+        ] {
+            assert_eq!(judge(is_up, conf).verdict, expected, "{conf}");
+        }
+    }
+}

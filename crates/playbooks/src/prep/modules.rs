@@ -1,0 +1,132 @@
+//! Modules of the kernel: which are loaded, which are part of it, which it could load.
+
+use std::{collections::BTreeSet, path::Path};
+
+use engine::StepError;
+use host::{Cmd, CommandError, Disk, Host, HostError};
+use serde::{Deserialize, Serialize};
+
+use crate::codes;
+
+/// The kernel that runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Kernel {
+    /// `6.1.0-54-amd64`.
+    pub(super) release: String,
+    /// `/lib/modules/6.1.0-54-amd64` is there.
+    pub(super) has_directory: bool,
+    loaded: BTreeSet<String>,
+    built_in: BTreeSet<String>,
+    loadable: BTreeSet<String>,
+}
+
+/// How a module is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Standing {
+    /// Part of the kernel.
+    BuiltIn,
+    /// Loaded.
+    Loaded,
+    /// It could be.
+    Loadable,
+    /// This kernel has none of that name.
+    Absent,
+}
+
+impl Standing {
+    /// Whether what it offers can be used now.
+    pub(super) const fn works(self) -> bool {
+        matches!(self, Self::BuiltIn | Self::Loaded)
+    }
+
+    /// For people.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built in",
+            Self::Loaded => "loaded",
+            Self::Loadable => "not loaded",
+            Self::Absent => "absent",
+        }
+    }
+}
+
+impl Kernel {
+    pub(super) fn read(disk: &dyn Disk) -> Result<Self, HostError> {
+        let text = |path: &Path| -> Result<String, HostError> {
+            let bytes = disk.read_optional(path)?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let release = text(Path::new("/proc/sys/kernel/osrelease"))?.trim().to_owned();
+        let dir = Path::new("/lib/modules").join(&release);
+        Ok(Self {
+            has_directory: disk.exists(&dir)?,
+            loaded: text(Path::new("/proc/modules"))?
+                .lines()
+                .filter_map(|line| line.split(' ').next())
+                .map(name)
+                .collect(),
+            built_in: files(&text(&dir.join("modules.builtin"))?),
+            loadable: files(&text(&dir.join("modules.dep"))?),
+            release,
+        })
+    }
+
+    pub(super) fn standing(&self, module: &str) -> Standing {
+        if self.built_in.contains(module) {
+            Standing::BuiltIn
+        } else if self.loaded.contains(module) {
+            Standing::Loaded
+        } else if self.loadable.contains(module) {
+            Standing::Loadable
+        } else {
+            Standing::Absent
+        }
+    }
+}
+
+/// `kernel/drivers/scsi/iscsi_tcp.ko.xz: kernel/…` is `iscsi_tcp`, also in a list without what it needs.
+fn files(list: &str) -> BTreeSet<String> {
+    let files = list.lines().filter_map(|line| line.split(':').next()?.rsplit('/').next()?.split('.').next());
+    files.filter(|file| !file.is_empty()).map(name).collect()
+}
+
+/// The kernel takes `-` and `_` for the same.
+fn name(module: &str) -> String {
+    module.replace('-', "_")
+}
+
+/// Loads a module.
+pub(super) async fn load(host: &Host, module: &str) -> Result<(), StepError> {
+    let refused = |error: CommandError| match error {
+        CommandError::Failed { said, .. } => {
+            StepError::new(codes::MODULE_REFUSED, format!("the kernel does not load {module}: {said}"))
+        }
+        error @ CommandError::NotStarted { .. } => StepError::from_explained(&error),
+    };
+    host.commands.run(&Cmd::new("modprobe").arg(module)).await.map(drop).map_err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::Machine, *};
+
+    #[test]
+    fn loaded_built_in_loadable_or_absent() {
+        use Standing::{Absent, BuiltIn, Loadable, Loaded};
+        let machine = Machine::default();
+        let standings = |machine: &Machine| {
+            let kernel = Kernel::read(&*machine.host().disk).unwrap();
+            ["i915", "drm", "iscsi_tcp", "drm_kms_helper", "video"].map(|module| kernel.standing(module))
+        };
+        assert_eq!(standings(&machine), [Absent; 5]);
+        machine.write("/proc/sys/kernel/osrelease", "6.1.0-54-amd64\n");
+        machine.write("/proc/modules", "i915 3051520 25 - Live 0x0\ndrm_kms_helper 204800 1 i915, Live 0x0\n");
+        let dir = "/lib/modules/6.1.0-54-amd64";
+        machine.write(&format!("{dir}/modules.builtin"), "kernel/drivers/gpu/drm/drm.ko\n");
+        let dep =
+            "kernel/drivers/gpu/i915/i915.ko: kernel/drivers/acpi/video.ko\nkernel/drivers/scsi/iscsi-tcp.ko.xz:\n";
+        machine.write(&format!("{dir}/modules.dep"), dep);
+        assert_eq!(standings(&machine), [Loaded, BuiltIn, Loadable, Loaded, Absent]);
+    }
+}

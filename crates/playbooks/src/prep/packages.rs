@@ -1,0 +1,283 @@
+//! The packages that a preparation needs, from the distribution or from a directory.
+//!
+//! Packages that are there stay, whatever their version, and nothing is asked of a mirror for them.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use engine::{About, Notes, Step, StepError, TakeBack};
+use host::{Change, Disk, Host};
+
+use super::{
+    Task,
+    manager::Manager,
+    note::{self, PackageNote},
+};
+use crate::codes;
+
+const REPAIR: &str = "repair";
+const INSTALL: &str = "install";
+const SETTLE: &str = "note";
+
+const NOTE: &str = "packages.json";
+const WORK: &str = "offline";
+
+/// Names of packages; each family of distributions has its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) apt: &'static [&'static str],
+    pub(super) dnf: &'static [&'static str],
+}
+
+impl Wanted {
+    /// On this machine.
+    pub(super) const fn with(self, manager: Manager) -> &'static [&'static str] {
+        match manager {
+            Manager::Apt => self.apt,
+            Manager::Dnf => self.dnf,
+        }
+    }
+}
+
+/// The packages are installed.
+pub(super) struct Packages {
+    wanted: Wanted,
+    dir: Option<PathBuf>,
+    state_dir: PathBuf,
+}
+
+/// What was found.
+pub(super) struct Seen {
+    missing: Vec<&'static str>,
+    unfinished: Vec<String>,
+    /// An installation was killed before it was noted what had come.
+    is_unsettled: bool,
+}
+
+impl Packages {
+    pub(super) fn new(task: &Task) -> Self {
+        Self { wanted: task.wanted(), dir: task.packages.clone(), state_dir: task.state_dir() }
+    }
+
+    fn manager(host: &Host) -> Result<Manager, StepError> {
+        let nobody = || StepError::new(codes::NO_PACKAGE_MANAGER, "this machine has neither apt nor dnf");
+        Manager::find(&*host.disk)?.ok_or_else(nobody)
+    }
+
+    fn note(&self) -> PathBuf {
+        self.state_dir.join(NOTE)
+    }
+
+    fn read_note(&self, host: &Host) -> Result<PackageNote, StepError> {
+        Ok(note::read(&*host.disk, &self.note())?.unwrap_or_default())
+    }
+
+    async fn install(&self, host: &Host) -> Result<(), StepError> {
+        let manager = Self::manager(host)?;
+        let names = self.wanted.with(manager);
+        let found = manager.installed(host).await?;
+        let missing: Vec<&str> = names.iter().copied().filter(|name| !found.versions.contains_key(*name)).collect();
+        if missing.is_empty() {
+            // What was unfinished has been finished by the change before this one.
+            return self.settle(host).await;
+        }
+        let mut note = self.read_note(host)?;
+        note.begin(&missing, found.names());
+        note::write(&*host.disk, &self.note(), &note)?;
+        let installed = manager.install(host, &missing, self.dir.as_deref(), &self.state_dir.join(WORK)).await;
+        // Also where it failed: what somebody else installs before the next try is not ours.
+        installed.and(self.settle(host).await)
+    }
+
+    async fn settle(&self, host: &Host) -> Result<(), StepError> {
+        let there = Self::manager(host)?.installed(host).await?.names();
+        let mut note = self.read_note(host)?;
+        note.settle(&there);
+        note::write(&*host.disk, &self.note(), &note)
+    }
+}
+
+impl Step for Packages {
+    type Seen = Seen;
+
+    fn about(&self) -> About {
+        About::new("packages", "Install the packages", "the programs are the distribution's own")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let manager = Self::manager(host)?;
+        let found = manager.installed(host).await?;
+        let names = self.wanted.with(manager).iter().copied();
+        let missing: Vec<&str> = names.filter(|name| !found.versions.contains_key(*name)).collect();
+        let unfinished = if missing.is_empty() { Vec::new() } else { found.unfinished };
+        Ok(Seen { missing, unfinished, is_unsettled: self.read_note(host)?.before.is_some() })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+        let mut changes = Vec::new();
+        let mut act = |key: &str, what: String| changes.push(Change::Act { key: key.to_owned(), what });
+        if !seen.unfinished.is_empty() {
+            act(REPAIR, format!("finish what an interrupted dpkg has left: {}", seen.unfinished.join(", ")));
+        }
+        if !seen.missing.is_empty() {
+            let from = self.dir.as_ref().map(|dir| format!(" from {}", dir.display())).unwrap_or_default();
+            act(INSTALL, format!("install packages {}{from}", seen.missing.join(", ")));
+        } else if seen.is_unsettled {
+            act(SETTLE, "note which packages an interrupted run has installed".to_owned());
+        }
+        Ok(changes)
+    }
+
+    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+        match change {
+            Change::Act { key, .. } if key == REPAIR => {
+                Self::manager(host)?.repair(host, self.dir.as_deref(), &self.state_dir.join(WORK)).await
+            }
+            Change::Act { key, .. } if key == SETTLE => self.settle(host).await,
+            _ => self.install(host).await,
+        }
+    }
+}
+
+/// Packages that have come by us, as the note has them.
+#[derive(Debug, Default)]
+pub(super) struct Installed {
+    note: PackageNote,
+    path: PathBuf,
+    /// Something that is said when they go.
+    remark: Option<&'static str>,
+}
+
+impl Installed {
+    pub(super) fn read(disk: &dyn Disk, state_dir: &Path) -> Result<Self, StepError> {
+        let path = state_dir.join(NOTE);
+        Ok(Self { note: note::read(disk, &path)?.unwrap_or_default(), path, remark: None })
+    }
+
+    #[must_use]
+    pub(super) fn saying(mut self, remark: &'static str) -> Self {
+        self.remark = Some(remark);
+        self
+    }
+}
+
+impl TakeBack for Installed {
+    fn shows(&self) -> Vec<String> {
+        let asked: Vec<&str> = self.note.asked.iter().map(String::as_str).collect();
+        let others = self.note.added.difference(&self.note.asked).count();
+        match (asked.is_empty(), others) {
+            (true, _) => Vec::new(),
+            (false, 0) => vec![format!("remove packages {}", asked.join(", "))],
+            (false, count) => {
+                let others = explain::counted(count, "package");
+                vec![format!(
+                    "remove packages {}, and of {others} that came with them those nobody needs",
+                    asked.join(", ")
+                )]
+            }
+        }
+    }
+
+    /// What was installed is in the note; the ledger only knows that something was.
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        let Some(manager) = Manager::find(&*host.disk)?.filter(|_| !self.note.asked.is_empty()) else {
+            return Ok(Notes::new());
+        };
+        let asked: Vec<String> = self.note.asked.iter().cloned().collect();
+        let ours: BTreeSet<String> = self.note.added.union(&self.note.asked).cloned().collect();
+        let mut notes = manager.remove(host, &asked, &ours).await?;
+        notes.extend(self.remark.map(str::to_owned));
+        Ok(notes)
+    }
+
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    async fn after(&self, host: &Host) -> Result<(), StepError> {
+        Ok(host::remove_file(&*host.disk, &self.path)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use explain::Explain;
+
+    use super::{
+        super::{Goal, testing::Machine},
+        *,
+    };
+
+    const BASH: &str = "Package: bash\nStatus: install ok installed\nVersion: 5\n\n";
+    const ISCSI: &str = "Package: open-iscsi\nStatus: install ok installed\nVersion: 2.1.8-1\n\n";
+    const HALF: &str = "Package: open-iscsi\nStatus: install reinstreq half-installed\nVersion: 2.1.8-1\n\n";
+    const OTHER: &str = "Package: vim\nStatus: install ok half-configured\nVersion: 9\n\n";
+
+    fn step(dir: Option<&str>) -> Packages {
+        Packages::new(&Task { packages: dir.map(PathBuf::from), goal: Goal::Iscsi { with_nfs: false } })
+    }
+
+    #[tokio::test]
+    async fn what_is_done_depends_on_what_is_there() {
+        let mut told = String::new();
+        let before = r#"{"asked": ["open-iscsi"], "added": [], "before": ["bash"]}"#;
+        for (case, status, note, dir) in [
+            ("an empty machine", BASH.to_owned(), None, None),
+            ("without a mirror", BASH.to_owned(), None, Some("/mnt/debs")),
+            ("all there", format!("{BASH}{ISCSI}"), None, None),
+            ("all there, and something else unfinished", format!("{BASH}{ISCSI}{OTHER}"), None, None),
+            ("killed while it unpacked", format!("{BASH}{HALF}"), Some(before), None),
+            ("killed after the last package", format!("{BASH}{ISCSI}"), Some(before), None),
+        ] {
+            let machine = Machine::default().apt(&status);
+            if let Some(note) = note {
+                machine.write("/var/lib/node-bootstrap/iscsi/packages.json", note);
+            }
+            told += &format!("{case}:\n{}", machine.planned(&step(dir)).await);
+        }
+        insta::assert_snapshot!(told);
+    }
+
+    #[tokio::test]
+    async fn what_came_is_noted_and_goes_again() {
+        let machine = Machine::default().apt(BASH);
+        let status = machine.path("/var/lib/dpkg/status");
+        let machine = machine.answering(move |command| {
+            if command.contains("install --yes") {
+                let lib = ISCSI.replace("open-iscsi", "libisns0");
+                std::fs::write(&status, format!("{BASH}{ISCSI}{lib}")).unwrap();
+            }
+            Ok(String::new())
+        });
+        let host = machine.host();
+        let step = step(None);
+        let changes = step.plan(&step.observe(&host).await.unwrap()).unwrap();
+        for change in &changes {
+            step.apply(change, &host).await.unwrap();
+        }
+        assert!(step.plan(&step.observe(&host).await.unwrap()).unwrap().is_empty());
+        let taken = Installed::read(&*host.disk, Path::new("/var/lib/node-bootstrap/iscsi")).unwrap();
+        insta::assert_debug_snapshot!((&taken.note, taken.shows()));
+        taken.before(&host).await.unwrap();
+        taken.after(&host).await.unwrap();
+        assert!(
+            machine.asked().iter().any(|command| command.ends_with("remove --yes open-iscsi")),
+            "{:?}",
+            machine.asked()
+        );
+        assert_eq!(step.read_note(&host).unwrap(), PackageNote::default());
+    }
+
+    #[tokio::test]
+    async fn a_machine_without_a_package_manager() {
+        let machine = Machine::default();
+        let error = step(None).observe(&machine.host()).await.err().unwrap();
+        assert_eq!(error.code(), codes::NO_PACKAGE_MANAGER);
+    }
+}

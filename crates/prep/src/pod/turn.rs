@@ -1,0 +1,200 @@
+//! One turn of a pod's loop: look, do the next thing, tell.
+
+use std::{path::Path, time::Duration};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::{
+    Pod, Trouble,
+    news::of_pod,
+    next::{Next, Seen, Why, next},
+    slots::Held,
+    turns::spread,
+    unit::{self, Journal},
+};
+use crate::{PodError, Report, State, paths};
+
+/// Between two looks at a node with which nothing happens.
+const LOOK: Duration = Duration::from_secs(30);
+/// Between two looks at a unit that runs.
+const POLL: Duration = Duration::from_secs(3);
+/// So many looks in a row may go unanswered.
+const MOST_MISSES: u32 = 10;
+/// How often a slot is kept fresh.
+const RENEW: Duration = Duration::from_secs(15);
+
+impl Pod {
+    /// Does the next thing and says for how long there is nothing to do.
+    pub(super) async fn turn(&mut self) -> Result<Duration, PodError> {
+        self.pulse.beat();
+        self.put()?;
+        let (report, boot_id) = (self.report()?, self.boot_id()?);
+        let now = Timestamp::now();
+        let seen = Seen {
+            is_running: unit::is_running(&*self.commands, self.prep).await?,
+            report: report.as_ref(),
+            boot_id: &boot_id,
+            put_at: self.putting.put_at(),
+            history: &self.history,
+            now,
+            interval: self.settings.check_interval + spread(&self.settings.node, self.settings.check_interval / 10),
+        };
+        match next(&seen) {
+            Next::Wait(until) => {
+                self.tidy_slots().await;
+                self.settle_on(report).await;
+                let left = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
+                Ok(left.min(LOOK))
+            }
+            Next::Follow => {
+                tracing::info!("{} runs already; following it", paths::unit(self.prep));
+                // A report that says `working` was written when the unit began.
+                let since = report.filter(|report| report.state == State::Working).map_or(now, |report| report.at);
+                let held = self.own_slot().await;
+                self.follow(since, held).await?;
+                self.end(None).await
+            }
+            Next::Run(why) => self.work(why).await,
+        }
+    }
+
+    /// What is told while nothing happens: what is wrong with the runs, else what the last one said.
+    async fn settle_on(&mut self, report: Option<Report>) {
+        let is_over = |trouble: &mut Trouble| {
+            // The turn got this far, so what was wrong around the runs is; what was wrong with one, if a later one ended.
+            let later = report.as_ref().filter(|report| report.at > trouble.report.at);
+            !trouble.of_run || later.is_some_and(|report| report.state != State::Working)
+        };
+        self.trouble.take_if(is_over);
+        let wrong = self.trouble.as_ref().map(|trouble| trouble.report.clone());
+        if let Some(report) = wrong.or(report) {
+            self.settle(&report).await;
+        }
+    }
+
+    async fn work(&mut self, why: Why) -> Result<Duration, PodError> {
+        let waits = of_pod(
+            self.prep,
+            State::Working,
+            (None, "the first run on this node waits for its turn, or is under way".to_owned(), None),
+            &self.boot_id()?,
+            Timestamp::now(),
+        );
+        self.cluster.begin(&waits).await;
+        let Some(held) = self.slot().await else { return Ok(Duration::ZERO) };
+        tracing::info!(slot = held.name(), "starting {}: {why}", paths::unit(self.prep));
+        let started = Timestamp::now();
+        if let Err(error) = self.start().await {
+            self.release(held).await;
+            return Err(error);
+        }
+        self.follow(started, Some(held)).await?;
+        self.end(Some(started)).await
+    }
+
+    /// Waiting for a slot may have taken long enough for somebody to remove a file.
+    async fn start(&mut self) -> Result<(), PodError> {
+        self.put()?;
+        unit::start(&*self.commands, self.prep).await
+    }
+
+    fn put(&mut self) -> Result<(), PodError> {
+        for path in self.putting.put()? {
+            tracing::info!("{} is in place on the node", path.display());
+        }
+        Ok(())
+    }
+
+    /// Reads what a run has left, and tells it.
+    async fn end(&mut self, started: Option<Timestamp>) -> Result<Duration, PodError> {
+        let unit = paths::unit(self.prep);
+        // The clocks are the same one, but a file may round its time.
+        let slack = SignedDuration::from_secs(2);
+        let is_old = |report: &Report| started.is_some_and(|started| report.at + slack < started);
+        let report =
+            self.report()?.filter(|report| !is_old(report)).ok_or(PodError::NoReport { unit: unit.clone() })?;
+        if report.state == State::Working {
+            return Err(PodError::Killed { unit });
+        }
+        self.history.note(Timestamp::now(), report.state);
+        self.trouble = None;
+        let code = report.code.as_deref().unwrap_or("none");
+        tracing::info!(state = report.state.name(), code, "{unit} has ended: {}", report.message);
+        self.settle(&report).await;
+        Ok(Duration::ZERO)
+    }
+
+    /// Follows the unit to its end: its lines into the log, the slot kept fresh.
+    async fn follow(&mut self, since: Timestamp, mut held: Option<Held>) -> Result<(), PodError> {
+        let mut journal = match Journal::follow(self.prep, since) {
+            Ok(journal) => Some(journal),
+            Err(error) => {
+                tracing::warn!("{}; the work goes on", explain::chain(&error));
+                None
+            }
+        };
+        let began = Instant::now();
+        let mut renewed = began;
+        let mut misses = 0;
+        let mut poll = interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                line = next_line(&mut journal) => match line {
+                    Ok(Some(line)) => (self.say)(&line),
+                    Ok(None) => journal = None,
+                    Err(error) => {
+                        tracing::warn!("{}; the work goes on", explain::chain(&error));
+                        journal = None;
+                    }
+                },
+                _ = poll.tick() => {
+                    self.pulse.beat();
+                    match unit::is_running(&*self.commands, self.prep).await {
+                        Ok(true) => misses = 0,
+                        Ok(false) => break,
+                        // An installation may restart the very daemons that are asked.
+                        Err(_) if misses < MOST_MISSES => misses += 1,
+                        Err(error) => return Err(error),
+                    }
+                    if renewed.elapsed() >= RENEW {
+                        renewed = Instant::now();
+                        held = self.keep(held, began.elapsed()).await;
+                    }
+                }
+            }
+        }
+        if let Some(journal) = journal {
+            journal.rest(&*self.say).await;
+        }
+        if let Some(held) = held {
+            self.release(held).await;
+        }
+        Ok(())
+    }
+
+    fn report(&self) -> Result<Option<Report>, PodError> {
+        let path = paths::report(self.prep);
+        let Some(text) = self.host.disk.read_optional(&path)? else { return Ok(None) };
+        match serde_json::from_slice::<Report>(&text) {
+            Ok(report) => Ok(Some(report)),
+            Err(error) => {
+                tracing::warn!("{}", PodError::BadReport { path, why: error.to_string() });
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn boot_id(&self) -> Result<String, PodError> {
+        let text = self.host.disk.read(Path::new("/proc/sys/kernel/random/boot_id"))?;
+        Ok(String::from_utf8_lossy(&text).trim().to_owned())
+    }
+}
+
+async fn next_line(journal: &mut Option<Journal>) -> Result<Option<String>, PodError> {
+    match journal {
+        Some(journal) => journal.next().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,131 @@
+//! What a run on the node found, as the node keeps it and the cluster is told.
+
+use std::{collections::BTreeMap, fmt};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What a node is prepared for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prep {
+    /// Volumes by iSCSI, as Longhorn wants them.
+    Iscsi,
+    /// Transcoding by an Intel GPU.
+    Gpu,
+}
+
+impl Prep {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::Iscsi, Self::Gpu];
+
+    /// As it is typed, and part of every name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Iscsi => "iscsi",
+            Self::Gpu => "gpu",
+        }
+    }
+}
+
+impl fmt::Display for Prep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How far a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// A run is under way, or was killed.
+    Working,
+    /// It was seen to work.
+    Ready,
+    /// This machine has nothing to be prepared, and that is fine: no Intel GPU.
+    NotApplicable,
+    /// Everything was done, and this machine cannot: its kernel has no iSCSI. Trying again does not help.
+    Incapable,
+    /// Something failed; another run may help.
+    Failed,
+}
+
+impl State {
+    /// As labels and tables have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Ready => "ready",
+            Self::NotApplicable => "not-applicable",
+            Self::Incapable => "incapable",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether the pod may call itself ready.
+    pub const fn is_fine(self) -> bool {
+        matches!(self, Self::Ready | Self::NotApplicable)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a run found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Of this format: 1.
+    pub version: u32,
+    /// What the node is prepared for.
+    pub prep: Prep,
+    /// How far it is.
+    pub state: State,
+    /// Why it is not further.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// One sentence for people.
+    pub message: String,
+    /// What to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// What was seen: `package` to `open-iscsi 2.1.8-1`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen: BTreeMap<String, String>,
+    /// What such a node should have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<Requirement>,
+    /// When.
+    pub at: Timestamp,
+    /// In which boot of the machine.
+    pub boot_id: String,
+}
+
+/// Something a node should have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Requirement {
+    /// `memory`, `package-source`.
+    pub name: String,
+    /// Whether it has it.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub detail: String,
+}
+
+/// Whether a node has what it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It has.
+    Met,
+    /// Less than recommended; it may do.
+    Warning,
+    /// It has not, and will not work.
+    Unmet,
+    /// Could not be found out.
+    Unknown,
+}

@@ -1,0 +1,40 @@
+//! Reports that several tests talk about.
+
+use std::collections::BTreeMap;
+
+use crate::{Prep, Report, Requirement, State, Verdict};
+
+/// A node on which iSCSI works.
+pub(crate) fn ready() -> Report {
+    Report {
+        version: 1,
+        prep: Prep::Iscsi,
+        state: State::Ready,
+        code: None,
+        message: "open-iscsi 2.1.8-1 is installed, iscsid runs, and a login to a local target worked".into(),
+        hint: None,
+        seen: BTreeMap::from([("package".into(), "open-iscsi 2.1.8-1".into())]),
+        requirements: vec![requirement("memory", Verdict::Met, "8.0 GiB")],
+        at: "2026-11-17T10:00:00Z".parse().unwrap(),
+        boot_id: "3f0a7c1e-0000-4000-8000-000000000001".into(),
+    }
+}
+
+/// A node whose kernel has no iSCSI.
+pub(crate) fn incapable() -> Report {
+    Report {
+        state: State::Incapable,
+        code: Some("BS-PREP-009".into()),
+        message: "open-iscsi 2.1.8-1 is installed, but kernel 6.18.44 has no iSCSI initiator".into(),
+        hint: Some("boot a kernel with the module iscsi_tcp".into()),
+        requirements: vec![
+            requirement("memory", Verdict::Warning, "2.0 GiB, 4 GiB are recommended"),
+            requirement("disk", Verdict::Unmet, "0.2 GiB free at /var"),
+        ],
+        ..ready()
+    }
+}
+
+fn requirement(name: &str, verdict: Verdict, detail: &str) -> Requirement {
+    Requirement { name: name.into(), verdict, detail: detail.into() }
+}

@@ -1,0 +1,63 @@
+//! What a Node says of its preparation, read back.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::{Prep, Report, names};
+
+/// What a Node says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Its label: the name of a state.
+    pub label: String,
+    /// Its last report, as far as it can be understood.
+    pub report: Option<Report>,
+    /// Since when it is in this state.
+    pub since: Option<Timestamp>,
+}
+
+impl Told {
+    /// From the labels and annotations of a Node; `None` if it never said anything.
+    pub fn of(
+        prep: Prep,
+        labels: Option<&BTreeMap<String, String>>,
+        annotations: Option<&BTreeMap<String, String>>,
+    ) -> Option<Self> {
+        let label = labels.and_then(|labels| labels.get(&names::label(prep)));
+        let annotation = |name: String| annotations.and_then(|annotations| annotations.get(&name));
+        let report = annotation(names::annotation(prep));
+        if label.is_none() && report.is_none() {
+            return None;
+        }
+        Some(Self {
+            label: label.cloned().unwrap_or_default(),
+            report: report.and_then(|text| serde_json::from_str(text).ok()),
+            since: annotation(names::since(prep)).and_then(|text| text.parse().ok()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn what_was_said_is_read_back_and_nonsense_is_not_believed() {
+        let report = samples::ready();
+        let labels = BTreeMap::from([("blackstart.io/prep-iscsi".to_owned(), "ready".to_owned())]);
+        let text = serde_json::to_string(&report).unwrap();
+        let mut annotations = BTreeMap::from([
+            ("blackstart.io/prep-iscsi-report".to_owned(), text),
+            ("blackstart.io/prep-iscsi-since".to_owned(), report.at.to_string()),
+        ]);
+        let told = Told::of(Prep::Iscsi, Some(&labels), Some(&annotations)).unwrap();
+        assert_eq!(told, Told { label: "ready".into(), since: Some(report.at), report: Some(report) });
+        assert_eq!(Told::of(Prep::Gpu, Some(&labels), Some(&annotations)), None);
+
+        annotations.insert("blackstart.io/prep-iscsi-report".to_owned(), "{".to_owned());
+        let told = Told::of(Prep::Iscsi, None, Some(&annotations)).unwrap();
+        assert_eq!((told.label.as_str(), told.report), ("", None));
+    }
+}
