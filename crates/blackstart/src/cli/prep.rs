@@ -8,7 +8,9 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub enum PrepCommand {
     /// Make this machine ready for volumes by iSCSI, as Longhorn needs them
-    #[command(after_help = "Examples:\n  blackstart prep iscsi\n  blackstart prep iscsi --with-nfs\n  blackstart prep iscsi --packages /mnt/usb/debs      without a mirror")]
+    #[command(
+        after_help = "Examples:\n  blackstart prep iscsi\n  blackstart prep iscsi --with-nfs\n  blackstart prep iscsi --packages /mnt/usb/debs      without a mirror"
+    )]
     Iscsi {
         /// What both have in common.
         #[command(flatten)]
@@ -19,7 +21,9 @@ pub enum PrepCommand {
     },
 
     /// Make this machine ready for transcoding by an Intel GPU
-    #[command(after_help = "A machine without an Intel GPU is left as it is, and that is no error.\n\nExamples:\n  blackstart prep gpu\n  blackstart prep gpu --add-non-free")]
+    #[command(
+        after_help = "A machine without an Intel GPU is left as it is, and that is no error.\n\nExamples:\n  blackstart prep gpu\n  blackstart prep gpu --add-non-free"
+    )]
     Gpu {
         /// What both have in common.
         #[command(flatten)]
@@ -33,7 +37,9 @@ pub enum PrepCommand {
     },
 
     /// Show how far every node of the cluster is, one row per node
-    #[command(after_help = "Exit codes: 0 all nodes are fine, 1 some are not.\n\nExamples:\n  blackstart prep status\n  blackstart prep status --kubeconfig ~/.kube/config\n  blackstart prep status -o json | jq -r '.nodes[] | select(.iscsi.state != \"ready\") | .name'")]
+    #[command(
+        after_help = "Exit codes: 0 all nodes are fine, 1 some are not.\n\nExamples:\n  blackstart prep status\n  blackstart prep status --kubeconfig ~/.kube/config\n  blackstart prep status -o json | jq -r '.nodes[] | select(.iscsi.state != \"ready\") | .name'"
+    )]
     Status {
         /// How to reach the cluster [default: the KUBECONFIG variable, else ~/.kube/config, else this node's own]
         #[arg(long, value_name = "FILE")]
@@ -55,7 +61,9 @@ pub enum PrepCommand {
     },
 
     /// Write the image that the DaemonSets run: this program and nothing else
-    #[command(after_help = "Examples:\n  blackstart prep image --to blackstart.tar\n  ctr -n k8s.io images import blackstart.tar                     on a node\n  skopeo copy oci-archive:blackstart.tar docker://registry.example/blackstart:0.1.0")]
+    #[command(
+        after_help = "Examples:\n  blackstart prep image --to blackstart.tar\n  ctr -n k8s.io images import blackstart.tar                     on a node\n  skopeo copy oci-archive:blackstart.tar docker://registry.example/blackstart:0.1.0"
+    )]
     Image {
         /// The archive
         #[arg(long, value_name = "FILE")]
