@@ -15,6 +15,8 @@ pub(crate) struct Packages {
     versions: BTreeMap<String, String>,
     /// What was begun and not finished.
     pub(crate) unfinished: Vec<String>,
+    /// Those of them of which only some files may be there: they have to be unpacked again.
+    pub(crate) damaged: Vec<String>,
 }
 
 impl Packages {
@@ -39,6 +41,12 @@ impl Packages {
                     packages.versions.insert(name.to_owned(), field("Version").unwrap_or_default().to_owned());
                 }
                 [_, "ok", "not-installed" | "config-files"] => {}
+                [_, flag, ..] => {
+                    packages.unfinished.push(name.to_owned());
+                    if flag == "reinstreq" {
+                        packages.damaged.push(name.to_owned());
+                    }
+                }
                 _ => packages.unfinished.push(name.to_owned()),
             }
         }
@@ -78,6 +86,7 @@ mod tests {
             assert_eq!(packages.version(name), None, "{name}");
         }
         assert_eq!(packages.unfinished, ["ceph-osd", "ceph-mgr", "half"]);
+        assert_eq!(packages.damaged, ["ceph-mgr"]);
     }
 
     #[test]

@@ -102,6 +102,9 @@ pub(crate) async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), S
         Err(problem) => return Err(source.error(problem, UNFINISHED)),
     }
     let fix = apt_get(source, ["install", "--yes", "--fix-broken", "--no-install-recommends"]);
+    // A package that had been removed before, and was killed while it came back, apt takes for one that is there.
+    let damaged = Packages::read(&*host.disk)?.unwrap_or_default().damaged;
+    let fix = if damaged.is_empty() { fix } else { fix.arg("--reinstall").args(damaged) };
     patiently(host, &fix).await.map(drop).map_err(|problem| source.error(problem, UNFINISHED))
 }
 

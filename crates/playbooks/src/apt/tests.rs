@@ -77,6 +77,21 @@ async fn packages_are_installed_with_patience() {
     insta::assert_snapshot!(told);
 }
 
+#[tokio::test]
+async fn what_was_unpacked_halfway_is_unpacked_again() {
+    let root = tempfile::tempdir().unwrap();
+    let dpkg = root.path().join("var/lib/dpkg");
+    std::fs::create_dir_all(&dpkg).unwrap();
+    let status = "Package: open-iscsi\nStatus: deinstall reinstreq half-installed\nVersion: 2.1.8-1\n\n\
+                  Package: libisns0\nStatus: install ok unpacked\nVersion: 0.101\n";
+    std::fs::write(dpkg.join("status"), status).unwrap();
+    let commands = Arc::new(Scripted::default());
+    let host = Host { commands: commands.clone(), ..Host::rooted(root.path()) };
+    repair(&host).await.unwrap();
+    let asked = commands.asked.lock().unwrap();
+    assert!(asked[1].ends_with("--fix-broken --no-install-recommends --reinstall open-iscsi"), "{asked:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_dpkg_is_repaired() {
     let mut told = String::new();
