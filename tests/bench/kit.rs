@@ -63,6 +63,7 @@ impl Kit {
             program: &format!("usr/local/bin/{name}"),
             user: None,
             arch: Arch::of_this_machine().unwrap(),
+            links: &[],
         };
         let to = self.image(name);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
