@@ -8,6 +8,7 @@ use crate::{
     FIRST, LAST, MACHINES,
     bench::{Answer, Bench},
     case::{Case, Deed},
+    cases::is_turn,
     storage::await_health,
     support::{Check, Cluster, TestLab, eventually, run},
 };
@@ -134,7 +135,9 @@ fn told(cluster: &Cluster) {
     }
     let wanted = std::env::var("BLACKSTART_CASES").unwrap_or_default();
     let mut failed = Vec::new();
-    for case in CASES.iter().filter(|case| case.name.contains(&wanted)) {
+    // Half of them a day, unless somebody wants more.
+    let of_the_day = CASES.iter().enumerate().filter(|(at, _)| !wanted.is_empty() || is_turn(at % 2));
+    for (_, case) in of_the_day.filter(|(_, case)| case.name.contains(&wanted)) {
         let ended = case.run(&bench);
         eprintln!("  {} {}", if ended.is_ok() { "told" } else { "FAILED" }, case.name);
         failed.extend(ended.err().map(|why| format!("{}: {why}", case.name)));

@@ -8,7 +8,7 @@ use playbooks::run_record::{RunRecord, StepState};
 
 use crate::{
     FIRST, LAST, MACHINES,
-    cases::{day, is_wanted_by_name_or_all, play_all},
+    cases::{is_turn, play_all},
     storage::{await_bootstrap, await_health, await_object, lose, store},
     support::{Check, Cluster, eventually},
 };
@@ -18,11 +18,10 @@ pub(crate) const CHECKS: &[Check] =
 
 /// Each takes a minute or two before its first case: one of them every day.
 fn recovers(cluster: &Cluster) {
-    let is_for_both = is_wanted_by_name_or_all();
-    if is_for_both || day().is_multiple_of(2) {
+    if is_turn(0) {
         joining(cluster);
     }
-    if is_for_both || !day().is_multiple_of(2) {
+    if is_turn(1) {
         founding(cluster);
     }
 }

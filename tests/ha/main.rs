@@ -27,7 +27,7 @@ mod survives;
 mod together;
 
 use caller::Caller;
-use cases::{day, is_wanted_by_name_or_all};
+use cases::is_turn;
 use serde_json::Value;
 use support::{Cluster, TestLab, eventually, turn};
 
@@ -79,11 +79,6 @@ fn masters_join_whatever_happens() {
     if is_turn(1) {
         cluster.check(&[restored::CHECKS]);
     }
-}
-
-/// What takes minutes is checked on every second day, unless somebody wants everything or names what he wants.
-fn is_turn(day_of_two: usize) -> bool {
-    std::env::var_os("CHECKS").is_some() || is_wanted_by_name_or_all() || day() % 2 == day_of_two
 }
 
 /// The disk of a master is lost: it is a machine that has never been anything, and has booted.
