@@ -243,6 +243,8 @@ async fn a_really_full_disk_stops_the_run_and_the_next_one_completes() {
         assert_eq!(code, host::codes::DISK_FULL, "{free_pages} pages: {text}");
         assert!(text.contains("/etc/") || text.contains(STATE_DIR), "{free_pages} pages: which file? {text}");
         LedgerStore::new(STATE_DIR).open(&RealDisk::new(root)).unwrap();
+        // Emptied first: a process that another test starts this instant may still have it open.
+        fs::write(root.join("filler"), "").unwrap();
         fs::remove_file(root.join("filler")).unwrap();
         assert!(runner.run(&playbook()).await.unwrap().is_complete(), "{free_pages} pages");
         assert_eq!(tree(&RealDisk::new(root)), final_tree, "{free_pages} pages");
