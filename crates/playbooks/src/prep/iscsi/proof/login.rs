@@ -67,18 +67,28 @@ async fn log_in(host: &Host, state_dir: &Path) -> Result<(), StepError> {
 /// Removes everything of a login; what is not there is no error.
 pub(super) async fn clean(host: &Host, state_dir: &Path) -> Result<(), StepError> {
     for arguments in [&["--logout"][..], &["--op", "delete"]] {
-        forget(host, arguments).await?;
+        forget(host, &[&NODE, arguments].concat()).await?;
+    }
+    for dir in PORTALS {
+        // That there is none has no exit code of its own here.
+        if host.disk.exists(&Path::new(dir).join(PORTAL.replace(':', ",")))? {
+            forget(host, &["--mode", "discoverydb", "--type", "sendtargets", "--portal", PORTAL, "--op", "delete"])
+                .await?;
+        }
     }
     stop(host, UNIT).await?;
     Ok(host::remove_file(&*host.disk, &state_dir.join(FILE))?)
 }
+
+/// Where portals are remembered that were asked for their targets; one place for each family of distributions.
+const PORTALS: [&str; 2] = ["/etc/iscsi/send_targets", "/var/lib/iscsi/send_targets"];
 
 /// Our target as this machine remembers it.
 const NODE: [&str; 6] = ["--mode", "node", "--targetname", TARGET, "--portal", PORTAL];
 
 /// What there is none of is an error to iscsiadm, with an exit code of its own; and without iscsiadm there is nothing.
 async fn forget(host: &Host, arguments: &[&str]) -> Result<(), StepError> {
-    let command = Cmd::new("iscsiadm").args(NODE).args(arguments.iter().copied()).env("LC_ALL", "C");
+    let command = Cmd::new("iscsiadm").args(arguments.iter().copied()).env("LC_ALL", "C");
     match host.commands.run(&command).await {
         Err(CommandError::Failed { ref status, .. }) if status == "exit status: 21" => Ok(()),
         Ok(_) | Err(CommandError::NotStarted { .. }) => Ok(()),
@@ -105,14 +115,12 @@ async fn wait<F: Future<Output = Result<Option<String>, StepError>>>(
     ask: impl Fn() -> F,
 ) -> Result<String, StepError> {
     let deadline = Instant::now() + LIMIT;
+    host.doing(format!("waiting for {what}"));
     loop {
         let answer = ask().await;
         match answer {
             Ok(Some(answer)) => return Ok(answer),
-            Ok(None) | Err(_) if Instant::now() < deadline => {
-                host.doing(format!("waiting for {what}"));
-                sleep(POLL).await;
-            }
+            Ok(None) | Err(_) if Instant::now() < deadline => sleep(POLL).await,
             Err(error) => return Err(error),
             Ok(None) => {
                 let message =
@@ -154,6 +162,7 @@ mod tests {
             Ok(if command.ends_with("--print 3") { SESSIONS } else { "LoadState=loaded\n" }.to_owned())
         });
         machine.write("/state/x", "");
+        machine.write("/etc/iscsi/send_targets/127.0.0.1,3269/st_config", "");
         prove(&machine.host(), Path::new("/state")).await.unwrap();
         assert!(machine.read("/state/login.img").is_none());
         insta::assert_snapshot!(machine.asked().join("\n"));
