@@ -20,6 +20,7 @@ pub mod remove;
 mod residue;
 pub mod run_record;
 mod service;
+mod stays;
 pub mod systemd;
 
 pub use layout::Layout;

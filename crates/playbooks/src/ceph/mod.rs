@@ -43,7 +43,7 @@ use spec::{Ceph, Node, Role, ValidatedCluster};
 pub use packages::{PACKAGES, unwanted_units};
 
 use self::{daemon::Kind, source::Source, takeback::Daemons};
-use crate::{Layout, access::Access, cluster::membership::Membership};
+use crate::{Layout, access::Access, cluster::membership::Membership, stays::Stays};
 
 /// A node, and how it reaches the rest of the cluster.
 pub(crate) struct Of<'a> {
@@ -108,17 +108,18 @@ fn append(all: Playbook, of: &Of<'_>, settings: &Ceph) -> Result<Playbook, Playb
     all.step(bootstrapped::Bootstrapped::new(layout), &last)
 }
 
-/// How the steps above are taken back.
+/// How the steps above are taken back. What Ceph itself keeps is not one node's to remove, and packages are the distribution's;
+/// others may have come to use them.
 pub(crate) fn taken_back(reversal: Reversal) -> Reversal {
     reversal
-        .step("ceph-packages", takeback::Stays)
+        .step("ceph-packages", Stays)
         .step("ceph-keys", keys::Given)
         .step("ceph-mon", Daemons(Kind::Mon))
-        .step("ceph-founded", takeback::Stays)
-        .step("ceph-managers", takeback::Stays)
+        .step("ceph-founded", Stays)
+        .step("ceph-managers", Stays)
         .step("ceph-mgr", Daemons(Kind::Mgr))
         .step("ceph-osd-data", osd::Stores)
         .step("ceph-osd", osd::Stopped)
-        .step("ceph-dashboard", takeback::Stays)
-        .step("ceph-dashboard-user", takeback::Stays)
+        .step("ceph-dashboard", Stays)
+        .step("ceph-dashboard-user", Stays)
 }

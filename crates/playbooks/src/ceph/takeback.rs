@@ -69,20 +69,6 @@ pub(super) fn remove_all(disk: &dyn Disk, files: &[&str]) -> Result<(), StepErro
     Ok(())
 }
 
-/// What is not one node's to remove: what Ceph itself keeps, and packages, which are the distribution's and which others may
-/// have come to use.
-pub(crate) struct Stays;
-
-impl TakeBack for Stays {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
-    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{

@@ -151,19 +151,6 @@ impl TakeBack for Marked {
     }
 }
 
-/// What was no longer true is not put back.
-pub(super) struct Untrue;
-
-impl TakeBack for Untrue {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
-    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{super::super::testing::Machine, *};

@@ -20,6 +20,7 @@ use super::{
     Survey, Task,
     packages::{Installed, Packages, Wanted},
 };
+use crate::stays::Stays;
 
 pub(super) use evidence::Evidence;
 
@@ -45,11 +46,12 @@ pub(super) fn playbook(task: &Task, survey: &Survey, add_non_free: bool) -> Resu
         .step(marker::Marker, &["gpu-proof"])
 }
 
-/// How it is taken back.
+/// How it is taken back. Modules stay until the next boot, a screen may hang on them; a marker that was no longer true is not
+/// put back.
 pub(super) fn reversal(packages: Installed) -> Reversal {
     Reversal::new(NAME)
-        .step("true-marker", marker::Untrue)
-        .step("gpu-modules", modules::Loaded)
+        .step("true-marker", Stays)
+        .step("gpu-modules", Stays)
         .step("packages", packages)
         .step("marker", marker::Marked)
 }

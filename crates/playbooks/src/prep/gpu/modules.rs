@@ -3,7 +3,7 @@
 //! Those that are part of the kernel count as loaded. A name that the kernel does not have is not listed: systemd would
 //! call its list failed at every boot.
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Step, StepError};
 use host::{Change, Content, Host};
 
 use super::super::modules::{self, Kernel, Standing};
@@ -62,19 +62,6 @@ fn list(kernel: &Kernel) -> String {
         };
     }
     text
-}
-
-/// How it is taken back: the file goes, modules stay until the next boot; a screen may hang on them.
-pub(super) struct Loaded;
-
-impl TakeBack for Loaded {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
-    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use engine::{About, Step, StepError, TakeBack, Verdict};
+use engine::{About, Step, StepError, Verdict};
 use host::{Change, Content, Disk, Host, HostError};
 
 use super::{
@@ -126,20 +126,6 @@ pub(super) async fn package(host: &Host) -> Result<String, StepError> {
     let name = wanted(false).with(manager).first().copied().unwrap_or_default();
     let versions = manager.installed(host).await?.versions;
     Ok(versions.get(name).map_or_else(|| format!("{name} not"), |version| format!("{name} {version}")))
-}
-
-/// How it is taken back: the file goes, the module stays until the next boot. One in use cannot be unloaded, and one that
-/// is not used harms nobody.
-pub(super) struct Loaded;
-
-impl TakeBack for Loaded {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
-    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

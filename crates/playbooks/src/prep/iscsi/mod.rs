@@ -18,6 +18,7 @@ use super::{
     Task,
     packages::{Installed, Packages, Wanted},
 };
+use crate::stays::Stays;
 
 pub(super) use seen::{multipath, seen};
 
@@ -47,12 +48,13 @@ pub(super) fn playbook(task: &Task) -> Result<Playbook, PlaybookError> {
         .step(proof::Proof::new(&state_dir), &["iscsid"])
 }
 
-/// How it is taken back.
+/// How it is taken back. The module stays until the next boot: one in use cannot be unloaded, and one that is not used harms
+/// nobody.
 pub(super) fn reversal(packages: Installed, state_dir: &Path) -> Reversal {
     Reversal::new(NAME)
         .step("packages", packages.saying(NAME_STAYS))
         .step("initiator-name", initiator::Named::new(state_dir))
-        .step("iscsi-kernel", kernel::Loaded)
+        .step("iscsi-kernel", Stays)
         .step("iscsid", daemon::Started)
         .step("iscsi-proof", proof::Proved::new(state_dir))
 }
