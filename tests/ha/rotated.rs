@@ -12,7 +12,7 @@ use crate::{
 
 pub(crate) const CHECKS: &[Check] = &[
     ("a rotation does not begin while a node is away", refused),
-    ("authorities are rotated, killed in between, and no call to the API fails meanwhile", unnoticed),
+    ("authorities are rotated, killed in between, and no more than one call of a stage fails meanwhile", unnoticed),
     ("whoever has only the old authority's word is refused", forgotten),
     ("a worker that is reset joins with its own directory", joins_anew),
 ];
