@@ -1,4 +1,4 @@
-//! Somebody who writes to the API from a worker, all the time, and notes what was acknowledged.
+//! Somebody who reads and writes the API from a worker, all the time, and notes what was answered.
 
 use std::collections::BTreeSet;
 
@@ -44,9 +44,14 @@ impl<'a> Caller<'a> {
         self.cluster.sh(WORKER, &format!("cat {DIR}/log 2>/dev/null | grep -c ' 201 ' || true")).parse().unwrap()
     }
 
-    /// The calls that were not acknowledged, as the log has them.
+    /// How many reads were answered so far.
+    pub(crate) fn read(&self) -> usize {
+        self.cluster.sh(WORKER, &format!("grep -c ' 200 ' {DIR}/reads || true")).parse().unwrap()
+    }
+
+    /// The calls that were not answered as they should be, as the logs have them.
     pub(crate) fn refused(&self) -> Vec<String> {
-        let log = self.cluster.sh(WORKER, &format!("grep -v ' 201 ' {DIR}/log || true"));
+        let log = self.cluster.sh(WORKER, &format!("grep -v ' 201 ' {DIR}/log; grep -v ' 200 ' {DIR}/reads; true"));
         log.lines().map(str::to_owned).collect()
     }
 
@@ -57,6 +62,16 @@ impl<'a> Caller<'a> {
             "grep ' 201 ' {DIR}/log | tail -n +{mark} | awk 'last && $1-last > max {{ max = $1-last }} {{ last = $1 }} END {{ print max }}'"
         );
         self.cluster.sh(WORKER, &longest)
+    }
+
+    /// Ends. Every call was answered as on a quiet day, and nothing is lost.
+    pub(crate) fn end_unnoticed(self) {
+        let (read, refused) = (self.read(), self.refused());
+        let (acknowledged, lost) = self.end();
+        eprintln!(
+            "  {read} reads were answered and {acknowledged} writes acknowledged meanwhile; refused: {refused:?}"
+        );
+        assert!(refused.is_empty() && lost.is_empty(), "refused: {refused:?}, lost: {lost:?}");
     }
 
     /// Ends, and returns what was acknowledged and is not there.

@@ -12,7 +12,7 @@ use crate::{
 
 pub(crate) const CHECKS: &[Check] = &[
     ("a rotation does not begin while a node is away", refused),
-    ("authorities are rotated, killed in between, and no more than one call of a stage fails meanwhile", unnoticed),
+    ("authorities are rotated, killed in between, and no call to the API fails meanwhile", unnoticed),
     ("whoever has only the old authority's word is refused", forgotten),
     ("a worker that is reset joins with its own directory", joins_anew),
 ];
@@ -70,11 +70,7 @@ fn unnoticed(cluster: &Cluster) {
 fn while_calling(cluster: &Cluster, work: impl FnOnce() -> String) {
     let caller = Caller::begin(cluster);
     eprintln!("  {}", work().trim().replace('\n', "\n  "));
-    let refused = caller.refused();
-    let (acknowledged, lost) = caller.end();
-    eprintln!("  {acknowledged} writes were acknowledged meanwhile; refused: {refused:?}");
-    // API servers restart. On a machine that is busy enough one call may be cut on its way; more would be an outage.
-    assert!(refused.len() <= 1 && lost.is_empty(), "refused: {refused:?}, lost: {lost:?}");
+    caller.end_unnoticed();
 }
 
 /// Of every certificate in the files of the three authorities.

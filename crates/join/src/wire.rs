@@ -29,6 +29,8 @@ pub const REPORT: &str = "/v1/report";
 pub const EARLY_REPORT: &str = "/v1/early-report";
 /// `POST`, with the agent's certificate: the node goes.
 pub const LEAVE: &str = "/v1/leave";
+/// `POST`, with the certificate of a master's agent: a moment without writes to etcd.
+pub const HOLD: &str = "/v1/hold";
 /// `GET`, with an agent's or administrator's certificate: how all nodes are.
 pub const NODES: &str = "/v1/nodes";
 
@@ -309,6 +311,13 @@ impl EarlyReport {
     pub fn prove(&mut self, secret: &[u8]) {
         self.proof = proof::of_report(secret, self);
     }
+}
+
+/// Body of [`HOLD`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// Whether writes are held back from now on, or go on.
+    pub hold: bool,
 }
 
 /// Answer of [`NODES`]: what one master knows.

@@ -23,7 +23,7 @@ pub use client::{client, unproven_client};
 pub use connection::Connection;
 pub use distrust::{Distrust, distrust};
 pub use error::TlsError;
-pub use listener::Listener;
+pub use listener::{ClientAuthority, Listener};
 pub use peer::Peer;
 pub use provider::install_provider;
 pub use server_certificate::ServerCertificate;

@@ -4,7 +4,12 @@
 //! reach axum. A client that connects and stays silent costs one place of its own address (see [`crate::crowd`]) until
 //! the deadline. Dropping the listener ends the accepting task and closes the port.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    fmt, io,
+    net::SocketAddr,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use rustls::{RootCertStore, ServerConfig, server::WebPkiClientVerifier};
 use tokio::{
@@ -43,6 +48,37 @@ type Doubts = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
 pub struct Listener {
     local: SocketAddr,
     ready: mpsc::Receiver<Accepted>,
+    clients: ClientAuthority,
+}
+
+/// Whose clients a listener believes, which can be replaced while it listens.
+#[derive(Clone)]
+pub struct ClientAuthority {
+    certificate: ServerCertificate,
+    acceptor: Arc<RwLock<TlsAcceptor>>,
+}
+
+impl fmt::Debug for ClientAuthority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientAuthority").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
+
+impl ClientAuthority {
+    fn new(certificate: &ServerCertificate, ca_pem: &str) -> Result<Self, TlsError> {
+        let acceptor = Arc::new(RwLock::new(acceptor(certificate, ca_pem)?));
+        Ok(Self { certificate: certificate.clone(), acceptor })
+    }
+
+    /// New connections are judged by this authority (PEM); those that are open stay. On an error the old one stays.
+    pub fn replace(&self, ca_pem: &str) -> Result<(), TlsError> {
+        *self.acceptor.write().unwrap_or_else(PoisonError::into_inner) = acceptor(&self.certificate, ca_pem)?;
+        Ok(())
+    }
+
+    fn current(&self) -> TlsAcceptor {
+        self.acceptor.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Listener {
@@ -62,10 +98,15 @@ impl Listener {
         doubts: impl Fn(Peer, Distrust) + Send + Sync + 'static,
     ) -> Result<Self, TlsError> {
         let local = tcp.local_addr()?;
-        let acceptor = TlsAcceptor::from(Arc::new(config(certificate, client_ca_pem)?));
+        let clients = ClientAuthority::new(certificate, client_ca_pem)?;
         let (through, ready) = mpsc::channel(64);
-        tokio::spawn(accept(tcp, acceptor, through, Arc::new(doubts)));
-        Ok(Self { local, ready })
+        tokio::spawn(accept(tcp, clients.clone(), through, Arc::new(doubts)));
+        Ok(Self { local, ready, clients })
+    }
+
+    /// Whose clients it believes, to be replaced later.
+    pub fn clients(&self) -> ClientAuthority {
+        self.clients.clone()
     }
 
     /// Where it listens.
@@ -91,7 +132,7 @@ impl axum::serve::Listener for Listener {
     }
 }
 
-fn config(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<ServerConfig, TlsError> {
+fn acceptor(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<TlsAcceptor, TlsError> {
     install_provider();
     let what = "authority";
     let mut roots = RootCertStore::empty();
@@ -102,10 +143,10 @@ fn config(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<Server
     let mut config =
         ServerConfig::builder().with_client_cert_verifier(verifier).with_cert_resolver(certificate.resolver());
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-async fn accept(tcp: TcpListener, acceptor: TlsAcceptor, through: mpsc::Sender<Accepted>, doubts: Doubts) {
+async fn accept(tcp: TcpListener, clients: ClientAuthority, through: mpsc::Sender<Accepted>, doubts: Doubts) {
     let crowd = Crowd::new(MOST, MOST_PER_ADDRESS);
     loop {
         let accepted = tokio::select! {
@@ -121,7 +162,7 @@ async fn accept(tcp: TcpListener, acceptor: TlsAcceptor, through: mpsc::Sender<A
             }
         };
         if let Some(place) = crowd.enter(address.ip().to_canonical()) {
-            let (acceptor, through, doubts) = (acceptor.clone(), through.clone(), Arc::clone(&doubts));
+            let (acceptor, through, doubts) = (clients.current(), through.clone(), Arc::clone(&doubts));
             tokio::spawn(handshake(stream, address, place, acceptor, through, doubts));
         } else {
             tracing::debug!(%address, "too many connections: this one was closed");

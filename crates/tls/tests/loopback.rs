@@ -8,7 +8,7 @@ use axum::{Router, extract::ConnectInfo, routing::get};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType, date_time_ymd,
 };
-use tls::{Distrust, Listener, Peer, ServerCertificate, client, distrust, unproven_client};
+use tls::{ClientAuthority, Distrust, Listener, Peer, ServerCertificate, client, distrust, unproven_client};
 use tokio::{
     io::AsyncReadExt,
     net::{TcpListener, TcpStream},
@@ -49,12 +49,16 @@ async fn whoami(ConnectInfo(peer): ConnectInfo<Peer>) -> String {
 }
 
 async fn serve(certificate: &ServerCertificate, client_ca: &str) -> SocketAddr {
+    serve_replaceably(certificate, client_ca).await.0
+}
+
+async fn serve_replaceably(certificate: &ServerCertificate, client_ca: &str) -> (SocketAddr, ClientAuthority) {
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let listener = Listener::new(tcp, certificate, client_ca).unwrap();
-    let address = listener.address();
+    let (address, clients) = (listener.address(), listener.clients());
     let router = Router::new().route("/", get(whoami));
     tokio::spawn(async move { axum::serve(listener, router.into_make_service_with_connect_info::<Peer>()).await });
-    address
+    (address, clients)
 }
 
 async fn ask(client: &reqwest::Client, address: SocketAddr) -> Result<String, reqwest::Error> {
@@ -136,6 +140,25 @@ async fn a_replaced_certificate_is_the_one_that_is_shown() {
     certificate.replace(&cert, &key).unwrap();
     assert!(ask_as(&after).await);
     assert!(!ask_as(&before).await);
+}
+
+#[tokio::test]
+async fn a_replaced_authority_is_the_one_that_clients_are_judged_by() {
+    let (before, after) = (Authority::new(), Authority::new());
+    let (cert, key) = before.sign(|_| ());
+    let certificate = ServerCertificate::new(&cert, &key).unwrap();
+    let (address, clients) = serve_replaceably(&certificate, &before.pem).await;
+    let ask_as = async |authority: &Authority| {
+        let (cert, key) = authority.sign(|_| ());
+        ask(&client(&before.pem, Some((&cert, &key))).unwrap(), address).await.is_ok()
+    };
+    assert!(ask_as(&before).await && !ask_as(&after).await);
+
+    assert!(clients.replace("no certificate").is_err());
+    assert!(ask_as(&before).await, "what cannot be used replaces nothing");
+
+    clients.replace(&after.pem).unwrap();
+    assert!(ask_as(&after).await && !ask_as(&before).await);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use host::{Host, HostError};
 use join::seal::layout;
-use tls::ServerCertificate;
+use tls::{ClientAuthority, ServerCertificate};
 use tokio::time::sleep;
 
 use crate::{Agent, AgentError, Paths};
@@ -33,21 +33,20 @@ pub(super) async fn wait(agent: &Agent) -> Result<Identity, AgentError> {
     }
 }
 
-/// Shows newer certificates as they come; returns when the authority is another one.
+/// Shows newer certificates as they come, and believes clients of another authority as soon as there is one.
 pub(super) async fn follow(
     agent: &Agent,
     mut known: Identity,
     certificate: &ServerCertificate,
+    clients: &ClientAuthority,
 ) -> Result<(), AgentError> {
     loop {
         sleep(RENEWED).await;
         // One that is gone for a moment is being replaced, or the node is being reset, which ends the agent anyway.
         let Some(now) = read(&agent.host, &agent.paths)?.filter(|now| *now != known) else { continue };
-        if now.ca != known.ca {
-            return Ok(());
-        }
         certificate.replace(&now.certificate, &now.key)?;
-        tracing::info!("the join service shows a new certificate");
+        clients.replace(&now.ca)?;
+        tracing::info!("the join service has a new certificate, or another authority");
         known = now;
     }
 }

@@ -3,10 +3,11 @@
 //! It starts as soon as there is a serving certificate, that is before the API answers and, on a sealed master, before it
 //! has joined: nodes that come early then hear that they are early, and masters ask each other whether there is a
 //! cluster. The way to the API is opened beside it and opened again when the kubeconfig is
-//! renewed; a new serving certificate is taken up without closing the port.
+//! renewed; a new serving certificate or another authority is taken up without closing the port.
 
 mod ceph;
 mod departures;
+mod hold;
 mod holdings;
 mod identity;
 mod machines;
@@ -25,14 +26,16 @@ use tls::{Listener, ServerCertificate};
 use tokio::{net::TcpListener, sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use self::{ceph::InTheApi, departures::Leavers, holdings::OnDisk, machines::Machines, tokens::Tokens};
+use self::{
+    ceph::InTheApi, departures::Leavers, hold::AtTheSocket, holdings::OnDisk, machines::Machines, tokens::Tokens,
+};
 use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 /// Between two looks whether the API answers, while it does not and while it does.
 const EARLY: Duration = Duration::from_millis(500);
 const READY: Duration = Duration::from_secs(5);
 
-/// Runs until the cluster's CA is replaced.
+/// Runs until something fails.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let shown = identity::wait(agent).await?;
     let certificate = ServerCertificate::new(&shown.certificate, &shown.key)?;
@@ -43,13 +46,14 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let setup = setup(agent, &client, api_ready);
     let doubters = Doubters::new(setup.cluster.clone());
     let listener = Listener::telling(tcp, &certificate, &shown.ca, move |peer, why| doubters.note(&peer, why))?;
+    let clients = listener.clients();
     tracing::info!(%address, "the join service listens");
     // The service stops when this future is dropped, like every duty; it needs no signal of its own.
     tokio::select! {
         ended = server::serve(listener, setup, CancellationToken::new()) => {
             ended.map_err(|source| AgentError::Listen { address, source })
         }
-        ended = identity::follow(agent, shown, &certificate) => ended,
+        ended = identity::follow(agent, shown, &certificate, &clients) => ended,
         ended = keep_open(agent, &open) => ended,
         () = follow_readiness(client, tell_ready) => Ok(()),
     }
@@ -67,6 +71,7 @@ fn setup(agent: &Agent, client: &watch::Receiver<Option<Client>>, api_ready: wat
         machines: Arc::new(Machines::new(client.clone())),
         ceph: Arc::new(InTheApi { client: client.clone(), clock: Arc::clone(&agent.host.clock) }),
         departures: Arc::new(Leavers { client: client.clone() }),
+        writes: Arc::new(AtTheSocket { host: agent.host.clone() }),
         announced: agent.authority.announced.subscribe(),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),
         clock: Arc::clone(&agent.host.clock),

@@ -16,6 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use join::Member;
 use spec::ports;
 
+pub(crate) use self::own::sign;
 pub use self::status::Status;
 use crate::{Agent, AgentError, authority, kubeconfig::Identity, outage::Outage, session};
 
@@ -31,7 +32,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
         ended = early::run(agent) => return ended,
     };
     if agent.is_master() {
-        let (identity, end) = (own::sign(agent)?, agent.host.clock.now() + OWN_USED);
+        let (identity, end) = (sign(agent)?, agent.host.clock.now() + OWN_USED);
         let authority = authority::file(agent);
         return tokio::select! {
             ended = certified(agent, &identity, |now| now >= end) => ended,

@@ -10,7 +10,7 @@ use crate::{Agent, AgentError, kubeconfig::Identity};
 const DAYS: i64 = 2;
 
 /// Signed with the authority on this machine.
-pub(super) fn sign(agent: &Agent) -> Result<Identity, AgentError> {
+pub(crate) fn sign(agent: &Agent) -> Result<Identity, AgentError> {
     let now = agent.host.clock.now();
     let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir)?;
     let signer = Signer::new(&existing, agent.cluster.name(), now)?;

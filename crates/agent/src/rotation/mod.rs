@@ -8,6 +8,7 @@
 //! What the controllers, the kubelets and everything else with a kubeconfig needs is `renewal`'s concern, on masters as on
 //! workers. Nodes hear of a stage when all masters have reached it: see `authority`.
 
+mod handover;
 mod object;
 mod restarts;
 

@@ -11,6 +11,7 @@ use host::Cmd;
 use pki::Stage;
 use tokio::time::{Instant, sleep};
 
+use super::handover;
 use crate::{Agent, AgentError, authority, renewal};
 
 const ETCD: &str = "etcd.service";
@@ -25,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Restarts what is older than its file. While its etcd is away an API server can only fail, so it is stopped before and
-/// started after it: stopped, it sends its clients elsewhere first.
+/// started after it: stopped, it sends its clients elsewhere first. Nor is a leader restarted.
 pub(super) async fn control_plane(agent: &Agent, stage: Stage) -> Result<(), AgentError> {
     if stage == Stage::Sign {
         return Ok(());
@@ -39,6 +40,7 @@ pub(super) async fn control_plane(agent: &Agent, stage: Stage) -> Result<(), Age
         systemctl("stop", API).await?;
     }
     if outdated.contains(&ETCD) {
+        handover::away_from(agent).await;
         systemctl("restart", ETCD).await?;
     }
     await_well(agent, ETCD).await?;

@@ -7,6 +7,7 @@
 mod applicant;
 mod call;
 mod error;
+mod hold;
 mod introduction;
 mod keys;
 mod leave;

@@ -9,6 +9,7 @@
 //! renew    the agent's certificate      new certificates for the same node
 //! leave    the agent's certificate      its Node object is removed
 //! report   the agent's certificate      kept in memory until the next one
+//! hold     a master's agent             this master writes nothing to etcd for a moment
 //! nodes    an agent's or administrator's certificate
 //!
 //! early-report   proof of a secret      the same as `report`, for a node that has not joined
@@ -25,6 +26,7 @@ mod doubters;
 mod early;
 mod exchange;
 mod hello;
+mod hold;
 mod holdings;
 mod join;
 mod leave;
@@ -54,6 +56,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::ceph::{CephKeys, Identified};
 pub use self::doubters::Doubters;
+pub use self::hold::{Done, Writes};
 pub use self::holdings::{Holdings, Keys};
 pub use self::leave::Departures;
 pub(crate) use self::outside::locked;
@@ -82,6 +85,8 @@ pub struct Setup {
     pub ceph: Arc<dyn CephKeys>,
     /// Who removes nodes that leave.
     pub departures: Arc<dyn Departures>,
+    /// Who stands between this master's API server and etcd.
+    pub writes: Arc<dyn Writes>,
     /// [`crate::authority_mark`] of what every node is to trust, once all masters do.
     pub announced: watch::Receiver<Option<String>>,
     /// Who signs.
@@ -119,6 +124,7 @@ pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
         .route(wire::REPORT, post(member::report))
         .route(wire::EARLY_REPORT, post(early::early_report))
         .route(wire::LEAVE, post(leave::leave))
+        .route(wire::HOLD, post(hold::hold))
         .route(wire::NODES, get(member::nodes))
         .with_state(Arc::new(service)))
 }

@@ -4,6 +4,7 @@
 
 mod ceph;
 mod early;
+mod holding;
 mod hostile;
 mod joining;
 mod leaving;

@@ -22,14 +22,15 @@ use ceph::Identity;
 use host::{Change, Clock, RealDisk};
 use jiff::{SignedDuration, Timestamp};
 use join::{
-    Applicant, Client, Credential, JoinKey, MasterKeys, NodeSecret, Trust, seal,
+    Applicant, Client, Credential, JoinKey, MasterKeys, NodeSecret, Purpose, Trust, seal,
     server::{
-        self, Answer, CephKeys, Credentials, Departures, DiskSigner, Holdings, Identified, Keys, KnownMachines,
-        NotReady, Setup, Signer, SigningError, StoredToken,
+        self, Answer, CephKeys, Credentials, Departures, DiskSigner, Done, Holdings, Identified, Keys, KnownMachines,
+        NotReady, Setup, Signer, SigningError, StoredToken, Writes,
     },
     token,
     wire::{ClaimedRole, Standing},
 };
+use rcgen::{CertificateParams, KeyPair};
 use spec::{Token, ValidatedCluster, check_text};
 use tempfile::TempDir;
 use tls::{Listener, Peer, ServerCertificate};
@@ -45,6 +46,7 @@ nodes:
   - { name: worker-02, ip: 192.168.1.22, roles: [worker], hardware: { mac_addresses: ["52:54:00:00:00:22"] } }
 "#;
 
+pub(crate) const MASTER: [u8; 4] = [192, 168, 1, 11];
 pub(crate) const WORKER_01: [u8; 4] = [192, 168, 1, 21];
 pub(crate) const WORKER_02: [u8; 4] = [192, 168, 1, 22];
 
@@ -85,6 +87,7 @@ struct Api {
     tokens: Mutex<BTreeMap<String, StoredToken>>,
     machines: Mutex<BTreeMap<String, String>>,
     left: Mutex<Vec<String>>,
+    held_back: Mutex<Vec<bool>>,
     ceph: Mutex<Option<BTreeMap<String, String>>>,
 }
 
@@ -112,6 +115,18 @@ impl Departures for Api {
     fn remove<'a>(&'a self, node: &'a str) -> Answer<'a, ()> {
         let answer = self.ask(|| self.left.lock().unwrap().push(node.to_owned()));
         Box::pin(async move { answer })
+    }
+}
+
+impl Writes for Api {
+    fn hold(&self) -> Done<'_> {
+        self.held_back.lock().unwrap().push(true);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn release(&self) -> Done<'_> {
+        self.held_back.lock().unwrap().push(false);
+        Box::pin(async { Ok(()) })
     }
 }
 
@@ -259,6 +274,7 @@ impl World {
             machines: self.api.clone(),
             ceph: self.api.clone(),
             departures: self.api.clone(),
+            writes: self.api.clone(),
             signer: self.signer.clone(),
             clock: self.clock.clone(),
         }
@@ -302,6 +318,19 @@ impl World {
     /// The nodes that were removed.
     pub(crate) fn left(&self) -> Vec<String> {
         self.api.left.lock().unwrap().clone()
+    }
+
+    /// When writes to etcd were held back, and let go.
+    pub(crate) fn held_back(&self) -> Vec<bool> {
+        self.api.held_back.lock().unwrap().clone()
+    }
+
+    /// Certificate and key of a node's agent, as a master signs them for its own.
+    pub(crate) fn agent_of(&self, node: &str) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let request = CertificateParams::default().serialize_request(&key).unwrap().pem().unwrap();
+        let request = pki::Request::from_pem(&request).unwrap();
+        (self.signer.sign(&request, &Purpose::Agent.subject(node), 1).unwrap(), key.serialize_pem())
     }
 
     /// A token the API knows.
