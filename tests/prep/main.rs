@@ -14,7 +14,6 @@
 
 mod applied;
 #[path = "../support/cases.rs"]
-#[expect(dead_code, reason = "shared with suites that need more of it")]
 mod cases;
 mod faults;
 mod joined;
