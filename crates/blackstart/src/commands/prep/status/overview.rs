@@ -7,7 +7,7 @@ use explain::Code;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{Style, output::painted, progress::duration};
+use crate::{Style, output::painted, progress::between};
 
 /// A Node as the API has it.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ impl Overview {
         for node in &self.nodes {
             let parts = [&node.iscsi, &node.gpu];
             let since = parts.iter().filter_map(|part| part.as_ref()?.since).max();
-            let since = since.map_or_else(|| "-".to_owned(), |since| ago(since, self.now));
+            let since = since.map_or_else(|| "-".to_owned(), |since| between(since, self.now));
             let [iscsi, gpu] = parts.map(|part| cell(part.as_ref(), color));
             text += &format!("{:<widest$}  {iscsi}  {gpu}  {since}\n", node.name);
             if !node.ready {
@@ -156,16 +156,6 @@ fn cell(part: Option<&Part>, color: bool) -> String {
         _ => Style::Bad,
     };
     painted(color, style, format!("{:<14}", part.state))
-}
-
-/// As precise as a person cares; never negative, because clocks are set.
-fn ago(time: Timestamp, now: Timestamp) -> String {
-    let elapsed = std::time::Duration::try_from(now.duration_since(time)).unwrap_or_default();
-    match elapsed.as_secs() {
-        0..3600 => duration(elapsed),
-        seconds @ 3600..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        seconds => format!("{} days", seconds / 86_400),
-    }
 }
 
 #[cfg(test)]
