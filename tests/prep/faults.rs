@@ -11,8 +11,8 @@ use crate::{
     MASTER, WORKER,
     cases::{is_turn, play_all},
     node::{
-        ARCHIVES, PACKAGE, await_report, await_whole, evidence, fill_disk, find_mirror, free_disk, initiator_name,
-        invocation, lose_mirror, package, runs, said_since,
+        ARCHIVES, NAME, NAME_NOTE, PACKAGE, WAITING, await_report, await_whole, copy, evidence, fill_disk, find_mirror,
+        free_disk, hold_lock, initiator_name, invocation, lose_mirror, package, release_lock, runs, said_since,
     },
     pods::{INTERVAL, ensure_quick, kill_pod, log, pod},
     support::{Check, Cluster, eventually, text},
@@ -73,9 +73,6 @@ const DRIFT: &[Case] = &[
     }),
 ];
 
-/// Where it is noted on which machine an initiator name was seen.
-const NAME_NOTE: &str = "/var/lib/node-bootstrap/iscsi/initiator.json";
-
 const REMOVE: &str = "apt-get -qq -y -o DPkg::Lock::Timeout=60 remove open-iscsi";
 
 fn machine(cluster: &Cluster) {
@@ -104,41 +101,25 @@ fn play(cluster: &Cluster, kind: &str, all: &[Case]) {
     play_all(kind, all, of_the_day, play, || evidence(cluster, WORKER));
 }
 
-/// Takes dpkg's lock as an upgrade in the background would, and the package away. In a file: systemd would replace the
-/// variables.
-const HOLD: &str = r#"cat > /run/hold.pl <<'END'
-use Fcntl;
-open(my $lock, "+>>", "/var/lib/dpkg/lock-frontend") or die;
-my $all = pack("s s x4 q q l x4", F_WRLCK, 0, 0, 0, 0);
-fcntl($lock, F_SETLKW, $all) or die;
-$ENV{DPKG_FRONTEND_LOCKED} = 1;
-system("dpkg --remove open-iscsi && apt-get clean") == 0 or die;
-sleep 3600;
-END
-systemctl stop holder 2>/dev/null
-systemd-run --quiet --collect --unit=holder perl /run/hold.pl"#;
-
 /// There is work to do, and the unit has come as far as dpkg's lock. Says since when.
 fn at_work(cluster: &Cluster) -> Timestamp {
     let moment = Timestamp::now();
-    cluster.sh(WORKER, HOLD);
-    eventually("the package is gone", || package(cluster, WORKER, PACKAGE) == "rc");
+    hold_lock(cluster, WORKER);
+    assert_eq!(package(cluster, WORKER, PACKAGE), "rc", "the package is gone");
     eventually("the unit says who holds the lock", || {
-        said_since(cluster, WORKER, Prep::Iscsi, moment).contains("waiting for `perl`, process ")
+        said_since(cluster, WORKER, Prep::Iscsi, moment).contains(WAITING)
     });
     moment
 }
 
 /// Whoever has the lock lets go.
 fn release(cluster: &Cluster) {
-    cluster.sh(WORKER, "systemctl stop holder");
+    release_lock(cluster, WORKER);
 }
 
 fn lock_held(cluster: &Cluster) -> String {
     let moment = at_work(cluster);
-    eventually("the pod's log names who holds the lock", || {
-        log(cluster, WORKER, Prep::Iscsi).contains("waiting for `perl`, process ")
-    });
+    eventually("the pod's log names who holds the lock", || log(cluster, WORKER, Prep::Iscsi).contains(WAITING));
     let holders = holders(cluster, Prep::Iscsi);
     assert!(holders.iter().any(|(_, node)| node == WORKER), "it is this node's turn: {holders:?}");
     let run = invocation(cluster, WORKER, Prep::Iscsi);
@@ -296,9 +277,8 @@ fn pods_killed(cluster: &Cluster) -> String {
 /// Name and note are those of the master, as on a machine that was made of its disk.
 fn cloned(cluster: &Cluster) -> String {
     let (own, others) = (initiator_name(cluster, WORKER), initiator_name(cluster, MASTER));
-    for file in ["/etc/iscsi/initiatorname.iscsi", NAME_NOTE] {
-        let text = cluster.sh(MASTER, &format!("cat {file}"));
-        cluster.lab.feed("exec", &[WORKER, "--", "sh", "-c", &format!("cat > {file}")], text.as_bytes()).ok();
+    for file in [NAME, NAME_NOTE] {
+        copy(cluster, file, MASTER, WORKER);
     }
     let after = changed(cluster, "true");
     let name = initiator_name(cluster, WORKER);

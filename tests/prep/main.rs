@@ -18,6 +18,7 @@ mod cases;
 mod faults;
 mod joined;
 mod manifests;
+mod many;
 mod node;
 mod pods;
 mod schemas;
@@ -31,7 +32,7 @@ mod undone;
 
 use std::mem::ManuallyDrop;
 
-use support::{Cluster, TestLab, turn};
+use support::{Check, Cluster, TestLab, turn};
 
 /// The only master. Nothing is done to it.
 const MASTER: &str = "master-01";
@@ -42,12 +43,9 @@ const LATER: &str = "worker-02";
 
 #[test]
 fn nodes_are_prepared_from_inside_the_cluster() {
-    let _turn = turn();
-    let borrowed = std::env::var("BLACKSTART_PREP_LAB").ok();
-    let is_borrowed = borrowed.is_some();
-    let cluster = ManuallyDrop::new(borrowed.map_or_else(made, |name| Cluster { lab: TestLab { name } }));
-    let checks = || {
-        cluster.check(&[
+    check(
+        made,
+        &[
             manifests::CHECKS,
             applied::CHECKS,
             turns::BROKEN,
@@ -56,9 +54,17 @@ fn nodes_are_prepared_from_inside_the_cluster() {
             turns::CHECKS,
             faults::CHECKS,
             undone::CHECKS,
-        ]);
-    };
-    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(checks));
+        ],
+    );
+}
+
+/// Makes checks on a cluster that is made for them, or on the one that somebody names.
+fn check(make: fn() -> Cluster, lists: &[&[Check]]) {
+    let _turn = turn();
+    let borrowed = std::env::var("BLACKSTART_PREP_LAB").ok();
+    let is_borrowed = borrowed.is_some();
+    let cluster = ManuallyDrop::new(borrowed.map_or_else(make, |name| Cluster { lab: TestLab { name } }));
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cluster.check(lists)));
     if !is_borrowed {
         drop(ManuallyDrop::into_inner(cluster));
     }

@@ -55,9 +55,24 @@ pub(crate) fn await_whole(cluster: &Cluster, machine: &str, after: Timestamp) ->
     report
 }
 
+/// Where a machine has its initiator name.
+pub(crate) const NAME: &str = "/etc/iscsi/initiatorname.iscsi";
+/// Where it is noted on which machine an initiator name was seen.
+pub(crate) const NAME_NOTE: &str = "/var/lib/node-bootstrap/iscsi/initiator.json";
+
 /// The name by which targets know a machine.
 pub(crate) fn initiator_name(cluster: &Cluster, machine: &str) -> String {
-    cluster.sh(machine, "sed -n 's/^InitiatorName=//p' /etc/iscsi/initiatorname.iscsi")
+    cluster.sh(machine, &format!("sed -n 's/^InitiatorName=//p' {NAME}"))
+}
+
+/// A file of one machine in the same place of another.
+pub(crate) fn copy(cluster: &Cluster, file: &str, from: &str, to: &str) {
+    write(cluster, to, file, &cluster.sh(from, &format!("cat {file}")));
+}
+
+/// Writes a file of a machine.
+pub(crate) fn write(cluster: &Cluster, machine: &str, file: &str, text: &str) {
+    cluster.lab.feed("exec", &[machine, "--", "sh", "-c", &format!("cat > {file}")], text.as_bytes()).ok();
 }
 
 /// Where apt puts what it fetches.
@@ -115,6 +130,39 @@ pub(crate) fn invocation(cluster: &Cluster, machine: &str, prep: Prep) -> String
                         systemctl show -p InvocationID --value {unit}"
     );
     cluster.sh(machine, &line)
+}
+
+/// What a run says while another process holds dpkg's lock: the one below.
+pub(crate) const WAITING: &str = "waiting for `perl`, process ";
+
+/// Takes dpkg's lock as an upgrade in the background would, and the package away. In a file: systemd would replace the
+/// variables.
+const HOLD: &str = r#"cat > /run/hold.pl <<'END'
+use Fcntl;
+open(my $lock, "+>>", "/var/lib/dpkg/lock-frontend") or die;
+my $all = pack("s s x4 q q l x4", F_WRLCK, 0, 0, 0, 0);
+fcntl($lock, F_SETLKW, $all) or die;
+$ENV{DPKG_FRONTEND_LOCKED} = 1;
+system("dpkg --remove open-iscsi && apt-get clean") == 0 or die;
+open(my $held, ">", "/run/held") or die;
+sleep 3600;
+END
+systemctl stop holder 2>/dev/null
+rm -f /run/held
+systemd-run --quiet --collect --unit=holder perl /run/hold.pl"#;
+
+/// Somebody else has dpkg's lock, and the package is not installed.
+#[track_caller]
+pub(crate) fn hold_lock(cluster: &Cluster, machine: &str) {
+    cluster.sh(machine, HOLD);
+    eventually(&format!("somebody holds dpkg's lock on {machine}"), || {
+        cluster.try_sh(machine, "test -e /run/held").code == Some(0)
+    });
+}
+
+/// Whoever has the lock lets go.
+pub(crate) fn release_lock(cluster: &Cluster, machine: &str) {
+    cluster.sh(machine, "systemctl stop holder");
 }
 
 /// The disk has no room for packages that are fetched.

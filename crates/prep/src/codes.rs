@@ -31,6 +31,10 @@ explain::codes! {
         "look at its pod with `kubectl get pods -n kube-system -o wide -l app=rke2-node-bootstrap-iscsi` (or -gpu)";
     UNMET = "BS-PREP-043", "a node lacks something that is required of it",
         "the message names what; `blackstart prep status` shows all nodes";
+    SAME_NAME = "BS-PREP-044", "nodes have the same initiator name, so targets cannot tell them apart",
+        "on all of these nodes but one: `kubectl drain`, so that no session is left, then remove \
+         /etc/iscsi/initiatorname.iscsi and run /usr/local/bin/iscsi-bootstrap.sh, which makes a new name; where the cause is a \
+         cloned disk, compare /etc/machine-id too";
 }
 
 #[cfg(test)]

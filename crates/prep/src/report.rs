@@ -104,6 +104,16 @@ pub struct Report {
     pub boot_id: String,
 }
 
+impl Report {
+    /// Under which name an initiator's is among what was seen.
+    pub const INITIATOR_NAME: &str = "initiator-name";
+
+    /// The name by which targets know the node.
+    pub fn initiator_name(&self) -> Option<&str> {
+        self.seen.get(Self::INITIATOR_NAME).map(String::as_str)
+    }
+}
+
 /// Something a node should have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,7 +14,7 @@ use std::{
 
 pub(crate) use busy::busy;
 use engine::Sink;
-pub(crate) use words::duration;
+pub(crate) use words::{between, duration};
 
 use crate::Output;
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use engine::{Event, State};
+use jiff::Timestamp;
 
 use crate::Style;
 
@@ -52,6 +53,16 @@ pub(crate) fn duration(elapsed: Duration) -> String {
         0..10 => format!("{:.1} s", elapsed.as_secs_f64()),
         seconds @ 10..60 => format!("{seconds} s"),
         seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// From one time to another, however long ago; never negative, because clocks are set.
+pub(crate) fn between(from: Timestamp, until: Timestamp) -> String {
+    let elapsed = Duration::try_from(until.duration_since(from)).unwrap_or_default();
+    match elapsed.as_secs() {
+        0..3600 => duration(elapsed),
+        seconds @ 3600..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        seconds => format!("{} days", seconds / 86_400),
     }
 }
 
@@ -107,6 +118,16 @@ pub(super) mod tests {
             [(40, "0.0 s"), (340, "0.3 s"), (9_940, "9.9 s"), (10_000, "10 s"), (125_000, "2 min 5 s")]
         {
             assert_eq!(duration(Duration::from_millis(millis)), text);
+        }
+    }
+
+    #[test]
+    fn times_between_as_a_person_says_them() {
+        let now = "2026-11-15T12:00:00Z".parse::<Timestamp>().unwrap();
+        for (seconds, text) in
+            [(-5, "0.0 s"), (42, "42 s"), (125, "2 min 5 s"), (7_260, "2 h 1 min"), (260_000, "3 days")]
+        {
+            assert_eq!(between(now - jiff::SignedDuration::from_secs(seconds), now), text);
         }
     }
 }

@@ -103,7 +103,7 @@ fn ending(survey: &Survey, task: &Task, ended: &engine::Report, seen: &BTreeMap<
     let value = |name: &str| seen.get(name).map_or("", String::as_str);
     let (state, message) = match task.goal {
         Goal::Iscsi { .. } => {
-            let (package, name) = (value("package"), value("initiator-name"));
+            let (package, name) = (value("package"), value(Report::INITIATOR_NAME));
             (State::Ready, format!("iSCSI works: {package}, iscsid is active, this machine is {name}"))
         }
         Goal::Gpu { .. } if survey.has_gpu => {

@@ -1,6 +1,7 @@
 //! `blackstart prep status`: how far every node is, as the Nodes themselves say.
 
 mod overview;
+mod same_name;
 
 use std::{
     collections::BTreeMap,

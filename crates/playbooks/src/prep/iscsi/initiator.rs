@@ -4,7 +4,7 @@
 //! cloned from, and two machines of one name throw each other's sessions out. A clone is known by its machine-id: with each
 //! name it is noted on which machine it was seen. A name that nobody noted, and that is older than the machine-id, came
 //! with the image; if it is a random one and was never used here, it is replaced too. What cannot be seen from here is a
-//! copy that kept its machine-id: then the names of all nodes must be compared, and the report has this one.
+//! copy that kept its machine-id: the report has the name, and `prep status` compares those of all nodes.
 //!
 //! A name is never changed while a session exists.
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use ::prep::{Requirement, Verdict};
+use ::prep::{Report, Requirement, Verdict};
 use engine::StepError;
 use host::Host;
 
@@ -37,7 +37,7 @@ pub(in super::super) async fn seen(
         tell("nfs", versions.get(name).map_or_else(|| format!("{name} not"), |version| format!("{name} {version}")));
     }
     if let Some(name) = initiator::name(disk)? {
-        tell("initiator-name", name);
+        tell(Report::INITIATOR_NAME, name);
     }
     let is_up = daemon.active == "active";
     let file = if daemon.file.is_empty() { "unknown" } else { &daemon.file };

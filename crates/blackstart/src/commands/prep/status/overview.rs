@@ -7,7 +7,8 @@ use explain::Code;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{Style, output::painted, progress::duration};
+use super::same_name::{SameName, same_names};
+use crate::{Style, output::painted, progress::between};
 
 /// A Node as the API has it.
 #[derive(Debug, Clone)]
@@ -21,9 +22,12 @@ pub(super) struct Row {
 
 /// How far all nodes are.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Overview {
     fine: bool,
     nodes: Vec<Shown>,
+    /// Which of them targets cannot tell apart.
+    same_names: Vec<SameName>,
     #[serde(skip)]
     now: Timestamp,
 }
@@ -57,6 +61,7 @@ impl Overview {
     /// Of nodes in any order. `wanted` says which preparations every node should have.
     pub(super) fn of(mut rows: Vec<Row>, wanted: &BTreeMap<Prep, bool>, now: Timestamp) -> Self {
         rows.sort_by(|one, other| one.name.cmp(&other.name));
+        let same_names = same_names(&rows);
         let is_wanted = |prep| wanted.get(&prep).copied().unwrap_or(false);
         let nodes: Vec<Shown> = rows
             .into_iter()
@@ -67,7 +72,8 @@ impl Overview {
                 Shown { name: row.name, ready: row.answers, fine, iscsi, gpu }
             })
             .collect();
-        Self { fine: nodes.iter().all(|node| node.fine), nodes, now }
+        let fine = same_names.is_empty() && nodes.iter().all(|node| node.fine);
+        Self { fine, nodes, same_names, now }
     }
 
     pub(super) fn is_fine(&self) -> bool {
@@ -80,7 +86,7 @@ impl Overview {
         for node in &self.nodes {
             let parts = [&node.iscsi, &node.gpu];
             let since = parts.iter().filter_map(|part| part.as_ref()?.since).max();
-            let since = since.map_or_else(|| "-".to_owned(), |since| ago(since, self.now));
+            let since = since.map_or_else(|| "-".to_owned(), |since| between(since, self.now));
             let [iscsi, gpu] = parts.map(|part| cell(part.as_ref(), color));
             text += &format!("{:<widest$}  {iscsi}  {gpu}  {since}\n", node.name);
             if !node.ready {
@@ -90,6 +96,7 @@ impl Overview {
                 text += &part.as_ref().map(|part| part.reasons(name)).unwrap_or_default();
             }
         }
+        text += &self.same_names.iter().map(|same| same.text(color)).collect::<String>();
         if self.nodes.is_empty() {
             text += "the cluster has no nodes\n";
         } else if self.nodes.iter().all(|node| node.iscsi.is_none() && node.gpu.is_none()) {
@@ -158,23 +165,13 @@ fn cell(part: Option<&Part>, color: bool) -> String {
     painted(color, style, format!("{:<14}", part.state))
 }
 
-/// As precise as a person cares; never negative, because clocks are set.
-fn ago(time: Timestamp, now: Timestamp) -> String {
-    let elapsed = std::time::Duration::try_from(now.duration_since(time)).unwrap_or_default();
-    match elapsed.as_secs() {
-        0..3600 => duration(elapsed),
-        seconds @ 3600..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        seconds => format!("{} days", seconds / 86_400),
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod samples {
     use ::prep::State;
 
     use super::*;
 
-    fn told(prep: Prep, state: State, code: Option<&str>, requirements: Vec<Requirement>) -> Told {
+    pub(super) fn told(prep: Prep, state: State, code: Option<&str>, requirements: Vec<Requirement>) -> Told {
         let at: Timestamp = "2026-11-17T10:00:00Z".parse().unwrap();
         let report = Report {
             version: 1,
@@ -191,9 +188,27 @@ mod tests {
         Told { label: state.name().into(), report: Some(report), since: Some(at) }
     }
 
-    fn row(name: &str, iscsi: Option<Told>, gpu: Option<Told>) -> Row {
+    pub(super) fn row(name: &str, iscsi: Option<Told>, gpu: Option<Told>) -> Row {
         Row { name: name.into(), answers: name != "worker-05", iscsi, gpu }
     }
+
+    /// A node that is ready and has an initiator name.
+    pub(in super::super) fn named(node: &str, initiator: Option<&str>) -> Row {
+        let mut told = told(Prep::Iscsi, State::Ready, None, vec![]);
+        let seen = initiator.map(|name| (Report::INITIATOR_NAME.to_owned(), name.to_owned()));
+        told.report = told.report.map(|report| Report { seen: seen.into_iter().collect(), ..report });
+        row(node, Some(told), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::prep::State;
+
+    use super::{
+        samples::{named, row, told},
+        *,
+    };
 
     fn some_nodes() -> Vec<Row> {
         let memory = Requirement { name: "memory".into(), verdict: Verdict::Warning, detail: "2.0 GiB".into() };
@@ -214,6 +229,11 @@ mod tests {
         Overview::of(rows, &wanted, "2026-11-17T10:02:05Z".parse().unwrap())
     }
 
+    fn clones() -> Vec<Row> {
+        let name = Some("iqn.1993-08.org.debian:01:9fe7844fb24f");
+        vec![named("worker-02", name), named("master-01", Some("iqn.2001-04.com.example:a")), named("worker-01", name)]
+    }
+
     #[test]
     fn what_people_see() {
         let fine = || row("master-01", Some(told(Prep::Iscsi, State::Ready, None, vec![])), None);
@@ -221,6 +241,7 @@ mod tests {
             ("all kinds", overview(some_nodes(), true, true)),
             ("only one preparation, and all is well", overview(vec![fine()], true, false)),
             ("a node that has just joined", overview(vec![fine(), row("worker-01", None, None)], true, false)),
+            ("two nodes of one name, and else all is well", overview(clones(), true, false)),
             ("nothing was applied", overview(vec![row("master-01", None, None)], false, false)),
         ];
         let text: String = pages
@@ -233,11 +254,12 @@ mod tests {
     #[test]
     fn what_scripts_see() {
         insta::assert_json_snapshot!(overview(some_nodes().into_iter().take(4).collect(), true, true));
+        insta::assert_json_snapshot!("two_nodes_of_one_name", overview(clones(), true, false));
     }
 
     #[test]
     fn colours_add_nothing_to_the_words() {
-        let overview = overview(some_nodes(), true, true);
+        let overview = overview([some_nodes(), clones()].concat(), true, true);
         let styles = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
         assert_eq!(styles.replace_all(&overview.text(true), ""), overview.text(false));
     }
