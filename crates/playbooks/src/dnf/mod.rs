@@ -9,23 +9,16 @@ mod trouble;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    time::Duration,
 };
 
 use engine::StepError;
-use host::{Cmd, CommandError, Host, Printed};
-use tokio::time::{Instant, sleep};
+use host::{Cmd, Host, Printed};
 use trouble::read;
 
 use crate::{
-    apt::{Trouble, Work},
     codes,
+    packaging::{self, Work},
 };
-
-/// How long somebody else may work with packages; a large upgrade takes minutes.
-const BUSY: Duration = Duration::from_mins(10);
-/// How often a lock is tried.
-const POLL: Duration = Duration::from_secs(1);
 
 /// What packages end with.
 const SUFFIX: &str = ".rpm";
@@ -99,25 +92,9 @@ async fn needed_by(host: &Host, name: &str) -> Result<BTreeSet<String>, StepErro
 
 /// Runs a command, again and again while somebody else works with packages.
 async fn patiently(host: &Host, command: &Cmd, work: Work, names: &str) -> Result<Printed, StepError> {
-    let deadline = Instant::now() + BUSY;
-    let mut told = String::new();
-    loop {
-        let trouble = match host.commands.run(command).await {
-            Ok(printed) => return Ok(printed),
-            Err(CommandError::Failed { said, .. }) => read(&said, |pid| name_of(host, pid)),
-            Err(error @ CommandError::NotStarted { .. }) => return Err(StepError::from_explained(&error)),
-        };
-        match trouble {
-            Trouble::Busy(holder) if Instant::now() < deadline => {
-                if told != holder {
-                    host.doing(format!("waiting for {holder} to be done with packages"));
-                    told = holder;
-                }
-                sleep(POLL).await;
-            }
-            trouble => return Err(trouble.into_error(work, names)),
-        }
-    }
+    let read = |said: &str| read(said, |pid| name_of(host, pid));
+    let ended = packaging::patiently(host, || packaging::attempt(host, command, "dnf", read)).await;
+    ended.map_err(|problem| problem.into_error(work, names))
 }
 
 /// What a process is called; one that is gone by now has no name.

@@ -1,6 +1,6 @@
 //! Why dnf or rpm did not do their work, read from what they said.
 
-use crate::apt::Trouble;
+use crate::packaging::Trouble;
 
 /// Words that tell of a repository, a name server or a network that is not there.
 const UNREACHABLE: &[&str] = &[
@@ -57,7 +57,7 @@ mod tests {
     use explain::Explain;
 
     use super::*;
-    use crate::apt::Work;
+    use crate::packaging::Work;
 
     #[test]
     fn what_was_said_tells_why() {
