@@ -15,6 +15,7 @@
 mod applied;
 #[path = "../support/cases.rs"]
 mod cases;
+mod dnf;
 mod faults;
 mod joined;
 mod manifests;

@@ -72,15 +72,15 @@ explain::codes! {
     PACKAGES_BUSY = "BS-PKG-001", "somebody else works with this machine's packages",
         "wait until the process that the message names is done, or see why it is not; never remove a lock by hand";
     PACKAGES_UNREACHABLE = "BS-PKG-002", "packages cannot be fetched",
-        "check that the sources in /etc/apt or /etc/yum.repos.d have them and that their names resolve (`apt-get update` shows it), then run \
-         the same command again; packages that are installed are not fetched";
+        "check that the sources in /etc/apt or /etc/yum.repos.d have them and that their names resolve (`apt-get update` or `dnf makecache` \
+         shows it), then run the same command again; packages that are installed are not fetched";
     PACKAGES_FAILED = "BS-PKG-003", "packages cannot be installed",
         "the message has the words of apt or dnf; once the same works by hand, run the same command again";
     NO_APT = "BS-PKG-004", "this machine has no apt and dpkg",
         "packages come from Debian, or from a relative of it: use such a machine; roles in Ceph belong to such machines only";
     PACKAGES_NO_SPACE = "BS-PKG-005", "there is no space for packages",
-        "free some space in the file system that the message names (`apt-get clean` often helps), then run the same \
-         command again: it goes on from there";
+        "free some space in the file system that the message names (`apt-get clean` or `dnf clean all` often helps), then \
+         run the same command again: it goes on from there";
     NO_INTERFACE = "BS-NET-001", "it cannot be said which interface carries the node's address",
         "list the MAC address of the interface at the node, or name it: `cluster.networking.interface`";
     CUT_OFF = "BS-NET-002", "the new network configuration would have cut the machine off; the old one is back",

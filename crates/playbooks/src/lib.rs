@@ -14,6 +14,7 @@ pub mod identity;
 mod kubeconfig;
 mod layout;
 pub mod looking;
+mod packaging;
 pub mod preflight;
 pub mod prep;
 pub mod remove;

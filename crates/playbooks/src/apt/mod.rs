@@ -10,23 +10,17 @@ mod remove;
 mod trouble;
 mod words;
 
-use std::time::Duration;
-
 use engine::StepError;
-use host::{Cmd, CommandError, Host, Printed};
-use tokio::time::{Instant, sleep};
+use host::{Cmd, Host, Printed};
 
 pub(crate) use directory::Directory;
 pub(crate) use dpkg::Packages;
 pub(crate) use remove::remove;
-pub(crate) use trouble::{Trouble, Work};
 
-use crate::codes;
-
-/// How long somebody else may work with packages; a large upgrade takes minutes.
-const BUSY: Duration = Duration::from_mins(10);
-/// How often a lock is tried.
-const POLL: Duration = Duration::from_secs(1);
+use crate::{
+    codes,
+    packaging::{self, Problem, Trouble, Work},
+};
 
 /// A configuration file that somebody changed stays as it is; nothing is ever asked.
 const CONFIGURATION: [&str; 2] = ["--force-confdef", "--force-confold"];
@@ -61,7 +55,7 @@ impl Source<'_> {
             (Self::Directory(directory), Problem::Trouble(Trouble::Failed(told))) if told.contains(UNMET) => {
                 directory.lacks(&format!("something that {names} depends on"))
             }
-            (_, problem) => problem.into_error(Work::Install, names),
+            (_, problem) => explained(problem, Work::Install, names),
         }
     }
 }
@@ -108,49 +102,23 @@ pub(crate) async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), S
     patiently(host, &fix).await.map(drop).map_err(|problem| source.error(problem, UNFINISHED))
 }
 
-/// Why a command did not do its work.
-enum Problem {
-    Trouble(Trouble),
-    NotStarted(CommandError),
-}
-
-impl Problem {
-    fn into_error(self, work: Work, names: &str) -> StepError {
-        match self {
-            Self::Trouble(trouble) => trouble.into_error(work, names),
-            Self::NotStarted(error) => {
-                StepError::new(codes::NO_APT, format!("cannot {} {names}", work.verb())).with_source(error)
-            }
+/// For people.
+fn explained(problem: Problem, work: Work, names: &str) -> StepError {
+    match problem {
+        Problem::NotStarted(error) => {
+            StepError::new(codes::NO_APT, format!("cannot {} {names}", work.verb())).with_source(error)
         }
+        problem @ Problem::Trouble(_) => problem.into_error(work, names),
     }
 }
 
 /// Runs a command, again and again while somebody else works with packages.
 async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
-    let deadline = Instant::now() + BUSY;
-    let mut told = String::new();
-    loop {
-        let trouble = match host.commands.run(command).await {
-            Ok(printed) => return Ok(printed),
-            // Killed, it says nothing; what it has left is to be repaired.
-            Err(CommandError::Failed { status, .. }) if status.starts_with("signal") => Trouble::Interrupted,
-            Err(CommandError::Failed { said, .. }) => {
-                let trouble = Trouble::read(&said);
-                words::of_dpkg(&*host.disk, &said).map_or(trouble.clone(), |words| trouble.with_words(words))
-            }
-            Err(error @ CommandError::NotStarted { .. }) => return Err(Problem::NotStarted(error)),
-        };
-        match trouble {
-            Trouble::Busy(holder) if Instant::now() < deadline => {
-                if told != holder {
-                    host.doing(format!("waiting for {holder} to be done with packages"));
-                    told = holder;
-                }
-                sleep(POLL).await;
-            }
-            trouble => return Err(Problem::Trouble(trouble)),
-        }
-    }
+    let read = |said: &str| {
+        let trouble = trouble::read(said);
+        words::of_dpkg(&*host.disk, said).map_or(trouble.clone(), |words| trouble::with_words(trouble, words))
+    };
+    packaging::patiently(host, || packaging::attempt(host, command, trouble::DPKG, read)).await
 }
 
 fn apt_get<const N: usize>(source: Source<'_>, arguments: [&str; N]) -> Cmd {

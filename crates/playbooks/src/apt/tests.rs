@@ -6,7 +6,7 @@ use std::{
 };
 
 use explain::Explain;
-use host::{Commands, Running};
+use host::{CommandError, Commands, Running};
 use tokio::sync::mpsc;
 
 use super::*;

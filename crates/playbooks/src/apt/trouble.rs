@@ -1,49 +1,9 @@
 //! Why apt or dpkg did not do their work, read from what they said.
 
-use engine::StepError;
-use explain::Code;
+use crate::packaging::Trouble;
 
-use crate::codes;
-
-/// What was to be done with packages, for the words of an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
-    /// They were to come.
-    Install,
-    /// They were to go.
-    Remove,
-}
-
-impl Work {
-    pub(crate) const fn verb(self) -> &'static str {
-        match self {
-            Self::Install => "install",
-            Self::Remove => "remove",
-        }
-    }
-
-    const fn past(self) -> &'static str {
-        match self {
-            Self::Install => "installed",
-            Self::Remove => "removed",
-        }
-    }
-}
-
-/// What keeps a package from being installed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// Somebody else works with packages; who, as far as it was said.
-    Busy(String),
-    /// dpkg was killed in the middle of something.
-    Interrupted,
-    /// What is needed cannot be fetched.
-    Unreachable(String),
-    /// There is no room for it.
-    Full(String),
-    /// Anything else.
-    Failed(String),
-}
+/// Whoever is interrupted where packages are set up.
+pub(super) const DPKG: &str = "dpkg";
 
 /// Words that tell that dpkg did not come to its end, now or before.
 const INTERRUPTED: &[&str] =
@@ -64,50 +24,33 @@ const UNREACHABLE: &[&str] = &[
 /// Words that tell of a file system without space.
 const FULL: &[&str] = &["No space left on device", "have enough free space"];
 
-impl Trouble {
-    /// From the last lines of a command, in English.
-    pub(super) fn read(said: &str) -> Self {
-        if let Some(holder) = holder(said) {
-            return Self::Busy(holder);
-        }
-        if INTERRUPTED.iter().any(|words| said.contains(words)) {
-            return Self::Interrupted;
-        }
-        // What is meant for people begins with `E:`; around it are notes and progress.
-        let complaints: Vec<&str> = said.split(" / ").filter_map(|line| line.strip_prefix("E: ")).collect();
-        let told = if complaints.is_empty() { said.to_owned() } else { complaints.join("; ") };
-        if FULL.iter().any(|words| said.contains(words)) {
-            return Self::Full(told);
-        }
-        if UNREACHABLE.iter().any(|words| said.contains(words)) { Self::Unreachable(told) } else { Self::Failed(told) }
+/// From the last lines of a command, in English.
+pub(super) fn read(said: &str) -> Trouble {
+    if let Some(holder) = holder(said) {
+        return Trouble::Busy(holder);
     }
-
-    /// The same with dpkg's own words, which tell more.
-    pub(super) fn with_words(self, words: String) -> Self {
-        match self {
-            Self::Failed(_) if FULL.iter().any(|full| words.contains(full)) => Self::Full(words),
-            Self::Failed(_) => Self::Failed(words),
-            other => other,
-        }
+    if INTERRUPTED.iter().any(|words| said.contains(words)) {
+        return Trouble::Interrupted(DPKG);
     }
+    // What is meant for people begins with `E:`; around it are notes and progress.
+    let complaints: Vec<&str> = said.split(" / ").filter_map(|line| line.strip_prefix("E: ")).collect();
+    let told = if complaints.is_empty() { said.to_owned() } else { complaints.join("; ") };
+    if FULL.iter().any(|words| said.contains(words)) {
+        return Trouble::Full(told);
+    }
+    if UNREACHABLE.iter().any(|words| said.contains(words)) {
+        Trouble::Unreachable(told)
+    } else {
+        Trouble::Failed(told)
+    }
+}
 
-    /// For people.
-    pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
-        let error = |code: Code, what: String| StepError::new(code, what);
-        let (verb, past) = (work.verb(), work.past());
-        match self {
-            Self::Busy(holder) => {
-                error(codes::PACKAGES_BUSY, format!("{holder} keeps {names} from being {past}")).retryable()
-            }
-            Self::Interrupted => {
-                error(codes::PACKAGES_FAILED, format!("dpkg was interrupted while it {past} {names}")).retryable()
-            }
-            Self::Unreachable(told) => {
-                error(codes::PACKAGES_UNREACHABLE, format!("cannot fetch {names}: {told}")).retryable()
-            }
-            Self::Full(told) => error(codes::PACKAGES_NO_SPACE, format!("no space to {verb} {names}: {told}")),
-            Self::Failed(told) => error(codes::PACKAGES_FAILED, format!("cannot {verb} {names}: {told}")),
-        }
+/// The same with dpkg's own words, which tell more.
+pub(super) fn with_words(trouble: Trouble, words: String) -> Trouble {
+    match trouble {
+        Trouble::Failed(_) if FULL.iter().any(|full| words.contains(full)) => Trouble::Full(words),
+        Trouble::Failed(_) => Trouble::Failed(words),
+        other => other,
     }
 }
 
@@ -131,6 +74,7 @@ mod tests {
     use explain::Explain;
 
     use super::*;
+    use crate::{codes, packaging::Work};
 
     #[test]
     fn what_was_said_tells_why() {
@@ -154,15 +98,14 @@ mod tests {
              (No space left on device) / E: Sub-process /usr/bin/dpkg returned an error code (1)",
             "it said nothing",
         ] {
-            let error = Trouble::read(said).into_error(Work::Install, "ceph-mon");
+            let error = read(said).into_error(Work::Install, "ceph-mon");
             let retry = if error.is_retryable() { ", tried again" } else { "" };
             told += &format!("{} {error}{retry}\n", error.code().id);
         }
         insta::assert_snapshot!(told);
-        let full =
-            Trouble::read("E: Sub-process returned 1").with_words("dpkg: error (No space left on device)".into());
+        let full = with_words(read("E: Sub-process returned 1"), "dpkg: error (No space left on device)".into());
         assert_eq!(full.into_error(Work::Install, "x").code(), codes::PACKAGES_NO_SPACE);
-        let leaving = Trouble::read("it said nothing").into_error(Work::Remove, "ceph-mon");
+        let leaving = read("it said nothing").into_error(Work::Remove, "ceph-mon");
         assert_eq!(leaving.to_string(), "cannot remove ceph-mon: it said nothing");
     }
 }

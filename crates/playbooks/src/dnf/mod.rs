@@ -2,33 +2,30 @@
 //! go ([`remove`]).
 //!
 //! dnf waits for another dnf without end and without a word to us; so it is told not to wait, and we do, with a word to
-//! whoever watches and an end. A repository that is away must be an error: some distributions leave it out silently.
+//! whoever watches and an end. A repository that is away must be an error: some distributions leave it out silently. rpm has
+//! no word for a package that was interrupted halfway; who knows of one has it begun anew ([`forget`]).
 
 mod trouble;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
-    time::Duration,
+    path::{Path, PathBuf},
 };
 
 use engine::StepError;
-use host::{Cmd, CommandError, Host, Printed};
-use tokio::time::{Instant, sleep};
+use host::{Cmd, Host, Printed};
 use trouble::read;
 
 use crate::{
-    apt::{Trouble, Work},
     codes,
+    packaging::{self, Problem, Trouble, Work},
 };
-
-/// How long somebody else may work with packages; a large upgrade takes minutes.
-const BUSY: Duration = Duration::from_mins(10);
-/// How often a lock is tried.
-const POLL: Duration = Duration::from_secs(1);
 
 /// What packages end with.
 const SUFFIX: &str = ".rpm";
+
+/// How dnf says that something that is depended on cannot be had.
+const UNMET: &str = "nothing provides";
 
 /// All installed packages with their versions.
 pub(crate) async fn installed(host: &Host) -> Result<BTreeMap<String, String>, StepError> {
@@ -41,11 +38,11 @@ pub(crate) async fn installed(host: &Host) -> Result<BTreeMap<String, String>, S
 /// Installs packages, without what they only recommend: from the machine's own sources, or all that a directory has.
 pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> Result<(), StepError> {
     let listed = names.join(", ");
-    host.doing(format!("installing {listed}"));
     let command = dnf(["install", "--assumeyes", "--setopt=install_weak_deps=False"]);
     let Some(dir) = dir else {
-        let command = command.args(names.iter().copied());
-        return patiently(host, &command, Work::Install, &listed).await.map(drop);
+        host.doing(format!("installing {listed}"));
+        let installed = patiently(host, &command.args(names.iter().copied())).await;
+        return installed.map(drop).map_err(|problem| problem.into_error(Work::Install, &listed));
     };
     let lacks = |what: &str| {
         let message = format!("{} does not have what is needed: {what}", dir.display());
@@ -54,16 +51,65 @@ pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> 
         )
     };
     let found = if host.disk.exists(dir)? { host.disk.list(dir)? } else { Vec::new() };
-    let files: Vec<&String> = found.iter().filter(|name| name.ends_with(SUFFIX)).collect();
+    let files: Vec<PathBuf> = found.iter().filter(|name| name.ends_with(SUFFIX)).map(|name| dir.join(name)).collect();
     if files.is_empty() {
         return Err(lacks("no file in it ends with .rpm"));
     }
+    let error = |problem: Problem| match problem {
+        Problem::Trouble(Trouble::Failed(told)) if told.contains(UNMET) => lacks(&told),
+        problem => problem.into_error(Work::Install, &listed),
+    };
+    let question = rpm(["--query", "--package", "--queryformat=%{NAME}\\n"]).args(&files);
+    let offered = patiently(host, &question).await.map_err(error)?.stdout;
+    let missing: Vec<&str> = names.iter().copied().filter(|name| !offered.lines().any(|line| line == *name)).collect();
+    if !missing.is_empty() {
+        return Err(lacks(&missing.join(", ")));
+    }
+    let before = installed(host).await?;
+    host.doing(format!("installing {listed}"));
     // Without a list of what is in there, dnf resolves only between the files that it is given.
-    let command = command.arg("--disablerepo=*").args(files.iter().map(|name| dir.join(name)));
-    patiently(host, &command, Work::Install, &listed).await?;
-    let there = installed(host).await?;
-    let missing: Vec<&str> = names.iter().copied().filter(|name| !there.contains_key(*name)).collect();
-    if missing.is_empty() { Ok(()) } else { Err(lacks(&missing.join(", "))) }
+    patiently(host, &command.arg("--disablerepo=*").args(&files)).await.map_err(error)?;
+    let came = installed(host).await?.into_keys().filter(|name| !before.contains_key(name));
+    let with_them: Vec<String> = came.filter(|name| !names.contains(&name.as_str())).collect();
+    mark(host, &with_them).await.map_err(error)
+}
+
+/// Tells dnf that nobody has asked for these packages by name: it takes each file that it was given for something to keep.
+async fn mark(host: &Host, names: &[String]) -> Result<(), Problem> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let as_dependency = |word: &str| dnf(["--disablerepo=*", "mark", word]).args(names);
+    match patiently(host, &as_dependency("remove")).await {
+        // dnf 5 has another word for it.
+        Err(Problem::Trouble(Trouble::Failed(_))) => patiently(host, &as_dependency("dependency")).await.map(drop),
+        ended => ended.map(drop),
+    }
+}
+
+/// Has rpm forget packages whose installation was interrupted, so that the next one is a first one again.
+///
+/// rpm lists a package before its scripts have run, and what they do at a first installation they do only where it does
+/// not know the package; installing it once more would not finish what was interrupted. No file is touched.
+pub(crate) async fn forget(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
+    disown(host, names, before).await?;
+    let listed = names.join(", ");
+    host.doing(format!("beginning anew with what was interrupted: {listed}"));
+    let command = rpm(["--erase", "--justdb", "--nodeps", "--noscripts", "--notriggers"]).args(names);
+    patiently(host, &command).await.map(drop).map_err(|problem| problem.into_error(Work::Install, &listed))
+}
+
+/// Tells dnf what has come only because the packages `names` need it. Of an interrupted installation it does not know, and
+/// would keep that when they go.
+pub(crate) async fn disown(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
+    let mut with_them = Vec::new();
+    for name in installed(host).await?.into_keys().filter(|name| !before.contains(name) && !names.contains(name)) {
+        let needed_by = needed_by(host, &name).await?;
+        if names.iter().any(|asked| needed_by.contains(asked)) {
+            with_them.push(name);
+        }
+    }
+    mark(host, &with_them).await.map_err(|problem| problem.into_error(Work::Remove, &with_them.join(", ")))
 }
 
 /// Removes the packages `asked`, and what came with them and nobody needs any more. Returns what stayed, and why.
@@ -84,7 +130,7 @@ pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String
         host.doing(format!("removing {listed}"));
         // It removes what came as a dependency only, and leaves what somebody has asked for by name.
         let command = dnf(["remove", "--assumeyes", "--setopt=clean_requirements_on_remove=True"]).args(goes);
-        patiently(host, &command, Work::Remove, &listed).await?;
+        patiently(host, &command).await.map_err(|problem| problem.into_error(Work::Remove, &listed))?;
     }
     Ok(stay)
 }
@@ -92,32 +138,28 @@ pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String
 /// The installed packages that dnf would remove with this one, because they need it.
 async fn needed_by(host: &Host, name: &str) -> Result<BTreeSet<String>, StepError> {
     let question = ["repoquery", "--installed", "--recursive", "--queryformat=%{name}\\n", "--whatrequires", name];
-    let printed = patiently(host, &dnf(question), Work::Remove, name).await?;
+    let printed = patiently(host, &dnf(question)).await.map_err(|problem| problem.into_error(Work::Remove, name))?;
     let lines = printed.stdout.lines().map(str::trim).filter(|line| !line.is_empty() && *line != name);
     Ok(lines.map(str::to_owned).collect())
 }
 
-/// Runs a command, again and again while somebody else works with packages.
-async fn patiently(host: &Host, command: &Cmd, work: Work, names: &str) -> Result<Printed, StepError> {
-    let deadline = Instant::now() + BUSY;
-    let mut told = String::new();
-    loop {
-        let trouble = match host.commands.run(command).await {
-            Ok(printed) => return Ok(printed),
-            Err(CommandError::Failed { said, .. }) => read(&said, |pid| name_of(host, pid)),
-            Err(error @ CommandError::NotStarted { .. }) => return Err(StepError::from_explained(&error)),
-        };
-        match trouble {
-            Trouble::Busy(holder) if Instant::now() < deadline => {
-                if told != holder {
-                    host.doing(format!("waiting for {holder} to be done with packages"));
-                    told = holder;
-                }
-                sleep(POLL).await;
-            }
-            trouble => return Err(trouble.into_error(work, names)),
+/// Runs a command, again and again while somebody else works with packages. While somebody has rpm's lock it is not even
+/// tried: dnf would come to it last, not say who that is, and leave a line in its history each time.
+async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
+    packaging::patiently(host, || async move {
+        if let Some(holder) = holder(host).await {
+            return Err(Problem::Trouble(Trouble::Busy(holder)));
         }
-    }
+        packaging::attempt(host, command, "dnf", |said| read(said, |pid| name_of(host, pid))).await
+    })
+    .await
+}
+
+/// Whoever has rpm's lock. Where nobody can tell, dnf says at least that it is held.
+async fn holder(host: &Host) -> Option<String> {
+    let question = ["--noheadings", "--raw", "--notruncate", "--output=PID,COMMAND,PATH"];
+    let printed = host.commands.run(&Cmd::new("lslocks").args(question)).await.ok()?;
+    trouble::holder(&printed.stdout)
 }
 
 /// What a process is called; one that is gone by now has no name.

@@ -7,30 +7,36 @@ use std::{
 };
 
 use explain::Explain;
-use host::{Commands, Running};
+use host::{CommandError, Commands, Running};
 use tokio::sync::mpsc;
 
 use super::*;
 
 type Answer = Result<&'static str, &'static str>;
 
-/// Answers in turn, success when there is nothing left to say, and keeps what it was asked.
+/// Answers in turn, success when there is nothing left to say, and keeps what it was asked. Locks are another matter.
 #[derive(Default)]
 struct Scripted {
     answers: Mutex<VecDeque<Answer>>,
+    locks: Mutex<VecDeque<&'static str>>,
     asked: Mutex<Vec<String>>,
 }
 
 impl Commands for Scripted {
     fn run<'a>(&'a self, command: &'a Cmd) -> Running<'a> {
         let shown = command.to_string();
-        self.asked.lock().unwrap().push(shown.clone());
-        let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Ok(""));
+        let answer = if shown.starts_with("lslocks ") {
+            Ok(self.locks.lock().unwrap().pop_front().unwrap_or_default())
+        } else {
+            self.asked.lock().unwrap().push(shown.clone());
+            self.answers.lock().unwrap().pop_front().unwrap_or(Ok(""))
+        };
         Box::pin(async move {
             match answer {
                 Ok(stdout) => Ok(Printed { stdout: stdout.to_owned(), ..Printed::default() }),
                 Err(said) => {
-                    Err(CommandError::Failed { command: shown, status: "exit status: 1".into(), said: said.into() })
+                    let status = if said == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 1" };
+                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
                 }
             }
         })
@@ -41,21 +47,38 @@ impl Commands for Scripted {
 enum Asked {
     Install,
     FromDirectory,
+    Forget,
+    Disown,
     Remove,
 }
 
+const KILLED: &str = "it said nothing";
+const RPM_LOCKED: &str = "812 dockerd /run/docker.pid\n2106 perl /var/lib/rpm/.rpm.lock\n";
 const LOCKED: Answer = Err("Error: metadata already locked by 3541");
 const AWAY: Answer = Err("Error: Failed to download metadata for repo 'baseos'");
 const INSTALLED: Answer = Ok("iscsi-initiator-utils 6.2.1.9-1.el9\nnfs-utils 2.5.4-1.el9\nbash 5.1-1\n");
 
-async fn story(asked: &Asked, answers: &[Answer]) -> String {
+const BASH: Answer = Ok("bash 5.1-1\n");
+const BOTH: Answer = Ok("iscsi-initiator-utils\nnfs-utils\nrpcbind\n");
+const CAME: Answer = Ok("iscsi-initiator-utils 6.2.1.9-1.el9\nnfs-utils 2.5.4-1.el9\nbash 5.1-1\nrpcbind 1-1\n");
+const UNMET_SAID: Answer =
+    Err("Error: / Problem: conflicting requests / - nothing provides rpcbind needed by nfs-utils");
+const NO_SUCH_WORD: Answer = Err("Unknown argument \"remove\" for command \"mark\".");
+const HALFWAY: Answer = Ok("bash 5.1-1\niscsi-initiator-utils 6-1\nrpcbind 1-1\ntheir-tool 1-1\n");
+const NEEDED: Answer = Ok("iscsi-initiator-utils\n");
+
+async fn story(asked: &Asked, answers: &[Answer], locks: &[&'static str]) -> String {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in [("proc/3541/comm", "packagekitd\n"), ("mnt/rpms/iscsi.rpm", ""), ("mnt/rpms/readme", "")] {
         let path = root.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let commands = Arc::new(Scripted { answers: Mutex::new(answers.iter().copied().collect()), ..Scripted::default() });
+    let commands = Arc::new(Scripted {
+        answers: Mutex::new(answers.iter().copied().collect()),
+        locks: Mutex::new(locks.iter().copied().collect()),
+        ..Scripted::default()
+    });
     let (listener, mut heard) = mpsc::unbounded_channel();
     let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::rooted(root.path()) };
     let names = ["iscsi-initiator-utils", "nfs-utils"];
@@ -63,6 +86,8 @@ async fn story(asked: &Asked, answers: &[Answer]) -> String {
     let result = match asked {
         Asked::Install => install(&host, &names, None).await.map(|()| Vec::new()),
         Asked::FromDirectory => install(&host, &names, Some(Path::new("/mnt/rpms"))).await.map(|()| Vec::new()),
+        Asked::Forget => forget(&host, &owned, &["bash".to_owned()].into()).await.map(|()| Vec::new()),
+        Asked::Disown => disown(&host, &owned, &["bash".to_owned()].into()).await.map(|()| Vec::new()),
         Asked::Remove => remove(&host, &owned[..1], &owned.clone().into()).await,
     };
     drop(host);
@@ -74,7 +99,10 @@ async fn story(asked: &Asked, answers: &[Answer]) -> String {
     told.push(match result {
         Ok(stay) if stay.is_empty() => "done".to_owned(),
         Ok(stay) => format!("done, and there stay: {stay:?}"),
-        Err(error) => format!("{}: {error}", error.code().id),
+        Err(error) => {
+            let retry = if error.is_retryable() { ", tried again" } else { "" };
+            format!("{}: {error}{retry}", error.code().id)
+        }
     });
     told.join("\n") + "\n\n"
 }
@@ -88,13 +116,20 @@ async fn packages_come_and_go_with_patience() {
         ("somebody else works with packages for a while", Asked::Install, &[LOCKED, LOCKED]),
         ("somebody else never ends", Asked::Install, &never),
         ("the mirror is away", Asked::Install, &[AWAY]),
-        ("a directory", Asked::FromDirectory, &[Ok(""), INSTALLED]),
-        ("a directory that lacks one", Asked::FromDirectory, &[Ok(""), Ok("iscsi-initiator-utils 6-1\n")]),
+        ("somebody kills it", Asked::Install, &[Err(KILLED)]),
+        ("a directory", Asked::FromDirectory, &[BOTH, BASH, Ok(""), CAME]),
+        ("a directory, with dnf 5", Asked::FromDirectory, &[BOTH, BASH, Ok(""), CAME, NO_SUCH_WORD]),
+        ("a directory that lacks one", Asked::FromDirectory, &[Ok("iscsi-initiator-utils\n")]),
+        ("a directory that lacks what one needs", Asked::FromDirectory, &[BOTH, BASH, UNMET_SAID]),
+        ("it was interrupted", Asked::Forget, &[HALFWAY, NEEDED]),
+        ("it was interrupted, and is to go", Asked::Disown, &[HALFWAY, NEEDED]),
         ("it goes", Asked::Remove, &[INSTALLED]),
         ("somebody needs it", Asked::Remove, &[INSTALLED, Ok("nfs-utils\ntheir-tool\n\n")]),
-        ("it is gone", Asked::Remove, &[Ok("bash 5.1-1\n")]),
+        ("it is gone", Asked::Remove, &[BASH]),
     ] {
-        told += &format!("{case}:\n{}", story(&asked, answers).await);
+        told += &format!("{case}:\n{}", story(&asked, answers, &[]).await);
     }
+    let locks = [RPM_LOCKED, RPM_LOCKED];
+    told += &format!("somebody has rpm's lock for a while:\n{}", story(&Asked::Install, &[], &locks).await);
     insta::assert_snapshot!(told);
 }

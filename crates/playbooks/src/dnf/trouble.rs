@@ -1,6 +1,6 @@
 //! Why dnf or rpm did not do their work, read from what they said.
 
-use crate::apt::Trouble;
+use crate::packaging::Trouble;
 
 /// Words that tell of a repository, a name server or a network that is not there.
 const UNREACHABLE: &[&str] = &[
@@ -25,6 +25,9 @@ const LOCKED: &[&str] = &["already locked by ", "running as pid ", "process with
 const LOCKED_BY_NOBODY: &[&str] =
     &["create transaction lock", "Failed to obtain the transaction lock", "rpm transaction lock"];
 
+/// The lock of rpm, wherever its list of packages is.
+const RPM_LOCK: &str = "/.rpm.lock";
+
 /// From the last lines of a command, in English; `name_of` knows what a process is called.
 pub(super) fn read(said: &str, name_of: impl Fn(&str) -> Option<String>) -> Trouble {
     if let Some(pid) = LOCKED.iter().find_map(|words| number_after(said, words)) {
@@ -46,6 +49,14 @@ pub(super) fn read(said: &str, name_of: impl Fn(&str) -> Option<String>) -> Trou
     }
 }
 
+/// From a list of locks, each line a process id, a name and a file.
+pub(super) fn holder(locks: &str) -> Option<String> {
+    let line = locks.lines().find(|line| line.trim_end().ends_with(RPM_LOCK))?;
+    let mut words = line.split_whitespace();
+    let (pid, name) = (words.next()?, words.next()?);
+    Some(format!("`{name}`, process {pid},"))
+}
+
 fn number_after<'a>(said: &'a str, words: &str) -> Option<&'a str> {
     let (_, rest) = said.split_once(words)?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -57,7 +68,15 @@ mod tests {
     use explain::Explain;
 
     use super::*;
-    use crate::apt::Work;
+    use crate::packaging::Work;
+
+    #[test]
+    fn who_has_the_lock_of_rpm() {
+        let others = "-1 (undefined) \n812 dockerd /run/x.pid\n";
+        assert_eq!(holder(others), None);
+        let locks = format!("{others}2106 perl /usr/lib/sysimage/rpm/.rpm.lock\n");
+        assert_eq!(holder(&locks).as_deref(), Some("`perl`, process 2106,"));
+    }
 
     #[test]
     fn what_was_said_tells_why() {

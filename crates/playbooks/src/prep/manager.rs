@@ -106,8 +106,40 @@ impl Manager {
                 let repaired = apt::repair_from(host, Source::Directory(&directory)).await;
                 repaired.and(directory.close(host))
             }
-            // rpm's own journal does it at the next call.
+            // rpm lists nothing as unfinished.
             (Self::Dnf, _) => Ok(()),
+        }
+    }
+
+    /// Whether the list of packages has one only when all of it is done. rpm lists a package before its scripts have run.
+    pub(super) const fn lists_only_finished(self) -> bool {
+        matches!(self, Self::Apt)
+    }
+
+    /// Begins anew with packages that were listed and not finished.
+    pub(super) async fn forget(
+        self,
+        host: &Host,
+        names: &[String],
+        before: &BTreeSet<String>,
+    ) -> Result<(), StepError> {
+        match self {
+            Self::Apt => Ok(()),
+            Self::Dnf => dnf::forget(host, names, before).await,
+        }
+    }
+
+    /// Tells the package manager what has come only with packages whose installation was interrupted, where it does not
+    /// know by itself.
+    pub(super) async fn disown(
+        self,
+        host: &Host,
+        names: &[String],
+        before: &BTreeSet<String>,
+    ) -> Result<(), StepError> {
+        match self {
+            Self::Apt => Ok(()),
+            Self::Dnf => dnf::disown(host, names, before).await,
         }
     }
 

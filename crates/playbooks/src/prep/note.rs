@@ -49,6 +49,11 @@ impl PackageNote {
         self.before.get_or_insert(there);
     }
 
+    /// Whether this one was to come by an installation of which nobody has seen the end.
+    pub(super) fn is_under_way(&self, name: &str) -> bool {
+        self.asked.contains(name) && self.before.as_ref().is_some_and(|before| !before.contains(name))
+    }
+
     /// An installation has ended, well or not.
     pub(super) fn settle(&mut self, there: &BTreeSet<String>) {
         if let Some(before) = self.before.take() {

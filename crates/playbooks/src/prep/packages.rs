@@ -12,7 +12,7 @@ use host::{Change, Disk, Host};
 
 use super::{
     Task,
-    manager::Manager,
+    manager::{Installed as Found, Manager},
     note::{self, PackageNote},
 };
 use crate::codes;
@@ -74,19 +74,39 @@ impl Packages {
         Ok(note::read(&*host.disk, &self.note())?.unwrap_or_default())
     }
 
+    /// What is not there. What was interrupted counts as such where the list of packages cannot tell.
+    fn missing(&self, manager: Manager, found: &Found, note: &PackageNote) -> Vec<&'static str> {
+        let is_there = |name: &str| {
+            let is_finished = manager.lists_only_finished() || !note.is_under_way(name);
+            found.versions.contains_key(name) && is_finished
+        };
+        self.wanted.with(manager).iter().copied().filter(|name| !is_there(name)).collect()
+    }
+
     async fn install(&self, host: &Host) -> Result<(), StepError> {
         let manager = Self::manager(host)?;
-        let names = self.wanted.with(manager);
         let found = manager.installed(host).await?;
-        let missing: Vec<&str> = names.iter().copied().filter(|name| !found.versions.contains_key(*name)).collect();
+        let mut note = self.read_note(host)?;
+        let missing = self.missing(manager, &found, &note);
         if missing.is_empty() {
             // What was unfinished has been finished by the change before this one.
             return self.settle(host).await;
         }
-        let mut note = self.read_note(host)?;
         note.begin(&missing, found.names());
         note::write(&*host.disk, &self.note(), &note)?;
+        let unfinished = missing.iter().filter(|name| found.versions.contains_key(**name));
+        let unfinished: Vec<String> = unfinished.map(|name| (*name).to_owned()).collect();
+        if !unfinished.is_empty() {
+            manager.forget(host, &unfinished, &note.before.unwrap_or_default()).await?;
+        }
         let installed = manager.install(host, &missing, self.dir.as_deref(), &self.state_dir.join(WORK)).await;
+        if installed.is_err() {
+            let there = manager.installed(host).await?.versions;
+            if missing.iter().any(|name| there.contains_key(*name)) {
+                // It has come, and may not be finished: for the next try it is still under way.
+                return installed;
+            }
+        }
         // Also where it failed: what somebody else installs before the next try is not ours.
         installed.and(self.settle(host).await)
     }
@@ -109,10 +129,10 @@ impl Step for Packages {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let manager = Self::manager(host)?;
         let found = manager.installed(host).await?;
-        let names = self.wanted.with(manager).iter().copied();
-        let missing: Vec<&str> = names.filter(|name| !found.versions.contains_key(*name)).collect();
+        let note = self.read_note(host)?;
+        let missing = self.missing(manager, &found, &note);
         let unfinished = if missing.is_empty() { Vec::new() } else { found.unfinished };
-        Ok(Seen { missing, unfinished, is_unsettled: self.read_note(host)?.before.is_some() })
+        Ok(Seen { missing, unfinished, is_unsettled: note.before.is_some() })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
@@ -190,6 +210,9 @@ impl TakeBack for Installed {
             return Ok(Notes::new());
         };
         let asked: Vec<String> = self.note.asked.iter().cloned().collect();
+        if let Some(before) = &self.note.before {
+            manager.disown(host, &asked, before).await?;
+        }
         let ours: BTreeSet<String> = self.note.added.union(&self.note.asked).cloned().collect();
         let mut notes = manager.remove(host, &asked, &ours).await?;
         notes.extend(self.remark.map(str::to_owned));
@@ -207,6 +230,8 @@ impl TakeBack for Installed {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use explain::Explain;
 
     use super::{
@@ -272,6 +297,39 @@ mod tests {
             machine.asked()
         );
         assert_eq!(step.read_note(&host).unwrap(), PackageNote::default());
+    }
+
+    /// rpm lists a package before its scripts have run: that it is listed is no proof after an interruption.
+    #[tokio::test]
+    async fn what_dnf_was_killed_at_is_done_again() {
+        let machine = Machine::default();
+        machine.write("/usr/bin/dnf", "");
+        machine.write("/rpmdb", "bash 1\n");
+        let (list, tries) = (machine.path("/rpmdb"), AtomicU32::new(0));
+        let machine = machine.answering(move |command| {
+            let listed = std::fs::read_to_string(&list).unwrap();
+            if command.starts_with("rpm --query") {
+                return Ok(listed);
+            }
+            if command.starts_with("rpm --erase") {
+                std::fs::write(&list, "bash 1\nisns-utils-libs 2\n").unwrap();
+            } else if command.contains(" install ") {
+                std::fs::write(&list, "bash 1\niscsi-initiator-utils 2\nisns-utils-libs 2\n").unwrap();
+                if tries.fetch_add(1, Ordering::Relaxed) == 0 {
+                    return Err("signal: 9 (SIGKILL)|it said nothing".to_owned());
+                }
+            }
+            Ok(String::new())
+        });
+        let (host, step) = (machine.host(), step(None));
+        let changes = step.plan(&step.observe(&host).await.unwrap()).unwrap();
+        let error = step.apply(&changes[0], &host).await.unwrap_err();
+        assert!(error.is_retryable(), "{error}");
+        machine.apply(&step).await;
+        assert!(machine.asked().iter().any(|command| command.ends_with("--notriggers iscsi-initiator-utils")));
+        assert_eq!(machine.planned(&step).await, "  nothing\n");
+        let note = step.read_note(&host).unwrap();
+        assert_eq!((note.added.len(), note.before), (2, None));
     }
 
     #[tokio::test]

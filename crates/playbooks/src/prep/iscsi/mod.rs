@@ -26,7 +26,7 @@ const NAME: &str = "prep-iscsi";
 
 /// Said when the packages go.
 const NAME_STAYS: &str = "the initiator name in /etc/iscsi/initiatorname.iscsi stays: targets know this machine by it; \
-                          `apt-get purge open-iscsi` removes it too";
+                          where none does, delete it by hand";
 
 /// The packages, with the client of NFS or without.
 pub(super) const fn wanted(with_nfs: bool) -> Wanted {

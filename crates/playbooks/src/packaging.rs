@@ -1,0 +1,130 @@
+//! What apt and dnf have in common: one writer at a time, so patience with whoever is the other one, and the words for what
+//! keeps packages from coming and going. What each of them says is read in its own module.
+
+use std::time::Duration;
+
+use engine::StepError;
+use explain::Code;
+use host::{Cmd, CommandError, Host, Printed};
+use tokio::time::{Instant, sleep};
+
+use crate::codes;
+
+/// How long somebody else may work with packages; a large upgrade takes minutes.
+const BUSY: Duration = Duration::from_mins(10);
+/// How often a lock is tried.
+const POLL: Duration = Duration::from_secs(1);
+
+/// What was to be done with packages, for the words of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// They were to come.
+    Install,
+    /// They were to go.
+    Remove,
+}
+
+impl Work {
+    pub(crate) const fn verb(self) -> &'static str {
+        match self {
+            Self::Install => "install",
+            Self::Remove => "remove",
+        }
+    }
+
+    const fn past(self) -> &'static str {
+        match self {
+            Self::Install => "installed",
+            Self::Remove => "removed",
+        }
+    }
+}
+
+/// What keeps a package from being installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// Somebody else works with packages; who, as far as it was said.
+    Busy(String),
+    /// This program was killed in the middle of something.
+    Interrupted(&'static str),
+    /// What is needed cannot be fetched.
+    Unreachable(String),
+    /// There is no room for it.
+    Full(String),
+    /// Anything else.
+    Failed(String),
+}
+
+impl Trouble {
+    /// For people.
+    pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
+        let error = |code: Code, what: String| StepError::new(code, what);
+        let (verb, past) = (work.verb(), work.past());
+        match self {
+            Self::Busy(holder) => {
+                error(codes::PACKAGES_BUSY, format!("{holder} keeps {names} from being {past}")).retryable()
+            }
+            Self::Interrupted(program) => {
+                error(codes::PACKAGES_FAILED, format!("{program} was interrupted while it {past} {names}")).retryable()
+            }
+            Self::Unreachable(told) => {
+                error(codes::PACKAGES_UNREACHABLE, format!("cannot fetch {names}: {told}")).retryable()
+            }
+            Self::Full(told) => error(codes::PACKAGES_NO_SPACE, format!("no space to {verb} {names}: {told}")),
+            Self::Failed(told) => error(codes::PACKAGES_FAILED, format!("cannot {verb} {names}: {told}")),
+        }
+    }
+}
+
+/// Why a command did not do its work.
+pub(crate) enum Problem {
+    Trouble(Trouble),
+    NotStarted(CommandError),
+}
+
+impl Problem {
+    /// For people.
+    pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
+        match self {
+            Self::Trouble(trouble) => trouble.into_error(work, names),
+            Self::NotStarted(error) => StepError::from_explained(&error),
+        }
+    }
+}
+
+/// Runs a command once. Killed, it says nothing; what it said otherwise, `read` understands.
+pub(crate) async fn attempt(
+    host: &Host,
+    command: &Cmd,
+    program: &'static str,
+    read: impl FnOnce(&str) -> Trouble,
+) -> Result<Printed, Problem> {
+    host.commands.run(command).await.map_err(|error| match error {
+        CommandError::Failed { status, .. } if status.starts_with("signal") => {
+            Problem::Trouble(Trouble::Interrupted(program))
+        }
+        CommandError::Failed { said, .. } => Problem::Trouble(read(&said)),
+        error @ CommandError::NotStarted { .. } => Problem::NotStarted(error),
+    })
+}
+
+/// Makes an attempt, again and again while somebody else works with packages.
+pub(crate) async fn patiently<A>(host: &Host, attempt: impl Fn() -> A) -> Result<Printed, Problem>
+where
+    A: Future<Output = Result<Printed, Problem>>,
+{
+    let deadline = Instant::now() + BUSY;
+    let mut told = String::new();
+    loop {
+        match attempt().await {
+            Err(Problem::Trouble(Trouble::Busy(holder))) if Instant::now() < deadline => {
+                if told != holder {
+                    host.doing(format!("waiting for {holder} to be done with packages"));
+                    told = holder;
+                }
+                sleep(POLL).await;
+            }
+            ended => return ended,
+        }
+    }
+}
