@@ -50,6 +50,11 @@ fn unnoticed(cluster: &Cluster) {
     });
     while_calling(cluster, || cluster.sh(MASTERS[2], "blackstart pki rotate-ca --yes"));
     await_whole(cluster, &NODES);
+    let told = MASTERS.map(|master| cluster.sh(master, "journalctl --unit=blackstart-agent --output=cat --no-pager"));
+    let handed_over =
+        told.iter().flat_map(|told| told.lines()).filter(|line| line.contains("leads from now on")).count();
+    eprintln!("  etcd's leader handed over {handed_over} times");
+    assert!(handed_over > 0, "restarts of a leader were not left to etcd");
     for master in MASTERS {
         let after = fingerprints(cluster, master);
         assert_eq!(after.len(), 3, "one certificate for each authority of {master}: {after:?}");

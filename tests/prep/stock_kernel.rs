@@ -66,6 +66,8 @@ fn a_stock_kernel_logs_in() {
     let report = told.iter().find_map(|line| line.strip_prefix("report ")).unwrap_or_else(|| panic!("{console}"));
     let report: serde_json::Value = serde_json::from_str(report).unwrap();
     assert_eq!(report["state"], "ready", "{report}");
+    let proof = report["seen"]["proof"].as_str().unwrap_or_default();
+    assert!(proof.starts_with("a login"), "the program has logged in by itself: {report}");
     assert!(told.iter().any(|line| line.starts_with("again ") && line.contains("nothing was changed")), "{told:#?}");
     for expected in ["iscsid active enabled", "same bytes", "read hello", "logged out", "ended with 0"] {
         assert!(told.contains(&expected), "{expected}: {told:#?}");

@@ -196,6 +196,8 @@ fn metrics(cluster: &Cluster) {
             let reached: Vec<&str> =
                 said.lines().filter(|metric| metric.contains("state=\"") && metric.ends_with(" 1")).collect();
             assert_eq!(reached.len(), 1, "a node is in one state: {said}");
+            let is_known = said.contains("blackstart_prep_requirement{") && said.contains("name=\"memory\",verdict=");
+            assert!(is_known, "what the node should have is told, too: {said}");
         }
     }
 }

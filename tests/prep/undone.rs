@@ -37,9 +37,17 @@ fn undone(cluster: &Cluster) {
         assert!(planned.contains(PACKAGE), "{planned}");
         assert_eq!(package(cluster, machine, PACKAGE), "ii", "a dry run does nothing");
         for prep in Prep::ALL {
-            cluster.sh(machine, &format!("blackstart prep undo {prep} --yes"));
+            let said = cluster.sh(machine, &format!("blackstart prep undo {prep} --yes"));
+            // Its words are a command that works.
+            let command =
+                said.split('`').find(|words| words.starts_with("kubectl label")).unwrap_or_else(|| panic!("{said}"));
+            cluster.sh(MASTER, &command.replace("NODE", machine));
         }
         assert_as_before(cluster, machine);
+        assert!(cluster.sh(MASTER, &format!("kubectl get node {machine} --show-labels")).contains("hostname="));
+        assert!(
+            !cluster.sh(MASTER, &format!("kubectl get node {machine} --show-labels")).contains("blackstart.io/prep-")
+        );
         assert_eq!(cluster.sh(machine, "sha256sum /usr/local/bin/blackstart"), program, "{machine}");
     }
     assert!(cluster.ready().len() >= 2, "the nodes are as well as before");
@@ -66,7 +74,8 @@ fn assert_as_before(cluster: &Cluster, machine: &str) {
     let left = cluster.sh(
         machine,
         &format!(
-            "ls -d {} /etc/modules-load.d/*iscsi* /var/lib/gpu-bootstrap.done 2>/dev/null || true",
+            "ls -d {} /etc/modules-load.d/*iscsi* /etc/modules-load.d/*gpu* /etc/apt/sources.list.d/*gpu* \
+             /var/lib/gpu-bootstrap.done 2>/dev/null || true",
             left.join(" ")
         ),
     );

@@ -178,6 +178,7 @@ impl Pod {
             figures.runs = history.runs;
             figures.failures = history.failures;
             figures.api_answers = api_answers;
+            figures.requirements.clone_from(&report.requirements);
         });
     }
 

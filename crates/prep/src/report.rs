@@ -139,3 +139,14 @@ pub enum Verdict {
     /// Could not be found out.
     Unknown,
 }
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Met => "met",
+            Self::Warning => "warning",
+            Self::Unmet => "unmet",
+            Self::Unknown => "unknown",
+        })
+    }
+}

@@ -74,6 +74,8 @@ fn pods_reach_every_node_and_its_file_system() {
         let set = daemon_set(prep);
         let pod = &set["spec"]["template"]["spec"];
         assert_eq!(pod["tolerations"], json!([{ "operator": "Exists" }]));
+        let update = &set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"];
+        assert_eq!(update, "100%", "nodes that stay not ready keep no other from a new pod");
         assert_eq!((&pod["hostPID"], &pod["hostNetwork"]), (&json!(true), &Value::Null));
         assert_eq!(pod["priorityClassName"], "system-node-critical");
         assert_eq!(pod["serviceAccountName"], names::daemon_set(prep));

@@ -28,6 +28,12 @@ pub fn unproven_client() -> Result<Client, TlsError> {
     Ok(builder().tls_danger_accept_invalid_certs(true).build()?)
 }
 
+/// A client for plain HTTP on loopback. It needs no authority, and so does not look for those of the system, which a machine
+/// need not have.
+pub fn loopback_client() -> Result<Client, TlsError> {
+    Ok(builder().https_only(false).tls_certs_only([]).build()?)
+}
+
 fn builder() -> ClientBuilder {
     install_provider();
     Client::builder()

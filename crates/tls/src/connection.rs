@@ -1,4 +1,5 @@
-//! An accepted connection: ends when it is idle for too long, and then makes room for others.
+//! An accepted connection: ends when it is idle for too long, or its client is not believed any more, and then makes room
+//! for others.
 
 use std::{
     io,
@@ -13,25 +14,31 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 use tokio_rustls::server::TlsStream;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::crowd::Place;
 
-/// A connection that is closed after a time without a byte in either direction.
+/// A connection that is closed after a time without a byte in either direction, or from outside.
 #[derive(Debug)]
 pub struct Connection<S = TlsStream<TcpStream>> {
     stream: S,
     patience: Duration,
     limit: Pin<Box<Sleep>>,
+    closed: Pin<Box<WaitForCancellationFutureOwned>>,
     _place: Option<Place>,
 }
 
 impl<S> Connection<S> {
-    pub(crate) fn new(stream: S, place: Option<Place>, patience: Duration) -> Self {
-        Self { stream, patience, limit: Box::pin(sleep(patience)), _place: place }
+    pub(crate) fn new(stream: S, place: Option<Place>, patience: Duration, closed: CancellationToken) -> Self {
+        let (limit, closed) = (Box::pin(sleep(patience)), Box::pin(closed.cancelled_owned()));
+        Self { stream, patience, limit, closed, _place: place }
     }
 
-    /// Passes progress on and counts it; without any, fails once the time is up.
+    /// Passes progress on and counts it; without any, fails once the time is up. Fails in any case once it is closed.
     fn watched<T>(&mut self, cx: &mut Context<'_>, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if self.closed.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         if progress.is_ready() {
             let limit = Instant::now() + self.patience;
             self.limit.as_mut().reset(limit);
@@ -73,7 +80,7 @@ mod tests {
     async fn ends_when_idle_and_not_while_there_is_traffic() {
         let patience = Duration::from_millis(200);
         let (mut far, near) = duplex(64);
-        let mut near = Connection::new(near, None, patience);
+        let mut near = Connection::new(near, None, patience, CancellationToken::new());
         let begun = Instant::now();
         for _ in 0..4 {
             tokio::time::sleep(patience / 2).await;
@@ -82,5 +89,16 @@ mod tests {
         }
         assert!(begun.elapsed() > patience, "alive for longer than it may be idle");
         assert_eq!(near.read_u8().await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn ends_when_it_is_closed_also_while_there_is_traffic() {
+        let (mut far, near) = duplex(64);
+        let closed = CancellationToken::new();
+        let mut near = Connection::new(near, None, Duration::from_mins(1), closed.clone());
+        far.write_all(b"xy").await.unwrap();
+        assert_eq!(near.read_u8().await.unwrap(), b'x');
+        closed.cancel();
+        assert_eq!(near.read_u8().await.unwrap_err().kind(), io::ErrorKind::ConnectionAborted);
     }
 }

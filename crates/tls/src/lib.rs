@@ -19,7 +19,7 @@ mod peer;
 mod provider;
 mod server_certificate;
 
-pub use client::{client, unproven_client};
+pub use client::{client, loopback_client, unproven_client};
 pub use connection::Connection;
 pub use distrust::{Distrust, distrust};
 pub use error::TlsError;

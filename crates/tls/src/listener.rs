@@ -5,7 +5,7 @@
 //! the deadline. Dropping the listener ends the accepting task and closes the port.
 
 use std::{
-    fmt, io,
+    fmt, io, mem,
     net::SocketAddr,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
@@ -18,6 +18,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Connection, Peer, ServerCertificate, TlsError,
@@ -55,7 +56,15 @@ pub struct Listener {
 #[derive(Clone)]
 pub struct ClientAuthority {
     certificate: ServerCertificate,
-    acceptor: Arc<RwLock<TlsAcceptor>>,
+    current: Arc<RwLock<Current>>,
+}
+
+/// One authority after the other.
+#[derive(Clone)]
+struct Current {
+    acceptor: TlsAcceptor,
+    /// Ends every connection that was made under it.
+    over: CancellationToken,
 }
 
 impl fmt::Debug for ClientAuthority {
@@ -66,18 +75,27 @@ impl fmt::Debug for ClientAuthority {
 
 impl ClientAuthority {
     fn new(certificate: &ServerCertificate, ca_pem: &str) -> Result<Self, TlsError> {
-        let acceptor = Arc::new(RwLock::new(acceptor(certificate, ca_pem)?));
-        Ok(Self { certificate: certificate.clone(), acceptor })
+        let current = Arc::new(RwLock::new(Current::new(certificate, ca_pem)?));
+        Ok(Self { certificate: certificate.clone(), current })
     }
 
-    /// New connections are judged by this authority (PEM); those that are open stay. On an error the old one stays.
+    /// New connections are judged by this authority (PEM). Those that are open were judged by another one, and end. On an
+    /// error everything stays.
     pub fn replace(&self, ca_pem: &str) -> Result<(), TlsError> {
-        *self.acceptor.write().unwrap_or_else(PoisonError::into_inner) = acceptor(&self.certificate, ca_pem)?;
+        let next = Current::new(&self.certificate, ca_pem)?;
+        let before = mem::replace(&mut *self.current.write().unwrap_or_else(PoisonError::into_inner), next);
+        before.over.cancel();
         Ok(())
     }
 
-    fn current(&self) -> TlsAcceptor {
-        self.acceptor.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn current(&self) -> Current {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Current {
+    fn new(certificate: &ServerCertificate, ca_pem: &str) -> Result<Self, TlsError> {
+        Ok(Self { acceptor: acceptor(certificate, ca_pem)?, over: CancellationToken::new() })
     }
 }
 
@@ -162,8 +180,8 @@ async fn accept(tcp: TcpListener, clients: ClientAuthority, through: mpsc::Sende
             }
         };
         if let Some(place) = crowd.enter(address.ip().to_canonical()) {
-            let (acceptor, through, doubts) = (clients.current(), through.clone(), Arc::clone(&doubts));
-            tokio::spawn(handshake(stream, address, place, acceptor, through, doubts));
+            let (current, through, doubts) = (clients.current(), through.clone(), Arc::clone(&doubts));
+            tokio::spawn(handshake(stream, address, place, current, through, doubts));
         } else {
             tracing::debug!(%address, "too many connections: this one was closed");
         }
@@ -174,7 +192,7 @@ async fn handshake(
     stream: TcpStream,
     address: SocketAddr,
     place: Place,
-    acceptor: TlsAcceptor,
+    current: Current,
     through: mpsc::Sender<Accepted>,
     doubts: Doubts,
 ) {
@@ -183,10 +201,10 @@ async fn handshake(
         tracing::debug!(%address, %error, "the connection is gone already");
         return;
     }
-    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+    match timeout(HANDSHAKE, current.acceptor.accept(stream)).await {
         Ok(Ok(stream)) => {
             let certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).cloned();
-            let accepted = (Connection::new(stream, Some(place), IDLE), Peer::new(address, certificate));
+            let accepted = (Connection::new(stream, Some(place), IDLE, current.over), Peer::new(address, certificate));
             // Nobody receives any more: the service is stopping, and the connection closes with it.
             let _ = through.send(accepted).await;
         }

@@ -153,12 +153,16 @@ async fn a_replaced_authority_is_the_one_that_clients_are_judged_by() {
         ask(&client(&before.pem, Some((&cert, &key))).unwrap(), address).await.is_ok()
     };
     assert!(ask_as(&before).await && !ask_as(&after).await);
+    let (cert, key) = before.sign(|_| ());
+    let kept = client(&before.pem, Some((&cert, &key))).unwrap();
+    ask(&kept, address).await.unwrap();
 
     assert!(clients.replace("no certificate").is_err());
     assert!(ask_as(&before).await, "what cannot be used replaces nothing");
 
     clients.replace(&after.pem).unwrap();
     assert!(ask_as(&after).await && !ask_as(&before).await);
+    assert!(ask(&kept, address).await.is_err(), "nor does a connection outlive the authority that it was made under");
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ impl Backends {
         self.usable.subscribe()
     }
 
-    /// Takes in what was seen of a master. One that goes down without a word loses its connections at once.
+    /// Takes in what was seen of a master. One that goes down loses its connections at once.
     pub(super) fn seen(&self, index: usize, outcome: Outcome) {
         let mut backends = self.lock();
         let others = backends.iter().enumerate().filter(|(other, _)| *other != index);
@@ -69,10 +69,6 @@ impl Backends {
         backend.health = before.after(outcome, another_is_up);
         match (before.is_usable(), backend.health.is_usable()) {
             (false, true) => tracing::info!(master = %backend.address, ?outcome, "the API server is used from now on"),
-            // It has said that it would go, and has closed its port. What it has begun it brings to an end.
-            (true, false) if before.is_last_resort() && outcome == Outcome::Refused => {
-                tracing::info!(master = %backend.address, connections = backend.connections, "the API server has stopped listening");
-            }
             (true, false) => {
                 let (master, connections) = (backend.address, backend.connections);
                 tracing::warn!(%master, connections, ?outcome, "the API server is down, its connections are closed");
@@ -145,19 +141,6 @@ mod tests {
         backends.seen(1, Outcome::Ready);
         backends.seen(0, Outcome::Unsure);
         assert!(lease.lost.is_cancelled(), "the other one is back, and this one is not");
-    }
-
-    #[test]
-    fn who_has_said_that_it_goes_keeps_its_connections() {
-        let backends = three();
-        backends.seen(0, Outcome::Ready);
-        let lease = backends.lease(&[]).unwrap();
-        backends.seen(0, Outcome::NotReady);
-        backends.seen(0, Outcome::Refused);
-        assert!(!lease.lost.is_cancelled() && backends.lease(&[]).is_none());
-        backends.seen(0, Outcome::Ready);
-        backends.seen(0, Outcome::Refused);
-        assert!(lease.lost.is_cancelled(), "without a word");
     }
 
     #[test]

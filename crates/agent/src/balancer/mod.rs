@@ -3,7 +3,7 @@
 //! ```text
 //! kubelet, kube-proxy, agent ──► listener ──► carry: lease the best healthy master, copy bytes both ways
 //!                                                ▲
-//! probe: /readyz of every master ──► health ─────┘ a master that goes down without a word loses its connections at once
+//! probe: /readyz of every master ──► health ─────┘ a master that goes down loses its connections at once
 //! ```
 //! It works on TCP and never sees inside TLS, so it needs no key and cannot be fooled into anything but a failed
 //! connection. `health` and `choice` are pure. Nothing is kept over a restart: clients connect again.

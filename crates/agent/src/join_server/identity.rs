@@ -44,9 +44,14 @@ pub(super) async fn follow(
         sleep(RENEWED).await;
         // One that is gone for a moment is being replaced, or the node is being reset, which ends the agent anyway.
         let Some(now) = read(&agent.host, &agent.paths)?.filter(|now| *now != known) else { continue };
-        certificate.replace(&now.certificate, &now.key)?;
-        clients.replace(&now.ca)?;
-        tracing::info!("the join service has a new certificate, or another authority");
+        if now.certificate != known.certificate {
+            certificate.replace(&now.certificate, &now.key)?;
+            tracing::info!("the join service shows a new certificate");
+        }
+        if now.ca != known.ca {
+            clients.replace(&now.ca)?;
+            tracing::info!("the join service believes clients of another authority");
+        }
         known = now;
     }
 }

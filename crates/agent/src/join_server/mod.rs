@@ -71,7 +71,7 @@ fn setup(agent: &Agent, client: &watch::Receiver<Option<Client>>, api_ready: wat
         machines: Arc::new(Machines::new(client.clone())),
         ceph: Arc::new(InTheApi { client: client.clone(), clock: Arc::clone(&agent.host.clock) }),
         departures: Arc::new(Leavers { client: client.clone() }),
-        writes: Arc::new(AtTheSocket { host: agent.host.clone() }),
+        writes: Arc::new(AtTheSocket::new(&agent.host)),
         announced: agent.authority.announced.subscribe(),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),
         clock: Arc::clone(&agent.host.clock),

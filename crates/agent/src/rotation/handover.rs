@@ -16,8 +16,8 @@ use tokio::time::timeout;
 
 use crate::{Agent, AgentError, report};
 
-/// Shorter than the hold itself.
-const PATIENCE: Duration = Duration::from_millis(1500);
+/// Longer than a hold may take, and short enough to leave the other masters' holds time for what follows.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Lets another member lead if this master's does.
 pub(super) async fn away_from(agent: &Agent) {
@@ -31,10 +31,11 @@ pub(super) async fn away_from(agent: &Agent) {
 async fn hand_over(agent: &Agent) -> Result<Option<u64>, AgentError> {
     let access = Access::read(&*agent.host.disk, &agent.paths.kubernetes_dir)?;
     let masters = agent.cluster.masters().map(|master| (master.name.clone(), etcd::client_url(master.ip)));
-    let Some(member) = etcd::successor(&survey::ask(&access, masters).await, &agent.node.name) else {
-        return Ok(None);
-    };
-    let others = others(agent)?;
+    let heard = survey::ask(&access, masters).await;
+    let Some(member) = etcd::successor(&heard, &agent.node.name) else { return Ok(None) };
+    // Whose etcd is silent writes nothing, and would only be waited for.
+    let answers = |name: &str| heard.iter().any(|one| one.name == name && one.told.is_ok());
+    let others = others(agent, answers)?;
     hold(&others, true).await;
     let led = access.member(etcd::client_url(agent.node.ip)).lead_by(member).await;
     hold(&others, false).await;
@@ -42,15 +43,20 @@ async fn hand_over(agent: &Agent) -> Result<Option<u64>, AgentError> {
     Ok(Some(member))
 }
 
-/// The join services of the other masters. This one's API server is stopped.
-fn others(agent: &Agent) -> Result<Vec<(SocketAddr, Member)>, AgentError> {
+/// The join services of the other masters, as far as they are to be asked. This one's API server is stopped. At each stage
+/// all of them believe what signs here, and show what is believed here: the stage before was reached by every node.
+fn others(agent: &Agent, is_asked: impl Fn(&str) -> bool) -> Result<Vec<(SocketAddr, Member)>, AgentError> {
     let identity = report::sign(agent)?;
     let shown = (identity.certificate.as_str(), identity.key.as_str());
-    let others = agent.masters(ports::JOIN).into_iter().filter(|address| address.ip() != agent.node.ip);
-    others.map(|address| Ok((address, Member::new(vec![address], &identity.ca, shown)?))).collect()
+    let others = agent.cluster.masters().filter(|master| master.name != agent.node.name && is_asked(&master.name));
+    let member = |ip| {
+        let address = SocketAddr::new(ip, ports::JOIN);
+        Ok((address, Member::new(vec![address], &identity.ca, shown)?))
+    };
+    others.map(|master| member(master.ip)).collect()
 }
 
-/// All at once. One that does not answer may well be gone, and the others need not wait for it.
+/// All at once. One that does not answer in time may still begin to hold afterwards; that ends by itself.
 async fn hold(others: &[(SocketAddr, Member)], hold: bool) {
     join_all(others.iter().map(|(master, member)| async move {
         match timeout(PATIENCE, member.hold(hold)).await {

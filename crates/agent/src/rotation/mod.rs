@@ -1,7 +1,8 @@
 //! Takes this master from one stage of a rotation of the authorities to the next, when it is its turn.
 //!
 //! `blackstart pki rotate-ca` gives the turns and waits for what masters say they have reached. A turn is: files, then a
-//! restart of whatever reads its authorities only once, one after the other and each seen to be well before the next. It
+//! restart of whatever reads its authorities only once, one after the other and each seen to be well before the next (an
+//! etcd that leads hands over before, see `handover`). It
 //! can be interrupted anywhere: files that are there are not written again, and a process that is younger than its file
 //! is not restarted again.
 //!

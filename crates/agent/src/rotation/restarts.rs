@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Restarts what is older than its file. While its etcd is away an API server can only fail, so it is stopped before and
-/// started after it: stopped, it sends its clients elsewhere first. Nor is a leader restarted.
+/// started after it: stopped, it sends its clients elsewhere first. A member that leads hands over first.
 pub(super) async fn control_plane(agent: &Agent, stage: Stage) -> Result<(), AgentError> {
     if stage == Stage::Sign {
         return Ok(());

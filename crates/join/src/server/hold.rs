@@ -22,7 +22,7 @@ pub type Done<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>
 
 /// Whoever stands between this master's API server and etcd.
 pub trait Writes: Send + Sync {
-    /// Holds them back, and is done when those before have been answered. They go on by themselves after two seconds,
+    /// Holds them back, and is done when those before have been answered. By itself that ends after two seconds,
     /// whatever becomes of whoever asked.
     fn hold(&self) -> Done<'_>;
 

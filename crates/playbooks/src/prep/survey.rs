@@ -27,6 +27,8 @@ pub struct Survey {
     pub(super) has_gpu: bool,
     /// Only asked for iSCSI.
     pub(super) multipath: Option<::prep::Requirement>,
+    /// Only where its client is asked for.
+    pub(super) nfs: Option<::prep::Requirement>,
 }
 
 /// `/etc/os-release`.
@@ -70,6 +72,10 @@ impl Survey {
         if is_iscsi {
             multipath = Some(iscsi::multipath(host).await?);
         }
+        let nfs = match task.goal {
+            Goal::Iscsi { with_nfs: true } => Some(iscsi::nfs(disk)?),
+            _ => None,
+        };
         Ok(Self {
             os: Os::read(disk)?,
             manager,
@@ -82,6 +88,7 @@ impl Survey {
             in_directory,
             has_gpu: !is_iscsi && Evidence::read(host).await?.gpu.is_some(),
             multipath,
+            nfs,
         })
     }
 

@@ -10,7 +10,7 @@ use axum::{Router, http::header::CONTENT_TYPE, routing::get};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 
-use crate::{PodError, Prep, State, names};
+use crate::{PodError, Prep, Requirement, State, Verdict, names};
 
 /// What is measured.
 #[derive(Debug, Clone)]
@@ -22,6 +22,7 @@ pub(super) struct Figures {
     pub(super) failures: u32,
     pub(super) waits_for_slot: bool,
     pub(super) api_answers: bool,
+    pub(super) requirements: Vec<Requirement>,
 }
 
 /// The same, where others can read it.
@@ -38,6 +39,7 @@ impl Metrics {
             failures: 0,
             waits_for_slot: false,
             api_answers: false,
+            requirements: Vec::new(),
         })))
     }
 
@@ -93,6 +95,12 @@ fn text(figures: &Figures) -> String {
     metric("failures_in_a_row", "gauge", "Runs in a row that did not end well.", &failures);
     metric("waits_for_slot", "gauge", "Whether other nodes are worked on first.", &one(flag(figures.waits_for_slot)));
     metric("api_answers", "gauge", "Whether the Kubernetes API answered last.", &one(flag(figures.api_answers)));
+    let verdicts = |found: &Requirement| {
+        [Verdict::Met, Verdict::Warning, Verdict::Unmet, Verdict::Unknown]
+            .map(|verdict| (format!(",name=\"{}\",verdict=\"{verdict}\"", found.name), flag(found.verdict == verdict)))
+    };
+    let requirements: Vec<_> = figures.requirements.iter().flat_map(verdicts).collect();
+    metric("requirement", "gauge", "What the node should have: 1 for what was found of it.", &requirements);
     text
 }
 
@@ -107,6 +115,8 @@ mod tests {
             figures.state = Some(State::NotApplicable);
             figures.last_run = Timestamp::from_second(1_800_000_000).ok();
             figures.runs = 3;
+            let (name, verdict) = ("memory".to_owned(), Verdict::Warning);
+            figures.requirements = vec![Requirement { name, verdict, detail: "3.1 GiB".to_owned() }];
         });
         insta::assert_snapshot!(metrics.text());
     }

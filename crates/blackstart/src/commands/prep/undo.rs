@@ -6,7 +6,7 @@
 use std::{fmt::Write, path::PathBuf};
 
 use ::explain::counted;
-use ::prep::{Prep, paths};
+use ::prep::{Prep, names, paths};
 use engine::{Runner, StepFailure, StepReversal, UndoReport};
 use playbooks::prep;
 use serde_json::json;
@@ -29,6 +29,7 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
         }
         return nothing(context, prep);
     }
+    let is_told_on_node = !prep::brought(prep, disk)?.is_empty();
     let reversal = prep::reversal(prep, disk)?;
     let mut runner = Runner::new(context.host.clone(), paths::state_dir(prep), prep.name());
     let mut plan = runner.plan_take_back(&reversal)?;
@@ -41,14 +42,26 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
     }
     confirm(yes, "Take all of this back?")?;
     runner.sinks.push(progress::sink(context.out));
-    let report = block_on(async {
+    let mut report = block_on(async {
         let signals = cancel_on_signal(runner.cancel.clone());
         let report = runner.take_back(&reversal).await;
         signals.abort();
         report
     })??;
     let is_left = prep::tidy(prep, disk)?;
+    if is_told_on_node && report.failed.is_empty() && !report.cancelled {
+        report.notes.push(on_node(prep));
+    }
     end(context, prep, &report, is_left)
+}
+
+/// What a pod has written on the Node, nobody on this machine may remove.
+fn on_node(prep: Prep) -> String {
+    let [label, report, since] = [names::label(prep), names::annotation(prep), names::since(prep)];
+    format!(
+        "the Node still tells what was; `kubectl label node NODE {label}-` and \
+         `kubectl annotate node NODE {report}- {since}-` end that"
+    )
 }
 
 /// What the pod of a DaemonSet has brought goes last; it belongs to no step.
@@ -142,6 +155,7 @@ mod tests {
             question(Prep::Iscsi, &plan),
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), ..UndoReport::default() }, false),
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), notes, ..UndoReport::default() }, false),
+            on_node(Prep::Gpu),
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), failed, ..UndoReport::default() }, true),
             ending(Prep::Iscsi, &UndoReport { undone, cancelled: true, ..UndoReport::default() }, true),
         ];

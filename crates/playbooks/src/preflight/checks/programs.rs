@@ -21,7 +21,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("nmcli", "the network is configured with NetworkManager"),
     ("ip", "addresses and routes are looked at with it"),
     ("ping", "after a change of the network it is seen whether others still answer"),
-    ("nft", "kube-proxy writes its rules with it"),
+    ("nft", "kube-proxy and the agent write their rules with it"),
     ("conntrack", "kube-proxy clears stale connections with it"),
     ("mount", "the kubelet mounts volumes with it"),
 ];

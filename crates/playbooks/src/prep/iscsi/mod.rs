@@ -20,7 +20,7 @@ use super::{
 };
 use crate::stays::Stays;
 
-pub(super) use seen::{multipath, seen};
+pub(super) use seen::{multipath, nfs, seen};
 
 const NAME: &str = "prep-iscsi";
 

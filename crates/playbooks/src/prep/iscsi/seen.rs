@@ -4,10 +4,14 @@ use std::{collections::BTreeMap, path::Path};
 
 use ::prep::{Report, Requirement, Verdict};
 use engine::StepError;
-use host::Host;
+use host::{Disk, Host, HostError};
 
 use super::{
-    super::{manager::Manager, requirements::requirement},
+    super::{
+        manager::Manager,
+        modules::{Kernel, Standing},
+        requirements::requirement,
+    },
     daemon, initiator,
     kernel::{self, Support},
     proof, wanted,
@@ -16,6 +20,7 @@ use crate::systemd;
 
 const MULTIPATH: &str = "multipathd.service";
 const MULTIPATH_CONF: &str = "/etc/multipath.conf";
+const NFS_MODULE: &str = "nfsv4";
 
 /// Everything that was seen, each under its name.
 pub(in super::super) async fn seen(
@@ -55,6 +60,22 @@ pub(in super::super) async fn multipath(host: &Host) -> Result<Requirement, Step
     Ok(judge(is_up, &String::from_utf8_lossy(&text)))
 }
 
+/// Whether the kernel can mount volumes that several nodes write to.
+pub(in super::super) fn nfs(disk: &dyn Disk) -> Result<Requirement, HostError> {
+    let known = disk.read_optional(Path::new("/proc/filesystems"))?.unwrap_or_default();
+    let is_known = String::from_utf8_lossy(&known).lines().any(|line| line.split_whitespace().last() == Some("nfs4"));
+    let standing = Kernel::read(disk)?.standing(NFS_MODULE);
+    let (verdict, detail) = match standing {
+        _ if is_known => (Verdict::Met, "the kernel knows nfs4".to_owned()),
+        Standing::Absent => (
+            Verdict::Warning,
+            format!("this kernel has no module {NFS_MODULE}, so volumes that several nodes write to cannot be mounted"),
+        ),
+        standing => (Verdict::Met, format!("{NFS_MODULE} {}", standing.words())),
+    };
+    Ok(requirement("nfs4", verdict, detail))
+}
+
 fn judge(is_up: bool, conf: &str) -> Requirement {
     let (verdict, detail) = match (is_up, leaves_disks(conf)) {
         (false, _) => (Verdict::Met, "multipathd does not run".to_owned()),
@@ -85,7 +106,21 @@ fn leaves_disks(conf: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::super::testing::Machine, *};
+
+    #[test]
+    fn volumes_of_several_writers_need_a_kernel_with_nfs4() {
+        let machine = Machine::default();
+        let found = |machine: &Machine| nfs(&*machine.host().disk).unwrap().verdict;
+        machine.write("/proc/sys/kernel/osrelease", "6.1.0-54-amd64\n");
+        machine.write("/proc/filesystems", "nodev\tproc\n\text4\nnodev\tnfs\n");
+        assert_eq!(found(&machine), Verdict::Warning);
+        machine.write("/lib/modules/6.1.0-54-amd64/modules.dep", "kernel/fs/nfs/nfsv4.ko: kernel/fs/nfs/nfs.ko\n");
+        assert_eq!(found(&machine), Verdict::Met, "it is loaded by the first mount");
+        let built_in = Machine::default();
+        built_in.write("/proc/filesystems", "nodev\tnfs4\n");
+        assert_eq!(found(&built_in), Verdict::Met);
+    }
 
     #[test]
     fn multipathd_is_a_conflict_unless_it_leaves_disks_alone() {

@@ -12,7 +12,8 @@ const GIB: u64 = 1024 * MIB;
 /// What the packages take with what is fetched for them, and what a node should have left.
 const fn limits(prep: Prep, is_installed: bool) -> (u64, u64) {
     match prep {
-        _ if is_installed => (0, 10 * GIB),
+        Prep::Iscsi if is_installed => (0, 10 * GIB),
+        Prep::Gpu if is_installed => (0, 2 * GIB),
         Prep::Iscsi => (100 * MIB, 10 * GIB),
         Prep::Gpu => (700 * MIB, 2 * GIB),
     }
@@ -25,7 +26,11 @@ fn judge(facts: &Facts<'_>) -> (Verdict, String) {
     if free < least {
         (Verdict::Unmet, format!("{shown}; the packages need {} MiB", least / MIB))
     } else if free < enough {
-        (Verdict::Warning, format!("{shown}; volumes of Longhorn need space too"))
+        let why = match facts.task.prep() {
+            Prep::Iscsi => "volumes of Longhorn need space too",
+            Prep::Gpu => "more is recommended for what is transcoded",
+        };
+        (Verdict::Warning, format!("{shown}; {why}"))
     } else {
         (Verdict::Met, shown)
     }

@@ -61,11 +61,14 @@ fn machines_of_all_kinds() {
         kernel: "4.19.0".into(),
         ..good()
     };
+    let mint = Os { id: "linuxmint".into(), pretty: "Linux Mint 22".into(), ..good().os };
     let mut text = String::new();
     for (case, survey, task) in [
         ("a good machine", good(), iscsi()),
         ("a good machine with a GPU", good(), gpu()),
         ("one without a GPU", Survey { has_gpu: false, ..good() }, gpu()),
+        ("one of another kind without a GPU", Survey { has_gpu: false, ..small.clone() }, gpu()),
+        ("one that nobody has tried", Survey { os: mint, ..good() }, iscsi()),
         ("a small one", small.clone(), iscsi()),
         ("a small one with a GPU", small, gpu()),
         ("one that tells nothing", Survey::default(), gpu()),
