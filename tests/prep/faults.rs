@@ -20,11 +20,15 @@ use crate::{
     turns::holders,
 };
 
-pub(crate) const CHECKS: &[Check] = &[
-    ("whatever happens to the machine, it is prepared in the end", machine),
-    ("whatever happens to the pod, the work goes on", pods),
-    ("what is changed by hand later is repaired", drift),
-];
+/// Those whose turn it is; what has none is not called well.
+pub(crate) fn checks() -> Vec<Check> {
+    let all: [(usize, Check); 3] = [
+        (0, ("whatever happens to the machine, it is prepared in the end", machine)),
+        (1, ("whatever happens to the pod, the work goes on", pods)),
+        (1, ("what is changed by hand later is repaired", drift)),
+    ];
+    all.into_iter().filter(|(day_of_two, _)| is_turn(*day_of_two)).map(|(_, check)| check).collect()
+}
 
 /// What happens, and how it is done. It says where it struck.
 #[derive(Clone)]
@@ -76,21 +80,15 @@ const DRIFT: &[Case] = &[
 const REMOVE: &str = "apt-get -qq -y -o DPkg::Lock::Timeout=60 remove open-iscsi";
 
 fn machine(cluster: &Cluster) {
-    if is_turn(0) {
-        play(cluster, "machine", MACHINE);
-    }
+    play(cluster, "machine", MACHINE);
 }
 
 fn pods(cluster: &Cluster) {
-    if is_turn(1) {
-        play(cluster, "pod", PODS);
-    }
+    play(cluster, "pod", PODS);
 }
 
 fn drift(cluster: &Cluster) {
-    if is_turn(1) {
-        play(cluster, "by hand", DRIFT);
-    }
+    play(cluster, "by hand", DRIFT);
 }
 
 fn play(cluster: &Cluster, kind: &str, all: &[Case]) {

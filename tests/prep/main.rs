@@ -53,7 +53,7 @@ fn nodes_are_prepared_from_inside_the_cluster() {
             joined::CHECKS,
             told::CHECKS,
             turns::CHECKS,
-            faults::CHECKS,
+            &faults::checks(),
             undone::CHECKS,
         ],
     );
