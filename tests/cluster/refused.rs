@@ -64,7 +64,7 @@ fn expired_secret(cluster: &Cluster) {
     // Sealed with the keys of this cluster, which are in the first master's directory.
     run("cp", &["-a", &cluster.sealed_dir("master-01").display().to_string(), &out]).ok();
     let config = cluster.lab.dir().join("config").display().to_string();
-    run(PROGRAM, &["config", "seal", &config, "--out", &out, "--expires-in", "1s"]).ok();
+    run(PROGRAM, &["config", "seal", &config, "--out", &out, "--expires", "1s"]).ok();
     cluster.bring(&dir.path().join(WORKER), WORKER);
     let end = cluster.sh(WORKER, "date +%s").parse::<u64>().unwrap() + 2;
     eventually("the secret is over", || cluster.sh(WORKER, "date +%s").parse::<u64>().unwrap() > end);

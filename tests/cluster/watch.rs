@@ -5,7 +5,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-use join::wire::ClaimedCredential;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
@@ -58,7 +57,7 @@ fn waits(cluster: &Cluster) {
 fn heard_early(cluster: &Cluster) {
     cluster.bring(&cluster.sealed_dir("worker-01"), "worker-01");
     cluster.sh("worker-01", "systemd-run --unit early-agent blackstart agent --node worker-01");
-    let seen = || node(&from_machine(cluster, "worker-02"), "worker-01");
+    let seen = || node(&from_machine(cluster, "master-01"), "worker-01");
     eventually("the masters have heard of it", || seen()["joined"] == false);
     let seen = seen();
     assert_eq!(seen["state"], "starting", "{seen:#}");
@@ -68,7 +67,7 @@ fn heard_early(cluster: &Cluster) {
 }
 
 fn forged(cluster: &Cluster) {
-    let own = |node: &str| ClaimedCredential::NodeSecret { node: node.to_owned(), expires: 0 };
+    let own = |node: &str| cluster.secret(node).claimed();
     let before = node(&from_lab(cluster), "worker-01")["version"].clone();
     let lie = r#"{"node":"worker-01","role":"worker","units":{},"version":"forged"}"#;
 
@@ -98,9 +97,16 @@ fn forged(cluster: &Cluster) {
 
 fn from_everywhere(cluster: &Cluster) {
     let all_ready = |view: &Value| Cluster::MACHINES.iter().all(|name| node(view, name)["state"] == "ready");
-    for machine in Cluster::MACHINES {
-        eventually(&format!("{machine} sees all nodes"), || all_ready(&from_machine(cluster, machine)));
-        assert_eq!(from_machine(cluster, machine)["masters"][0]["state"], "answers");
+    eventually("a master sees all nodes", || all_ready(&from_machine(cluster, "master-01")));
+    assert_eq!(from_machine(cluster, "master-01")["masters"][0]["state"], "answers");
+    for machine in Cluster::WORKERS {
+        let view = from_machine(cluster, machine);
+        assert_eq!(
+            (&node(&view, machine)["state"], &view["masters"][0]["state"]),
+            (&"ready".into(), &"api-ready".into())
+        );
+        let shown = cluster.sh(machine, "blackstart watch --once");
+        assert!(shown.contains("`blackstart watch` on a master shows all"), "{shown}");
     }
     let view = from_lab(cluster);
     assert!(all_ready(&view), "{view:#}");
@@ -152,23 +158,23 @@ fn cut_off(cluster: &Cluster) {
     comes_back(cluster, "worker-02");
 }
 
-/// From another worker and from the computer of the lab.
+/// From a master and from the computer of the lab.
 fn becomes_silent(cluster: &Cluster, name: &str) {
     let silent = |view: &Value| node(view, name)["state"] == "silent";
-    eventually("it is silent for another worker", || silent(&from_machine(cluster, "worker-01")));
+    eventually("it is silent for the master", || silent(&from_machine(cluster, "master-01")));
     eventually("it is silent for the lab", || silent(&from_lab(cluster)));
-    for view in [from_machine(cluster, "worker-01"), from_lab(cluster)] {
+    for view in [from_machine(cluster, "master-01"), from_lab(cluster)] {
         let seen = node(&view, name);
         assert_eq!((seen["since"].is_string(), &seen["since"]), (true, &seen["heard"]), "since when: {seen:#}");
     }
-    let shown = cluster.sh("worker-01", "blackstart watch --once");
+    let shown = cluster.sh("master-01", "blackstart watch --once");
     let line = shown.lines().find(|line| line.starts_with(name)).unwrap();
     assert!(line.contains("! silent") && line.contains("nothing heard since "), "{shown}");
 }
 
 fn comes_back(cluster: &Cluster, name: &str) {
     let ready = |view: &Value| node(view, name)["state"] == "ready";
-    eventually("it is heard again by another worker", || ready(&from_machine(cluster, "worker-01")));
+    eventually("it is heard again by the master", || ready(&from_machine(cluster, "master-01")));
     eventually("it is heard again by the lab", || ready(&from_lab(cluster)));
 }
 
@@ -178,7 +184,7 @@ fn failing_unit(cluster: &Cluster) {
         "mkdir -p {drop_in} && printf '[Service]\\nExecStart=\\nExecStart=/bin/false\\n' > {drop_in}/fail.conf"
     );
     cluster.sh("worker-01", &format!("{fail} && systemctl daemon-reload && systemctl restart kube-proxy; true"));
-    let seen = || node(&from_machine(cluster, "worker-02"), "worker-01");
+    let seen = || node(&from_machine(cluster, "master-01"), "worker-01");
     eventually("it is named", || {
         let seen = seen();
         seen["state"] == "not-ready" && seen["failing_units"]["kube-proxy.service"].is_string()

@@ -10,7 +10,7 @@ pub(crate) const OBJECTS: &[Case] = &[
         name: "certificate request denied",
         provoke: Deed::By(ask_for_another_name),
         codes: &["BS-DIAG-046"],
-        tells: "BS-CSR-004",
+        tells: "BS-CSR-020",
         mend: Deed::Sh("kubectl delete csr misnamed"),
         ..Case::PLAIN
     },

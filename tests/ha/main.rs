@@ -84,8 +84,16 @@ fn masters_join_whatever_happens() {
     }
 }
 
-/// The disk of a master is lost: it is a machine that has never been anything, and has booted.
+/// The disk of a master is lost: it is a machine that has never been anything, and has booted. Whoever replaces disks arms the
+/// names for the new ones, where a master is left to do it on.
 fn lose_disks(cluster: &Cluster, masters: &[&str]) {
+    if let Some(left) = MASTERS.iter().find(|master| !masters.contains(master)) {
+        for lost in masters {
+            // Without its Node nobody waits for the old machine to be missed.
+            let arm = format!("blackstart node rearm {lost} && kubectl delete node {lost} --ignore-not-found");
+            cluster.sh(left, &arm);
+        }
+    }
     cluster.lab.run("wipe", masters).ok();
     cluster.lab.up(3, 1).ok();
 }

@@ -1,18 +1,19 @@
-//! The authorities are replaced while the cluster works, and nobody who calls the API notices.
+//! All keys are replaced while the cluster works, and nobody who calls the API notices.
 //!
 //! Every check leaves the cluster whole.
 
 use serde_json::Value;
 
 use crate::{
-    MASTERS, NODES, WORKER, await_whole,
+    ETCDCTL, MASTERS, NODES, WORKER, await_whole,
     caller::Caller,
     support::{Check, Cluster, eventually},
 };
 
 pub(crate) const CHECKS: &[Check] = &[
     ("a rotation does not begin while a node is away", refused),
-    ("authorities are rotated, killed in between, and no call to the API fails meanwhile", unnoticed),
+    ("all keys are rotated, killed in between, and no call to the API fails meanwhile", unnoticed),
+    ("nothing of an old key is left after a rotation", nothing_left),
     ("whoever has only the old authority's word is refused", forgotten),
     ("a worker that is reset joins with its own directory", joins_anew),
 ];
@@ -27,13 +28,13 @@ fn refused(cluster: &Cluster) {
         let mut nodes = view["nodes"].as_array().unwrap().iter();
         nodes.any(|node| node["name"] == WORKER && node["state"] == "silent")
     });
-    let said = cluster.try_sh(MASTERS[0], "blackstart pki rotate-ca --yes --stop-after trust");
+    let said = cluster.try_sh(MASTERS[0], "blackstart pki rotate --all --yes --stop-after trust");
     said.refused(1, "BS-CLI-016");
     assert!(said.err.contains(WORKER), "{said:?}");
     cluster.lab.run("resume", &[WORKER]).ok();
     await_whole(cluster, &NODES);
     assert_eq!(
-        cluster.sh(MASTERS[0], "kubectl -n kube-system get secret blackstart-ca-rotation -o name --ignore-not-found"),
+        cluster.sh(MASTERS[0], "kubectl -n kube-system get secret blackstart-rotation -o name --ignore-not-found"),
         ""
     );
 }
@@ -41,14 +42,18 @@ fn refused(cluster: &Cluster) {
 fn unnoticed(cluster: &Cluster) {
     cluster.sh(MASTERS[0], &format!("cp /etc/kubernetes/admin.conf {KEPT}"));
     let before = fingerprints(cluster, MASTERS[0]);
-    while_calling(cluster, || cluster.sh(MASTERS[0], "blackstart pki rotate-ca --yes --stop-after trust"));
+    cluster.apply(TOKEN);
+    while_calling(cluster, || rotate(cluster, MASTERS[0], "--stop-after trust"));
+    let said = cluster.try_sh(MASTERS[0], "blackstart pki rotate join --yes");
+    said.refused(1, "BS-CLI-030");
     while_calling(cluster, || {
-        let killed = "blackstart pki rotate-ca --yes --stop-after sign >/tmp/rotation 2>&1 & \
+        let killed = "blackstart pki rotate --all --yes --stop-after sign >/tmp/rotation 2>&1 & \
                       until grep -q 'control plane' /tmp/rotation; do sleep 0.1; done; kill -9 $!";
         cluster.sh(MASTERS[0], killed);
-        cluster.sh(MASTERS[1], "blackstart pki rotate-ca --yes --stop-after sign")
+        cluster.sh(MASTERS[0], "systemctl kill --signal=KILL blackstart-agent");
+        rotate(cluster, MASTERS[1], "--stop-after sign")
     });
-    while_calling(cluster, || cluster.sh(MASTERS[2], "blackstart pki rotate-ca --yes"));
+    while_calling(cluster, || rotate(cluster, MASTERS[2], ""));
     await_whole(cluster, &NODES);
     let told = MASTERS.map(|master| cluster.sh(master, "journalctl --unit=blackstart-agent --output=cat --no-pager"));
     let handed_over =
@@ -69,6 +74,50 @@ fn unnoticed(cluster: &Cluster) {
             is_well
         });
     }
+}
+
+/// `pki rotate --all` to where it is told. At `sign` programs are given a minute to read their tokens again, so it takes
+/// longer than other commands.
+fn rotate(cluster: &Cluster, machine: &str, arguments: &str) -> String {
+    let line = format!("blackstart pki rotate --all --yes {arguments}");
+    cluster.lab.run("exec", &[machine, "--", "timeout", "900", "sh", "-c", &line]).ok()
+}
+
+/// A token in a Secret, as they were made before pods got their own.
+const TOKEN: &str = "
+apiVersion: v1
+kind: Secret
+metadata: { name: kept-token, annotations: { kubernetes.io/service-account.name: default } }
+type: kubernetes.io/service-account-token
+";
+
+fn nothing_left(cluster: &Cluster) {
+    let first = cluster.sh(MASTERS[0], "sed -n 's/ *- name: //p' /etc/kubernetes/encryption.yaml");
+    for master in MASTERS {
+        assert_eq!(cluster.sh(master, "grep -c 'BEGIN PUBLIC KEY' /etc/kubernetes/pki/sa.pub"), "1", "{master}");
+        let join_key = "cat /etc/kubernetes/pki/join.key 2>/dev/null || cat /etc/cluster-config/join.key";
+        assert_eq!(cluster.sh(master, &format!("({join_key}) | wc -l")), "1", "{master}");
+        let name = cluster.sh(master, "sed -n 's/ *- name: //p' /etc/kubernetes/encryption.yaml");
+        assert_eq!(name, first, "one key, the same on every master");
+    }
+    let names = format!(
+        "{ETCDCTL} get /registry/secrets/ --prefix --print-value-only | grep -ao 'k8s:enc:secretbox:v1:[^:]*:' | sort -u"
+    );
+    assert_eq!(
+        cluster.sh(MASTERS[0], &names),
+        format!("k8s:enc:secretbox:v1:{first}:"),
+        "every Secret is of the new key"
+    );
+    let token = "kubectl get secret kept-token -o jsonpath='{.data.token}' | base64 -d";
+    let who = format!(
+        "kubectl --kubeconfig /dev/null --server https://127.0.0.1:7443 \
+         --certificate-authority /etc/kubernetes/pki/ca.crt --token \"$({token})\" auth whoami"
+    );
+    assert!(cluster.sh(MASTERS[0], &who).contains("system:serviceaccount:default:default"));
+    cluster.kubectl(&["delete", "secret", "kept-token"]);
+    assert_eq!(cluster.sh(MASTERS[0], "blackstart token list"), "there are no tokens");
+    let newest = "blackstart backup verify $(ls -t /var/backups/blackstart/*.age | head -n1)";
+    cluster.sh(MASTERS[2], newest);
 }
 
 /// Whoever calls is told anew at each stage what to trust, as a client outside of the cluster has to be.

@@ -123,6 +123,10 @@ impl Ground {
         if self.subject != MASTER {
             self.master_sh(&format!("kubectl delete node {} --ignore-not-found", self.subject));
         }
+        if self.subject.starts_with("master") && self.subject != MASTER {
+            // The cluster's keys go to one machine of a name; this one has never had them to begin with.
+            self.master_sh(&format!("blackstart node rearm {} || true", self.subject));
+        }
         self.lab.run("wipe", &[self.subject]).ok();
         self.up().ok();
     }

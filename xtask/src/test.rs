@@ -6,7 +6,8 @@ use crate::{
 };
 
 /// The suites that boot machines, each named for what it proves, in the order of what they stand on.
-const SUITES: &[&str] = &["lab", "cluster", "ha", "backup", "diagnose", "reset", "faults", "recovery", "ceph", "prep"];
+const SUITES: &[&str] =
+    &["lab", "cluster", "security", "ha", "backup", "diagnose", "reset", "faults", "recovery", "ceph", "prep"];
 
 /// How much of the suites that have more cases than anybody waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]

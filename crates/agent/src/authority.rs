@@ -1,4 +1,4 @@
-//! Whom this node trusts, and whom it is to trust: what the duties tell each other while authorities are rotated.
+//! What this node trusts and holds, and what it is to trust and hold: what the duties tell each other while keys are rotated.
 //!
 //! ```text
 //! rotation (masters)  ──announced──►  join-server  ──answer to a report──►  report  ──heard──►  renewal
@@ -7,42 +7,76 @@
 
 use std::path::PathBuf;
 
-use host::HostError;
-use join::authority_mark;
+use host::{Host, HostError};
+use jiff::Timestamp;
+use join::{Marks, authority_mark, wire::Heard};
 use tokio::sync::watch;
 
-use crate::Agent;
+use crate::{Agent, Paths};
 
-/// Marks of authorities, see [`join::authority_mark`].
+/// Marks of keys, see [`Marks`].
 #[derive(Clone, Default)]
 pub struct Authority {
-    /// What this master tells every node to trust; `None` while the masters do not agree yet.
-    pub(crate) announced: watch::Sender<Option<String>>,
-    /// What a master told this node to trust.
-    pub(crate) heard: watch::Sender<Option<String>>,
-    /// What everything on this node that is the agent's concern trusts and was signed by.
-    pub(crate) settled: watch::Sender<Option<String>>,
+    /// What this master tells every node.
+    pub(crate) announced: watch::Sender<Heard>,
+    /// What a master told this node.
+    pub(crate) heard: watch::Sender<Option<Told>>,
+    /// Where everything on this node is that is the agent's concern.
+    pub(crate) settled: watch::Sender<Settled>,
+    /// The mark of the join key that this worker's secret is of, as a master said when it gave it. Only in memory: a
+    /// worker that does not know asks again.
+    pub(crate) secret_of: watch::Sender<Option<String>>,
+}
+
+/// What a master told this node to trust and to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) marks: Marks,
+    /// Since when this is what is told. What is older may have what was told before in its memory.
+    pub(crate) since: Timestamp,
+}
+
+/// How far a node is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Settled {
+    /// What everything here trusts and holds, once nothing else is left.
+    pub(crate) on: Option<Marks>,
+    /// What is left otherwise.
+    pub(crate) why_not: Option<String>,
 }
 
 /// The cluster's authorities as this node trusts them.
 pub(crate) fn file(agent: &Agent) -> PathBuf {
-    agent.paths.kubernetes_dir.join("pki/ca.crt")
+    file_of(&agent.paths)
+}
+
+fn file_of(paths: &Paths) -> PathBuf {
+    paths.kubernetes_dir.join("pki/ca.crt")
 }
 
 /// The mark of what this node trusts; `None` before it has joined.
 pub(crate) fn own_mark(agent: &Agent) -> Result<Option<String>, HostError> {
-    let trusted = agent.host.disk.read_optional(&file(agent))?;
+    mark_of(&agent.host, &agent.paths)
+}
+
+/// The same for a machine without an agent.
+pub(crate) fn mark_of(host: &Host, paths: &Paths) -> Result<Option<String>, HostError> {
+    let trusted = host.disk.read_optional(&file_of(paths))?;
     Ok(trusted.map(|pem| authority_mark(&String::from_utf8_lossy(&pem))))
 }
 
 impl Authority {
-    /// Takes note of what a master told. Whoever has to act on it is woken until it has.
-    pub(crate) fn hear(&self, told: Option<&str>) {
-        let is_settled = told.is_none() || self.settled.borrow().as_deref() == told;
+    /// Takes note of what a master told. Whoever has to act on it is woken until it has, and as long as keys are rotated:
+    /// a pod that starts at the wrong moment has a token of the old key.
+    pub(crate) fn hear(&self, told: Heard, now: Timestamp) {
+        let is_settled = told.marks.is_none() || self.settled.borrow().on == told.marks;
         self.heard.send_if_modified(|known| {
-            let is_news = known.as_deref() != told;
-            *known = told.map(str::to_owned);
-            is_news || !is_settled
+            let known_marks = known.as_ref().map(|known| &known.marks);
+            let is_news = known_marks != told.marks.as_ref();
+            if is_news {
+                *known = told.marks.map(|marks| Told { marks, since: now });
+            }
+            is_news || !is_settled || told.rotating
         });
     }
 }
@@ -55,18 +89,23 @@ mod tests {
     fn whoever_has_to_act_is_woken_until_it_has() {
         let authority = Authority::default();
         let mut woken = authority.heard.subscribe();
-        let mut hear = |told: Option<&str>| {
-            authority.hear(told);
+        let marks = |ca: &str| Marks { authority: ca.to_owned(), tokens: "kid".to_owned(), join: None };
+        let mut hear = |told: Option<&str>, rotating: bool, second: i64| {
+            let now = Timestamp::from_second(second).unwrap();
+            authority.hear(Heard { marks: told.map(marks), rotating }, now);
             let changed = woken.has_changed().unwrap();
             woken.mark_unchanged();
             changed
         };
-        assert!(!hear(None), "nothing is known yet");
-        assert!(hear(Some("new")));
-        assert!(hear(Some("new")), "it has not been acted on");
-        authority.settled.send_replace(Some("new".to_owned()));
-        assert!(!hear(Some("new")));
-        assert!(hear(None));
-        assert!(!hear(None));
+        assert!(!hear(None, false, 1), "nothing is known yet");
+        assert!(hear(Some("new"), false, 2));
+        assert!(hear(Some("new"), false, 3), "it has not been acted on");
+        authority.settled.send_replace(Settled { on: Some(marks("new")), why_not: None });
+        assert!(!hear(Some("new"), false, 4));
+        assert!(hear(Some("new"), true, 5), "a rotation goes on");
+        let since = authority.heard.borrow().as_ref().map(|told| told.since.as_second());
+        assert_eq!(since, Some(2), "since it was first told");
+        assert!(hear(None, false, 6));
+        assert!(!hear(None, false, 7));
     }
 }

@@ -17,10 +17,14 @@ explain::codes! {
         "this is a mistake in the program, or the system has no random bytes: please report it with the message";
     NEVER_CAME = "BS-AGENT-008", "a master was announced to etcd and never came, so its place is free again",
         "nothing has to be done in etcd; look at `journalctl -u cluster-bootstrap -u etcd` on that master for why it did not start";
-    NO_ROTATION = "BS-AGENT-009", "the Secret that tells of a rotation of the authorities cannot be used",
-        "if no rotation goes on, delete the Secret; otherwise run `blackstart pki rotate-ca` on a master whose `encryption.yaml` is the cluster's";
+    NO_ROTATION = "BS-AGENT-009", "the Secret that tells of a rotation cannot be used",
+        "if no rotation goes on, delete the Secret; otherwise run `blackstart pki rotate` on a master whose `encryption.yaml` is the cluster's";
     NOT_WELL = "BS-AGENT-010", "a part of the control plane was restarted and does not become well",
         "look at its log with `journalctl -u UNIT`; the agent tries again by itself";
+    FOREIGN_KEY = "BS-AGENT-020", "encryption.yaml was changed by somebody else, so its key cannot be replaced",
+        "bring the file back to the form that `blackstart node up` writes, on every master, or leave `encryption` out of the rotation";
+    LOCKED = "BS-AGENT-021", "no master that answers has what opens the new keys of the rotation",
+        "bring up the master that began it; if it is lost and no other has reached a stage, delete the Secret kube-system/blackstart-rotation and begin again";
     UNREADABLE = "BS-CSR-001", "the certificate request cannot be read, or is not signed by the key it is for",
         "have the node make a new key and request: remove its old certificates and restart the kubelet";
     SUBJECT = "BS-CSR-002", "the certificate request is not for a node",
@@ -43,6 +47,8 @@ explain::codes! {
         "have the node make a key of the kind kubelets make: ECDSA with P-256";
     NO_NODE = "BS-CSR-011", "a node that is not in cluster.yaml asks for a serving certificate and has no Node object",
         "look at the kubelet's log on that node for why it does not register";
+    FORM = "BS-CSR-020", "the certificate request is not written as kubelets write it",
+        "let the node's kubelet make its own request; if nobody did this on purpose, find out who has that node's credentials";
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use futures::future::BoxFuture;
 use spec::NetworkAddOn;
 
 use crate::{
-    Agent, AgentError, approver, backups, balancer, configuration, join_server, labels, learners, nodes, pod_parts,
-    renewal, report, rotation, tokens,
+    Agent, AgentError, backups, balancer, configuration, join_server, kubelet_certificates, labels, learners, nodes,
+    pod_parts, renewal, report, rotation, shield, tokens,
 };
 
 /// One thing the agent does all the time.
@@ -23,12 +23,13 @@ pub(crate) struct Duty {
 const ALL: &[Duty] = &[
     Duty { name: "balancer",    applies: everywhere,   run: |agent| Box::pin(balancer::run(agent)) },
     Duty { name: "nodes",       applies: basic_add_on, run: |agent| Box::pin(nodes::run(agent)) },
+    Duty { name: "shield",      applies: everywhere,   run: |agent| Box::pin(shield::run(agent)) },
     Duty { name: "renewal",     applies: everywhere,   run: |agent| Box::pin(renewal::run(agent)) },
     Duty { name: "configuration", applies: everywhere, run: |agent| Box::pin(configuration::run(agent)) },
     Duty { name: "report",      applies: everywhere,   run: |agent| Box::pin(report::run(agent)) },
     Duty { name: "pod-parts",   applies: by_address,   run: |agent| Box::pin(pod_parts::run(agent)) },
     Duty { name: "labels",      applies: on_masters,   run: |agent| Box::pin(labels::run(agent)) },
-    Duty { name: "approver",    applies: on_masters,   run: |agent| Box::pin(approver::run(agent)) },
+    Duty { name: "kubelet-certificates", applies: on_masters, run: |agent| Box::pin(kubelet_certificates::run(agent)) },
     Duty { name: "join-server", applies: on_masters,   run: |agent| Box::pin(join_server::run(agent)) },
     Duty { name: "tokens",      applies: on_masters,   run: |agent| Box::pin(tokens::run(agent)) },
     Duty { name: "backups",     applies: on_masters,   run: |agent| Box::pin(backups::run(agent)) },
@@ -68,16 +69,16 @@ mod tests {
     fn every_node_has_the_duties_of_what_it_is() {
         let names = |agent: &Agent| of(agent).map(|duty| duty.name).collect::<Vec<_>>().join(" ");
         let commands = Arc::new(Scripted::default());
-        assert_eq!(names(&agent("worker-01", &commands)), "balancer nodes renewal configuration report");
+        assert_eq!(names(&agent("worker-01", &commands)), "balancer nodes shield renewal configuration report");
         let mut master = agent("master-01", &commands);
         assert_eq!(
             names(&master),
-            "balancer nodes renewal configuration report pod-parts labels approver join-server tokens backups rotation learners"
+            "balancer nodes shield renewal configuration report pod-parts labels kubelet-certificates join-server tokens backups rotation learners"
         );
         master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
         assert_eq!(
             names(&master),
-            "balancer renewal configuration report labels approver join-server tokens backups rotation learners"
+            "balancer shield renewal configuration report labels kubelet-certificates join-server tokens backups rotation learners"
         );
     }
 }

@@ -5,7 +5,7 @@ use std::{error::Error, io, net::SocketAddr, path::PathBuf};
 use etcd::{EtcdError, NoAccess};
 use explain::{Code, Explain};
 use host::{CommandError, HostError};
-use join::{BadSecret, JoinError};
+use join::{BadSecret, JoinError, NoRandomness};
 use kubeapi::{ApiError, kube};
 use pki::{BadRequest, NoPin, PkiErrors};
 use tls::TlsError;
@@ -57,6 +57,15 @@ pub enum AgentError {
     /// The Secret of a rotation.
     #[error(transparent)]
     Rotation(#[from] crate::rotation::Unreadable),
+    /// The configuration of encryption at rest is somebody else's work.
+    #[error("{} was not written by this program, so its keys cannot be replaced", .0.display())]
+    ForeignKey(PathBuf),
+    /// Neither this master nor another one can open the new keys.
+    #[error("no master that answers has what opens the new keys of the rotation")]
+    Locked,
+    /// The system gave no random bytes.
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
     /// A file.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -96,6 +105,12 @@ pub enum AgentError {
     /// The join key.
     #[error(transparent)]
     Secret(#[from] BadSecret),
+    /// What is remembered of admitted nodes.
+    #[error(transparent)]
+    Admissions(#[from] join::Unreadable),
+    /// This master's claim of the cluster's keys.
+    #[error(transparent)]
+    Claim(#[from] join::NoClaim),
     /// Another master.
     #[error(transparent)]
     Join(Box<JoinError>),
@@ -151,6 +166,8 @@ impl Explain for AgentError {
             Self::Output { .. } => codes::OUTPUT,
             Self::NotWell { .. } => codes::NOT_WELL,
             Self::Rotation(error) => error.code(),
+            Self::ForeignKey(_) => codes::FOREIGN_KEY,
+            Self::Locked => codes::LOCKED,
             Self::Several(_) => codes::SEVERAL,
             Self::Client(error) => error.code(),
             Self::Host(error) => error.code(),
@@ -159,10 +176,12 @@ impl Explain for AgentError {
             Self::Pin(_) => pki::codes::UNREADABLE,
             Self::Tls(error) => error.code(),
             Self::Kubeconfig { .. } => codes::KUBECONFIG,
-            Self::Key(_) | Self::Request(_) => codes::OWN_KEY,
+            Self::Key(_) | Self::Request(_) | Self::NoRandomness(_) => codes::OWN_KEY,
             Self::Etcd(error) => error.code(),
             Self::EtcdAccess(error) => error.code(),
             Self::Secret(error) => error.code(),
+            Self::Admissions(error) => error.code(),
+            Self::Claim(error) => error.code(),
             Self::Join(error) => error.code(),
         }
     }

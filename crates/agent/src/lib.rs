@@ -6,21 +6,21 @@
 //! |---|---|---|
 //! | `balancer` | everywhere | the API at `127.0.0.1:7443`, whichever master is alive |
 //! | `nodes` | with `add_on: basic` | the CNI's file, routes to other nodes' pods, masquerading |
+//! | `shield` | everywhere | keeps pods away from the join service |
 //! | `renewal` | everywhere | certificates before they end, and restarts of what cannot reload them |
 //! | `report` | everywhere | how this node is doing, told to the masters |
 //! | `labels` | masters | `node-role.kubernetes.io/…` as cluster.yaml says |
-//! | `approver` | masters | certificate requests of kubelets, as far as they fit cluster.yaml |
+//! | `kubelet_certificates` | masters | kubelets' certificates: approved and signed as far as they fit cluster.yaml |
 //! | `join_server` | masters | the service through which nodes get in |
 //! | `tokens` | masters | removes bootstrap tokens long after their end |
 //! | `backups` | masters | an encrypted backup of the cluster every quarter of an hour |
-//! | `rotation` | masters | new authorities in place of the old ones, when it is this master's turn |
+//! | `rotation` | masters | new keys in place of the old ones, when it is this master's turn |
 //! | `learners` | masters | frees the place in etcd of a master that was announced and never came |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
 //! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart
 //! every duty looks at the machine and the API again. To add one: a file with `run(&Agent)`, and a line in `duties`.
 
-mod approver;
 mod authority;
 mod backups;
 mod balancer;
@@ -28,8 +28,10 @@ pub mod codes;
 mod configuration;
 mod duties;
 mod error;
+mod join_key;
 mod join_server;
 mod kubeconfig;
+mod kubelet_certificates;
 mod labels;
 mod learners;
 mod node_object;
@@ -41,6 +43,7 @@ mod renewal;
 mod report;
 pub mod rotation;
 mod session;
+mod shield;
 mod supervise;
 mod systemd;
 #[cfg(test)]
@@ -54,7 +57,7 @@ pub use balancer::Balancer;
 pub use error::AgentError;
 use host::Host;
 pub use kubeconfig::{Identity, Unusable};
-pub use renewal::READ_ONCE;
+pub use renewal::{READ_ONCE, key_of_token};
 pub use report::Status;
 use serde_json::Value;
 use spec::{Node, Role, ValidatedCluster};

@@ -104,6 +104,26 @@ async fn a_dead_master_gets_nobody() {
 }
 
 #[tokio::test]
+async fn silent_connections_keep_nobody_out() {
+    let alive = Master::start("alive").await;
+    let balancer = balance(&[alive.address], "/nowhere").await;
+    let mut working = TcpStream::connect(balancer).await.unwrap();
+    assert_eq!(ask(&mut working).await, "alive");
+    let mut silent = Vec::new();
+    for _ in 0..1100 {
+        silent.push(TcpStream::connect(balancer).await.unwrap());
+    }
+    assert_eq!(timeout(SOON, connect_and_ask(balancer)).await.unwrap(), "alive", "a newcomer does not wait");
+    assert_eq!(ask(&mut working).await, "alive", "who works stays");
+    let mut first = silent.remove(0);
+    let closed = timeout(SOON, first.read(&mut [0; 1])).await.expect("the oldest silent one was closed");
+    assert!(matches!(closed, Ok(0) | Err(_)));
+    let mut last = silent.pop().unwrap();
+    let closed = timeout(SOON, last.read(&mut [0; 1])).await.expect("and whoever says nothing is, after a while");
+    assert!(matches!(closed, Ok(0) | Err(_)));
+}
+
+#[tokio::test]
 async fn connections_are_spread() {
     let (one, two) = (Master::start("one").await, Master::start("two").await);
     let balancer = balance(&[one.address, two.address], "/nowhere").await;

@@ -41,12 +41,15 @@ impl Key {
 
     /// Reads the text of a key file: one of [`generate`](Self::generate) or `age-keygen`, or a `join.key`.
     pub fn parse(text: &str) -> Result<Self, BackupError> {
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let (Some(only), None) = (lines.next(), lines.next()) else { return Err(BackupError::BadKey) };
-        if let Ok(identity) = only.parse() {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines: Vec<&str> = lines.collect();
+        if let [only] = lines.as_slice()
+            && let Ok(identity) = only.parse()
+        {
             return Ok(Self::Identity(identity));
         }
-        Self::of_cluster(&JoinKey::parse(only).map_err(|_| BackupError::BadKey)?)
+        // While a join key is replaced its file has two lines, and the first is in use.
+        Self::of_cluster(&JoinKey::parse(&lines.join("\n")).map_err(|_| BackupError::BadKey)?)
     }
 
     /// The cluster's own.
@@ -126,6 +129,7 @@ mod tests {
         let join_key = "A".repeat(43);
         assert_eq!(key(&join_key), key(&format!("{join_key}\n")));
         assert_ne!(key(&join_key), key(&format!("B{}", "A".repeat(42))));
+        assert_eq!(key(&join_key), key(&format!("{join_key}\nB{}\n", "A".repeat(42))), "while it is replaced");
         // A backup of today must open in ten years.
         insta::assert_snapshot!(key(&join_key));
     }

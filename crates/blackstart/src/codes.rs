@@ -33,10 +33,18 @@ explain::codes! {
         "run the command on a node, or name a lab of this computer with `--lab`";
     NOT_FIRST = "BS-CLI-015", "only the first master starts a cluster",
         "run the command on the first master by name; to bring a cluster back elsewhere, restore a backup there";
-    LEFT_BEHIND = "BS-CLI-016", "a node does not answer and would be left behind by a rotation of the authorities",
+    LEFT_BEHIND = "BS-CLI-016", "a node does not answer and would be left behind by a rotation of keys",
         "bring the node up, or take it out with `blackstart node remove` and out of cluster.yaml; then run the same command again";
-    ROTATION_WAITS = "BS-CLI-017", "a node does not follow a rotation of the authorities",
+    ROTATION_WAITS = "BS-CLI-017", "a node does not follow a rotation of keys",
         "look at `journalctl -u blackstart-agent` on that node; the same command, on any master, goes on from here";
+    OTHER_ROTATION = "BS-CLI-030", "a rotation of other keys is under way",
+        "finish that one first, with the same command that began it, on any master";
+    NOTHING_TO_ROTATE = "BS-CLI-031", "this cluster has no such key, or it is not ours to replace",
+        "leave the subject out; `blackstart pki rotate --help` says what each of them is";
+    NOT_ENCRYPTED = "BS-CLI-032", "Secrets are left that were not encrypted with the new key",
+        "see the cause in the message; the same command, on any master, goes on from here, and the old key stays until then";
+    UNKNOWN_NODE = "BS-CLI-040", "the cluster knows no node of that name",
+        "check the name: `kubectl get nodes` lists the nodes, and cluster.yaml those that have not joined yet";
 }
 
 /// Every code of the program.

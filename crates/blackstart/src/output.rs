@@ -74,9 +74,10 @@ impl Output {
         self.color_errors
     }
 
-    /// Prints a result for people, as it is.
+    /// Prints a result for people. Much of it was said by other machines, and must not drive the terminal: of what is not to be
+    /// read only ends of lines, tabs and our own colours get through.
     pub fn text(self, text: &str) -> Result<(), Failure> {
-        print(text.as_bytes())
+        print(harmless(text).as_bytes())
     }
 
     /// Prints a result for scripts.
@@ -95,10 +96,33 @@ impl Output {
         } else {
             let error = painted(self.color_errors, Style::Bad, "error");
             let hint_word = painted(self.color_errors, Style::Strong, "hint");
-            format!("{error}[{code}]: {message}\n  {hint_word}: {hint}\n")
+            harmless(&format!("{error}[{code}]: {message}\n  {hint_word}: {hint}\n"))
         };
         note(&text);
     }
+}
+
+/// Text without whatever could do more to a terminal than lines, tabs and colours.
+fn harmless(text: &str) -> String {
+    let mut rest = text;
+    let mut shown = String::with_capacity(text.len());
+    while let Some(at) = rest.find(['\n', '\t', '\u{1b}']) {
+        shown += &explain::plain(&rest[..at]);
+        let length = if rest[at..].starts_with('\u{1b}') { colour(&rest[at..]) } else { 1 };
+        match length {
+            0 => shown.push(' '),
+            length => shown += &rest[at..at + length],
+        }
+        rest = &rest[at + length.max(1)..];
+    }
+    shown + &explain::plain(rest)
+}
+
+/// How long the sequence is that a text begins with, if all it does is to choose a colour.
+fn colour(text: &str) -> usize {
+    let Some(numbers) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let end = numbers.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    if numbers[end..].starts_with('m') && end <= 8 { end + 3 } else { 0 }
 }
 
 /// Text in a colour, if colours are wanted.
@@ -155,5 +179,27 @@ pub(crate) fn print_to_reader(bytes: &[u8]) -> Result<bool, Failure> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(codes::CANNOT_PRINT, format!("cannot write to standard output: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_tabs_and_colours_get_to_the_terminal() {
+        let ours = format!("NODE\tSTATE\n{} größer\n", painted(true, Style::Bad, "failed"));
+        assert_eq!(harmless(&ours), ours);
+        for (text, expected) in [
+            ("\u{1b}[2Jgone", " [2Jgone"),
+            ("\u{1b}]0;title\u{7}", " ]0;title "),
+            ("over\rwritten", "over written"),
+            ("\u{9b}2J \u{202e}x", " 2J  x"),
+            ("\u{1b}", " "),
+            ("\u{1b}[31", " [31"),
+            ("\u{1b}[31mred\u{1b}[0m", "\u{1b}[31mred\u{1b}[0m"),
+        ] {
+            assert_eq!(harmless(text), expected, "{text:?}");
+        }
     }
 }

@@ -243,13 +243,23 @@ fn help_has_examples_everywhere() {
 fn sealing_tells_what_to_do_next_and_keeps_what_is_there() {
     let trial = Trial::empty();
     let out = trial.path("sealed").display().to_string();
-    insta::assert_snapshot!("seal", trial.run(["config", "seal", &example("home"), "--out", &out]));
+    let never = ["config", "seal", &example("home"), "--out", &out, "--expires", "never"];
+    insta::assert_snapshot!("seal", trial.run(never));
     let sealed = trial.tree();
     insta::assert_snapshot!("seal-again", trial.run(["config", "seal", &example("home"), "--out", &out]));
     assert_eq!(trial.tree(), sealed);
     insta::assert_snapshot!(
         "seal-bad-time",
-        trial.run(["config", "seal", &example("home"), "--out", &out, "--expires-in", "soon"])
+        trial.run(["config", "seal", &example("home"), "--out", &out, "--expires", "soon"])
+    );
+    let secret = || fs::read_to_string(trial.path("sealed/worker-01/join-secret")).unwrap();
+    let before = secret();
+    let said = trial.run(["config", "seal", &example("home"), "--out", &out, "--renew", "worker-01"]);
+    assert!(said.contains("the secrets of worker-01 are good for joining until "), "{said}");
+    assert_ne!(secret(), before, "it ends after 30 days, and is newer");
+    insta::assert_snapshot!(
+        "seal-unknown-node",
+        trial.run(["config", "seal", &example("home"), "--out", &out, "--renew", "worker-1"])
     );
 }
 
@@ -273,6 +283,8 @@ fn commands_for_a_machine_that_runs_say_so_elsewhere() {
     insta::assert_snapshot!("up-image", trial.run(["node", "up", "--node", "master-01"]));
     insta::assert_snapshot!("remove-image", trial.run(["node", "remove", "worker-01", "--yes"]));
     insta::assert_snapshot!("token-no-master", trial.run(["token", "list"]));
+    insta::assert_snapshot!("rearm-worker", trial.run(["node", "rearm", "worker-01"]));
+    insta::assert_snapshot!("revoke-unknown-node", trial.run(["config", "revoke", "worker-1", "--yes"]));
     insta::assert_snapshot!("token-bad-time", trial.run(["token", "create", "--ttl", "0h"]));
     insta::assert_snapshot!("token-unknown-node", trial.run(["token", "create", "--node", "worker-1"]));
 }

@@ -4,7 +4,7 @@
 //! codes in one list with [`codes!`]; `docs/reference/codes.md` is generated from those lists. To add one: a new line
 //! in the crate's `codes.rs`, with the next free number.
 
-use std::error::Error;
+use std::{borrow::Cow, error::Error};
 
 /// A stable code: what it means, and what a person does about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,26 @@ macro_rules! codes {
         /// All codes of this crate, in the order of their declaration.
         pub const ALL: &[$crate::Code] = &[$($name),*];
     };
+}
+
+/// Text of another machine, fit for a terminal and a log: whatever could move the cursor, change colours, turn the direction of
+/// writing or begin a line of its own is a space.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_unprintable) {
+        Cow::Owned(text.chars().map(|character| if is_unprintable(character) { ' ' } else { character }).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Control characters, and those that only change how others are shown.
+fn is_unprintable(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 /// The error and its sources on one line: `what: why: the cause of that`.
@@ -106,6 +126,20 @@ mod tests {
     #[test]
     fn one_is_singular_and_nothing_else_is() {
         assert_eq!([0, 1, 2].map(|number| counted(number, "node")), ["0 nodes", "1 node", "2 nodes"]);
+    }
+
+    #[test]
+    fn what_another_machine_says_cannot_drive_the_terminal() {
+        for (text, expected) in [
+            ("worker-01: größer, 日本", "worker-01: größer, 日本"),
+            ("\u{1b}[31mred\r\nnext", " [31mred  next"),
+            ("c1 \u{9b}31m bell \u{7}", "c1  31m bell  "),
+            ("right to left \u{202e}txt.exe \u{2066}x\u{2069}", "right to left  txt.exe  x "),
+            ("hidden \u{200b}\u{feff}\u{e0041}", "hidden    "),
+        ] {
+            assert_eq!(plain(text), expected, "{text:?}");
+        }
+        assert!(matches!(plain("as it is"), Cow::Borrowed(_)));
     }
 
     #[test]

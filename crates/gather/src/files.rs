@@ -8,8 +8,16 @@ use host::{Disk, HostError, Kind};
 const LARGEST: usize = 2 << 20;
 
 /// Names that are secret wherever they stand.
-const SECRET_NAMES: &[&str] =
-    &["join-secret", "bootstrap-token", "worker-join-command", "shadow", "gshadow", "token", "kubeconfig"];
+const SECRET_NAMES: &[&str] = &[
+    "join-secret",
+    "keys-claim",
+    "bootstrap-token",
+    "worker-join-command",
+    "shadow",
+    "gshadow",
+    "token",
+    "kubeconfig",
+];
 
 /// Ends of names that are secret: keys, pairs of certificate and key, kubeconfigs.
 const SECRET_ENDS: &[&str] = &[".key", ".pem", ".p12", ".pfx", ".kubeconfig"];
@@ -110,6 +118,7 @@ mod tests {
             ("/etc/cluster-config/cluster.yaml", false),
             ("/etc/cluster-config/ca-pin", false),
             ("/var/lib/cluster-state/bootstrap-token", true),
+            ("/var/lib/cluster-state/keys-claim", true),
             ("/var/lib/cluster-state/worker-join-command", true),
             ("/var/lib/cluster-state/originals/cluster/hosts/hosts", true),
             ("/var/lib/cluster-state/ledger.json", false),

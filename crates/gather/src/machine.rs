@@ -160,7 +160,7 @@ mod tests {
             std::fs::write(path, text).unwrap();
         };
         put("etc/cluster-config/node-identity", "worker-07\n");
-        put("etc/cluster-config/join-secret", "v1.worker-07.0.c2VjcmV0LXNlY3JldC1zZWNyZXQ\n");
+        put("etc/cluster-config/join-secret", "v2.worker-07.7.0.c2VjcmV0LXNlY3JldC1zZWNyZXQ\n");
         put("etc/cluster-config/cluster.yaml", "cluster:\n  note: c2VjcmV0LXNlY3JldC1zZWNyZXQ\n");
         put("var/lib/cluster-state/ledger.json", "{}");
         put("var/log/pods/kube-system_x/y/0.log", "hello");

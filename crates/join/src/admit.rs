@@ -1,6 +1,7 @@
 //! Whether a node gets in, or is heard before it is in. Pure: everything the decision needs is passed in, and nothing is changed.
 //!
-//! Who does not prove to hold a secret learns only that; every other check comes behind the proof. A machine that is not
+//! Who does not prove to hold a secret learns only that; every other check comes behind the proof. A node that is alive is
+//! nobody else's to be: another machine waits until it is seen to be gone. A machine that is not
 //! in cluster.yaml is refused here whatever `unlisted_nodes` says: that rule is for `kubeadm join`, which goes through the
 //! API and not through this service.
 
@@ -12,7 +13,7 @@ use secrecy::{ExposeSecret, SecretSlice};
 use spec::{Node, ValidatedCluster};
 
 use crate::{
-    NodeSecret, Purpose, Refusal, proof,
+    Admission, Generation, NodeSecret, Purpose, Refusal, proof,
     server::StoredToken,
     wire::{CephRequest, ClaimedRole, EarlyReport, JoinRequest, MasterRequest},
 };
@@ -21,21 +22,46 @@ use crate::{
 #[derive(Debug)]
 pub struct Key {
     pub(crate) secret: SecretSlice<u8>,
+    /// Of a node's own secret.
+    pub(crate) generation: Option<Generation>,
     expires: Option<Timestamp>,
     node: Option<String>,
 }
 
 impl From<NodeSecret> for Key {
     fn from(secret: NodeSecret) -> Self {
-        Self { secret: secret.bytes().clone(), expires: secret.expires, node: Some(secret.node) }
+        let NodeSecret { generation, expires, .. } = secret;
+        Self { secret: secret.bytes().clone(), generation: Some(generation), expires, node: Some(secret.node) }
     }
 }
 
 impl From<StoredToken> for Key {
     fn from(token: StoredToken) -> Self {
         let secret = token.secret.expose_secret().as_bytes().to_vec().into();
-        Self { secret, expires: token.expires, node: token.node }
+        Self { secret, generation: None, expires: token.expires, node: token.node }
     }
+}
+
+impl Key {
+    /// Whether any node may use it.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.node.is_none()
+    }
+}
+
+/// Who bears the name that a credential for anybody is used for. Such a credential brings in who is not there yet; it is no
+/// way to the name of somebody who is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bearer {
+    /// Nobody does.
+    Nobody,
+    /// The API, which would know, cannot be asked.
+    Unknown,
+    /// There is a Node object of that name.
+    Registered,
+    /// A machine was let in a moment ago, or reports with its certificate, and has no Node object yet: the one of this id
+    /// (see [`crate::machine_id`]), if it has told one.
+    Machine(Option<String>),
 }
 
 /// What the master knows beside the request.
@@ -49,8 +75,32 @@ pub struct Circumstances<'a> {
     pub key: &'a Key,
     /// The node that is known to have the request's machine id.
     pub machine_owner: Option<&'a str>,
+    /// Who bears the name already; only looked at where the credential is anybody's.
+    pub bearer: &'a Bearer,
+    /// The machine that is the claimed node and is alive.
+    pub living: Option<&'a Living>,
+    /// What is remembered of the claimed node.
+    pub admission: &'a Admission,
     /// The master's time.
     pub now: Timestamp,
+}
+
+/// A machine that is a node, and is alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Living {
+    /// See [`crate::machine_id`].
+    pub machine: String,
+    /// What it is known by.
+    pub sign: Sign,
+}
+
+/// What a machine is known to live by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// Its agent has reported, with its certificate, at this moment.
+    Reported(Timestamp),
+    /// Its Node is Ready since this moment.
+    Ready(Timestamp),
 }
 
 /// What is to be signed for a node that got in.
@@ -73,7 +123,8 @@ pub fn admit(request: &JoinRequest, seen: &Circumstances<'_>) -> Result<Grant, R
     let claimed = node.name.clone();
     check_role(node, request.role)?;
     check_address(node, seen.peer)?;
-    check_machine(node, seen)?;
+    check_shared(node, request.machine_id.as_deref(), seen)?;
+    check_machine(node, request.machine_id.as_deref(), seen)?;
     Ok(Grant {
         kubelet: wanted(Purpose::Kubelet, &claimed, &request.csrs.kubelet)?,
         kube_proxy: wanted(Purpose::KubeProxy, &claimed, &request.csrs.kube_proxy)?,
@@ -88,11 +139,11 @@ pub(crate) fn admit_master(request: &MasterRequest, seen: &Circumstances<'_>) ->
     let is_proved = |secret: &[u8]| proof::master_is_proved(secret, request);
     let node = claimant(&request.cluster, &request.node, is_proved, seen)?;
     check_role(node, ClaimedRole::Master)?;
-    if seen.key.node.is_none() {
+    if seen.key.is_shared() {
         return Err(Refusal::SharedCredential { node: node.name.clone() });
     }
     check_address(node, seen.peer)?;
-    check_machine(node, seen)?;
+    check_machine(node, request.machine_id.as_deref(), seen)?;
     Ok(node.name.clone())
 }
 
@@ -104,11 +155,11 @@ pub(crate) fn admit_ceph<'a>(request: &CephRequest, seen: &Circumstances<'a>) ->
     if !node.has_ceph_role() {
         return Err(Refusal::NoCephRole { node: node.name.clone() });
     }
-    if seen.key.node.is_none() {
+    if seen.key.is_shared() {
         return Err(Refusal::SharedCredential { node: node.name.clone() });
     }
     check_address(node, seen.peer)?;
-    check_machine(node, seen)?;
+    check_machine(node, request.machine_id.as_deref(), seen)?;
     Ok(node)
 }
 
@@ -141,7 +192,9 @@ fn claimant<'a>(
     if let Some(bound) = key.node.clone().filter(|bound| bound != claimed) {
         return Err(Refusal::OtherNode { bound, claimed: claimed.to_owned() });
     }
-    cluster.node(claimed).ok_or_else(|| Refusal::UnknownNode { node: claimed.to_owned() })
+    let node = cluster.node(claimed).ok_or_else(|| Refusal::UnknownNode { node: claimed.to_owned() })?;
+    key.generation.map_or(Ok(()), |generation| seen.admission.check(claimed, generation))?;
+    Ok(node)
 }
 
 fn check_role(node: &Node, claimed: ClaimedRole) -> Result<(), Refusal> {
@@ -152,9 +205,34 @@ fn check_role(node: &Node, claimed: ClaimedRole) -> Result<(), Refusal> {
     Err(Refusal::WrongRole { node: node.name.clone(), configured, claimed })
 }
 
-fn check_machine(node: &Node, seen: &Circumstances<'_>) -> Result<(), Refusal> {
-    match seen.machine_owner.filter(|owner| *owner != node.name) {
-        Some(owner) => Err(Refusal::DuplicateMachine { owner: owner.to_owned(), node: node.name.clone() }),
+/// What a credential for anybody is good for: a worker whose name nobody bears. The same machine may come again before it has
+/// registered, because it may have lost the answer.
+fn check_shared(node: &Node, machine_id: Option<&str>, seen: &Circumstances<'_>) -> Result<(), Refusal> {
+    if !seen.key.is_shared() {
+        return Ok(());
+    }
+    let name = || node.name.clone();
+    if ClaimedRole::of(node) == ClaimedRole::Master {
+        return Err(Refusal::SharedCredential { node: name() });
+    }
+    match seen.bearer {
+        Bearer::Nobody => Ok(()),
+        Bearer::Unknown => Err(Refusal::NotReady),
+        Bearer::Registered => Err(Refusal::NameTaken { node: name(), by: "it has a Node object" }),
+        Bearer::Machine(Some(own)) if machine_id == Some(own) => Ok(()),
+        Bearer::Machine(_) => Err(Refusal::NameTaken { node: name(), by: "another machine came in under it" }),
+    }
+}
+
+/// One machine is one node, and a node that is alive is one machine.
+fn check_machine(node: &Node, machine: Option<&str>, seen: &Circumstances<'_>) -> Result<(), Refusal> {
+    if let Some(owner) = seen.machine_owner.filter(|owner| *owner != node.name) {
+        return Err(Refusal::DuplicateMachine { owner: owner.to_owned(), node: node.name.clone() });
+    }
+    match seen.living.filter(|living| machine != Some(living.machine.as_str())) {
+        Some(living) => {
+            Err(Refusal::Alive { node: node.name.clone(), living: living.clone(), machine: machine.map(str::to_owned) })
+        }
         None => Ok(()),
     }
 }
@@ -169,4 +247,104 @@ fn check_address(node: &Node, peer: IpAddr) -> Result<(), Refusal> {
 /// A certificate request, if it asks for nothing but what the node may have.
 pub(crate) fn wanted(purpose: Purpose, node: &str, pem: &str) -> Result<Request, Refusal> {
     purpose.request(node, pem).map_err(|why| Refusal::BadRequest { purpose, why })
+}
+
+#[cfg(test)]
+mod tests {
+    use explain::Explain;
+
+    use super::*;
+
+    fn cluster() -> ValidatedCluster {
+        let text = "cluster: {name: demo}\nnodes:\n\
+            - {name: m, ip: 192.168.1.11, roles: [master], hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n\
+            - {name: w, ip: 192.168.1.21, roles: [worker], hardware: {mac_addresses: ['52:54:00:00:00:02']}}\n";
+        spec::check_text(text).cluster.unwrap()
+    }
+
+    #[test]
+    fn a_credential_for_anybody_brings_in_only_who_is_not_there() {
+        let cluster = cluster();
+        let machine = |id: &str| Bearer::Machine(Some(id.to_owned()));
+        for (bound, node, bearer, machine_id, expected) in [
+            (None, "w", Bearer::Nobody, Some("a"), "fine"),
+            (None, "w", Bearer::Nobody, None, "fine"),
+            (None, "w", machine("a"), Some("a"), "fine"),
+            (None, "w", machine("a"), Some("b"), "BS-JOIN-043"),
+            (None, "w", machine("a"), None, "BS-JOIN-043"),
+            (None, "w", Bearer::Machine(None), None, "BS-JOIN-043"),
+            (None, "w", Bearer::Registered, Some("a"), "BS-JOIN-043"),
+            (None, "w", Bearer::Unknown, Some("a"), "BS-JOIN-012"),
+            (None, "m", Bearer::Nobody, Some("a"), "BS-JOIN-033"),
+            (Some("w"), "w", Bearer::Registered, Some("b"), "fine"),
+            (Some("m"), "m", Bearer::Registered, Some("b"), "fine"),
+        ] {
+            let key =
+                Key { secret: Vec::new().into(), generation: None, expires: None, node: bound.map(str::to_owned) };
+            let peer = IpAddr::from([192, 0, 2, 1]);
+            let seen = Circumstances {
+                cluster: &cluster,
+                peer,
+                key: &key,
+                machine_owner: None,
+                living: None,
+                admission: &Admission::default(),
+                bearer: &bearer,
+                now: Timestamp::MIN,
+            };
+            let outcome = check_shared(cluster.node(node).unwrap(), machine_id, &seen);
+            let code = outcome.map_or_else(|refusal| refusal.code().id, |()| "fine");
+            assert_eq!(code, expected, "{bound:?} {node} {bearer:?} {machine_id:?}");
+        }
+    }
+
+    const CLUSTER: &str = "cluster: {name: home}\nnodes:\n- {name: master-01, ip: 192.168.1.11, roles: [master], \
+                           hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
+
+    #[test]
+    fn a_node_that_is_alive_is_nobody_elses_to_be() {
+        let cluster = spec::check_text(CLUSTER).cluster.unwrap();
+        let node = cluster.node("master-01").unwrap();
+        let (own, other) = (crate::machine_id("own"), crate::machine_id("other"));
+        let key = Key { secret: vec![].into(), generation: None, expires: None, node: None };
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let reported = Living { machine: own.clone(), sign: Sign::Reported(at("2026-11-17T12:00:00Z")) };
+        let ready = Living { machine: own.clone(), sign: Sign::Ready(at("2026-11-16T08:00:00Z")) };
+        for (what, living, owner, machine, expected) in [
+            ("nobody is there", None, None, Some(&own), None),
+            ("nobody is there, and it does not say which it is", None, None, None, None),
+            ("itself, after a reset", Some(&reported), None, Some(&own), None),
+            ("itself, after a reset", Some(&ready), Some("master-01"), Some(&own), None),
+            ("another machine", Some(&reported), None, Some(&other), Some("BS-JOIN-062")),
+            ("another machine", Some(&ready), None, Some(&other), Some("BS-JOIN-062")),
+            ("one that does not say which it is", Some(&ready), None, None, Some("BS-JOIN-062")),
+            ("a clone of another node", None, Some("worker-01"), Some(&own), Some("BS-JOIN-010")),
+        ] {
+            let seen = Circumstances {
+                cluster: &cluster,
+                peer: node.ip,
+                key: &key,
+                machine_owner: owner,
+                living,
+                admission: &Admission::default(),
+                bearer: &Bearer::Nobody,
+                now: Timestamp::UNIX_EPOCH,
+            };
+            let refused = check_machine(node, machine.map(String::as_str), &seen).err();
+            assert_eq!(refused.as_ref().map(|refusal| refusal.code().id), expected, "{what}");
+            if let Some(refused @ Refusal::Alive { .. }) = refused {
+                let text = refused.to_string();
+                assert!(refused.is_retryable() && text.contains(&own[..12]), "{text}");
+                assert!(machine.is_none_or(|machine| text.contains(&machine[..12])), "{text}");
+            }
+        }
+        insta::assert_snapshot!(
+            [(&ready, Some(&other)), (&reported, None)]
+                .map(|(living, machine)| {
+                    let machine = machine.cloned();
+                    Refusal::Alive { node: "master-01".into(), living: living.clone(), machine }.to_string()
+                })
+                .join("\n")
+        );
+    }
 }

@@ -6,7 +6,7 @@ explain::codes! {
     WRONG_PROOF = "BS-JOIN-002", "the node did not prove that it holds the secret of its credential",
         "the secret is of another cluster or was changed: seal the node again or make a new token; if nobody tried to join, look at who has that address";
     EXPIRED = "BS-JOIN-003", "the node's secret or token has expired",
-        "check the clocks of both machines; then seal the node again with a later expiry, or make a new token";
+        "check the clocks of both machines; then seal again with `blackstart config seal` and bring the node's new directory to it as /etc/cluster-config, or make a new token";
     OTHER_NODE = "BS-JOIN-004", "the secret or token belongs to another node",
         "put the directory that was sealed for this very node on it, or make a token for it";
     UNKNOWN_NODE = "BS-JOIN-005", "no node of that name is in the master's cluster.yaml",
@@ -65,12 +65,30 @@ explain::codes! {
         "a file of the directory was exchanged: bring the whole sealed directory again";
     INCOMPLETE = "BS-JOIN-032", "a sealed directory is not whole",
         "bring the whole sealed directory again";
-    SHARED_CREDENTIAL = "BS-JOIN-033", "a master, or a node of Ceph, asks for keys with a token that any node may use",
+    SHARED_CREDENTIAL = "BS-JOIN-033", "a master wants to join, or a master or a node of Ceph asks for keys, with a token that any node may use",
         "seal the configuration, or make a token for this very node on a master: `blackstart token create --node NAME`";
     ENVELOPE = "BS-JOIN-034", "the cluster's keys came in an envelope that this node's secret does not open",
         "run the same version of blackstart on all masters; if that is so, somebody stands between the two";
     NO_CEPH_ROLE = "BS-JOIN-035", "a node without a role in Ceph asks for Ceph's keys",
         "bring the same cluster.yaml to the node and to the masters; the roles are `ceph-mon`, `ceph-mgr` and `ceph-osd`";
+    BUSY = "BS-JOIN-040", "the master has no room for the request at the moment",
+        "nothing: the node tries again by itself; if it lasts, somebody floods the master: its journal tells which addresses";
+    TOO_FAST = "BS-JOIN-041", "requests come faster than any honest node sends them",
+        "look at what runs on that address or uses that certificate; a node that goes on tries again by itself";
+    HELD = "BS-JOIN-042", "a node wants its Node object removed, and somebody has cordoned it, tainted it or set a label that nodes may not set",
+        "if the node is not to come back, remove it on a master: `kubectl delete node NAME` or `blackstart node remove NAME`; otherwise nothing, it will find its Node as it was";
+    NAME_TAKEN = "BS-JOIN-043", "a token that any node may use was used for the name of a node that is there already",
+        "make a token for this very node on a master, `blackstart token create --node NAME`, or seal the configuration; if the old machine is gone for good, `kubectl delete node NAME` frees the name";
+    OLD_SECRET = "BS-JOIN-060", "the node's secret is older than one that was used, or it was revoked",
+        "bring the newest sealed directory of the node; if there is none, make one with `blackstart config seal --renew NAME`";
+    KEYS_GIVEN = "BS-JOIN-061", "another machine of this name has been given the cluster's keys",
+        "`blackstart node rearm NAME` on a master, if this machine is to take its place; if not, `blackstart config revoke NAME`: somebody has a copy of its secret";
+    ALIVE = "BS-JOIN-062", "the node is alive on another machine",
+        "switch the other machine off, or reset it with `blackstart node reset`: this one gets in a minute later by itself; if the other one is the right one, somebody has a copy of its secret: `blackstart config revoke NAME`";
+    REVOKED = "BS-JOIN-063", "the node's certificate is from before it was revoked",
+        "`blackstart config seal --renew NAME`, bring the new directory, and join anew: `blackstart node reset --keep-installed`, `blackstart node up`";
+    ADMISSIONS = "BS-JOIN-064", "what masters remember of admitted nodes cannot be read",
+        "look at Secret kube-system/blackstart-admissions and /var/lib/cluster-state/admissions.json on this master; whichever is broken may be deleted if the other one is not";
 }
 
 #[cfg(test)]
@@ -78,9 +96,8 @@ mod tests {
     use super::ALL;
 
     #[test]
-    fn numbers_are_in_order_without_gaps() {
-        for (index, code) in ALL.iter().enumerate() {
-            assert_eq!(code.id, format!("BS-JOIN-{:03}", index + 1));
-        }
+    fn numbers_are_in_order() {
+        assert!(ALL.is_sorted_by(|one, next| one.id < next.id));
+        assert!(ALL.iter().all(|code| code.id.starts_with("BS-JOIN-") && code.id.len() == "BS-JOIN-000".len()));
     }
 }

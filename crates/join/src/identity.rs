@@ -2,22 +2,28 @@
 
 use std::net::IpAddr;
 
-use spec::ValidatedCluster;
+use jiff::Timestamp;
+use spec::{Role, ValidatedCluster};
 use x509_parser::parse_x509_certificate;
 
 use crate::{
     Refusal,
     purpose::{AGENT, AGENTS},
+    seal::SERVICE,
 };
 
 /// The groups whose members may see everything.
 const ADMINS: [&str; 2] = ["kubeadm:cluster-admins", "system:masters"];
+
+const NOBODY: &str = "the client certificate is neither an agent's nor an administrator's";
 
 /// Who is calling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// The agent of a node.
     Agent(String),
+    /// A master that has not joined: it has nothing but what its sealed directory holds.
+    Sealed(String),
     /// An administrator.
     Admin,
 }
@@ -37,9 +43,37 @@ impl Caller {
             ([name], [AGENTS]) if name.len() > AGENT.len() && name.starts_with(AGENT) => {
                 Ok(Self::Agent(name[AGENT.len()..].to_owned()))
             }
+            ([name], []) => match name.strip_prefix(SERVICE).and_then(|rest| rest.strip_prefix(':')) {
+                Some(node) if !node.is_empty() => Ok(Self::Sealed(node.to_owned())),
+                _ => Err(refused(NOBODY)),
+            },
             (_, groups) if groups.iter().any(|group| ADMINS.contains(group)) => Ok(Self::Admin),
-            _ => Err(refused("the client certificate is neither an agent's nor an administrator's")),
+            _ => Err(refused(NOBODY)),
         }
+    }
+
+    /// Whether it is of this cluster: an administrator, or a node of cluster.yaml at its own address.
+    pub(crate) fn is_of(&self, cluster: &ValidatedCluster, peer: IpAddr) -> bool {
+        match self {
+            Self::Admin => true,
+            Self::Agent(node) | Self::Sealed(node) => cluster.node(node).is_some_and(|node| node.ip == peer),
+        }
+    }
+
+    /// Whether it may know how the masters stand to the cluster, and which machines they are: masters, from their own
+    /// addresses, and administrators.
+    pub(crate) fn is_insider(&self, cluster: &ValidatedCluster, peer: IpAddr) -> bool {
+        let is_master = match self {
+            Self::Admin => true,
+            Self::Agent(node) | Self::Sealed(node) => cluster.node(node).is_some_and(|node| node.has(Role::Master)),
+        };
+        is_master && self.is_of(cluster, peer)
+    }
+
+    /// When a verified certificate was issued; `None` for one that cannot be read.
+    pub(crate) fn issued(certificate: &[u8]) -> Option<Timestamp> {
+        let (_, certificate) = parse_x509_certificate(certificate).ok()?;
+        Timestamp::from_second(certificate.validity().not_before.timestamp() + pki::BACKDATED).ok()
     }
 
     /// The agent's node, if it is still in cluster.yaml and calls from its own address.
@@ -65,7 +99,9 @@ mod tests {
         let mut params = CertificateParams::default();
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, name);
-        params.distinguished_name.push(DnType::OrganizationName, group);
+        if !group.is_empty() {
+            params.distinguished_name.push(DnType::OrganizationName, group);
+        }
         params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().to_vec()
     }
 
@@ -77,6 +113,12 @@ mod tests {
             ("blackstart:agent:worker-01", "system:nodes", None),
             ("system:node:worker-01", "system:nodes", None),
             ("system:node:worker-01", "blackstart:agents", None),
+            ("blackstart:join:master-02", "", Some(Caller::Sealed("master-02".into()))),
+            ("blackstart:join:", "", None),
+            ("blackstart:join", "", None),
+            ("blackstart:joined", "", None),
+            ("blackstart:join:master-02", "system:nodes", None),
+            ("system:kube-proxy", "", None),
             ("kubernetes-admin", "kubeadm:cluster-admins", Some(Caller::Admin)),
             ("anybody", "system:masters", Some(Caller::Admin)),
         ] {

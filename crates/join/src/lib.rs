@@ -10,6 +10,7 @@
 //! The proof is an HMAC over everything else in the request, keyed with a secret that never travels: the node's own
 //! ([`NodeSecret`], derived from the [`JoinKey`] that masters hold) or that of a bootstrap token. [`admit`] decides with
 //! nothing but values; a [`Refusal`] carries the same code to the master's log and to the node, and leaves nothing behind.
+//! What was granted and what was revoked is remembered in [`Admissions`], in the API and on every master.
 //!
 //! Everything goes over TLS with the cluster's authority. The one exception is [`wire::CaAnswer`]: a node that knows only
 //! a token asks *whoever answers* for the authority, believes nothing but the token's HMAC over the answer, and starts
@@ -19,16 +20,20 @@
 //! To add a request: its types in [`wire`], a handler in `server/`, a method in `client/`, and for each new way to be
 //! refused a variant of [`Refusal`] and a line in [`codes`].
 
+mod admissions;
 mod admit;
 mod ceph_keys;
+mod claim;
 pub mod client;
 pub mod codes;
 pub mod envelope;
+mod generation;
 mod identity;
 mod mac;
 mod machine;
 mod mark;
 mod master_keys;
+mod new_secret;
 mod proof;
 mod purpose;
 mod refusal;
@@ -38,11 +43,14 @@ pub mod server;
 pub mod token;
 pub mod wire;
 
-pub use admit::{Circumstances, Grant, Key, admit};
-pub use client::{Applicant, Client, Credential, JoinError, Joined, Member, Pair, Trust, Whose};
+pub use admissions::{Admission, Admissions, FILE as ADMISSIONS_FILE, Given, SECRET as ADMISSIONS, Unreadable};
+pub use admit::{Bearer, Circumstances, Grant, Key, Living, Sign, admit};
+pub use claim::{Claim, FILE as CLAIM_FILE, NoClaim};
+pub use client::{Applicant, Client, Credential, JoinError, Joined, Member, Pair, Renewed, Trust, Whose};
+pub use generation::Generation;
 pub use identity::Caller;
 pub use machine::machine_id;
-pub use mark::authority_mark;
+pub use mark::{Marks, authority_mark};
 pub use master_keys::MasterKeys;
 pub use purpose::Purpose;
 pub use refusal::Refusal;

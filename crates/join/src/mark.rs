@@ -1,6 +1,18 @@
-//! What nodes compare to know whether they trust the same authorities.
+//! What nodes compare to know whether they are where their masters are, while keys are replaced.
 
 use aws_lc_rs::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+/// What every node is to trust and to hold. Nothing in it is secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marks {
+    /// [`authority_mark`] of the CAs that are trusted.
+    pub authority: String,
+    /// The `kid` of the key that signs service account tokens.
+    pub tokens: String,
+    /// [`JoinKey::mark`](crate::JoinKey::mark) of the key that nodes' secrets are to be of; only while it is replaced.
+    pub join: Option<String>,
+}
 
 /// SHA-256 of a `ca.crt`, in hex. While authorities are replaced, the order in the file says which one signs, so it counts.
 pub fn authority_mark(ca_pem: &str) -> String {

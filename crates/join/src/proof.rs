@@ -7,10 +7,10 @@ use crate::{
     wire::{CephRequest, ClaimedCredential, EarlyReport, JoinCsrs, JoinRequest, MasterRequest},
 };
 
-const JOINING: &str = "blackstart join v1";
-const MASTER: &str = "blackstart master v1";
-const CEPH: &str = "blackstart ceph v1";
-const REPORTING: &str = "blackstart early report v1";
+const JOINING: &str = "blackstart join v2";
+const MASTER: &str = "blackstart master v2";
+const CEPH: &str = "blackstart ceph v2";
+const REPORTING: &str = "blackstart early report v2";
 const AUTHORITY: &str = "blackstart authority v1";
 
 /// The proof of a request: everything in it but the proof itself.
@@ -72,32 +72,32 @@ fn with_fields<T>(request: &JoinRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T 
     // Taken apart without `..`, so that a new field cannot be forgotten here.
     let JoinRequest { cluster, node, role, credential, challenge, csrs, machine_id, proof: _ } = request;
     let JoinCsrs { kubelet, kube_proxy, agent } = csrs;
-    let (kind, of, expires) = parts(credential);
+    let (kind, of, numbers) = parts(credential);
     let machine = machine(machine_id.as_deref());
     let texts = [cluster, node, &role.to_string(), kind, of, challenge, kubelet, kube_proxy, agent, &machine];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    fields.push(&expires);
+    fields.push(&numbers);
     then(&fields)
 }
 
 fn with_master_fields<T>(request: &MasterRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T {
-    let MasterRequest { cluster, node, credential, challenge, machine_id, proof: _ } = request;
-    let (kind, of, expires) = parts(credential);
+    let MasterRequest { cluster, node, credential, challenge, machine_id, claim, proof: _ } = request;
+    let (kind, of, numbers) = parts(credential);
     let machine = machine(machine_id.as_deref());
-    let texts = [cluster, node, kind, of, challenge, &machine];
+    let texts = [cluster, node, kind, of, challenge, &machine, claim];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    fields.push(&expires);
+    fields.push(&numbers);
     then(&fields)
 }
 
 fn with_ceph_fields<T>(request: &CephRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T {
     let CephRequest { cluster, node, credential, challenge, machine_id, is_founded, proof: _ } = request;
-    let (kind, of, expires) = parts(credential);
+    let (kind, of, numbers) = parts(credential);
     let machine = machine(machine_id.as_deref());
     let texts = [cluster, node, kind, of, challenge, &machine];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     let founded = [u8::from(*is_founded)];
-    fields.extend([&expires[..], &founded]);
+    fields.extend([&numbers[..], &founded]);
     then(&fields)
 }
 
@@ -107,25 +107,32 @@ fn machine(id: Option<&str>) -> String {
 
 fn with_report_fields<T>(report: &EarlyReport, then: impl FnOnce(&[&[u8]]) -> T) -> T {
     let EarlyReport { cluster, node, credential, challenge, status, proof: _ } = report;
-    let (kind, of, expires) = parts(credential);
+    let (kind, of, numbers) = parts(credential);
     let texts = [cluster, node, kind, of, challenge, status];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    fields.push(&expires);
+    fields.push(&numbers);
     then(&fields)
 }
 
 /// Everything a claimed credential says.
-fn parts(credential: &ClaimedCredential) -> (&'static str, &str, [u8; 4]) {
+fn parts(credential: &ClaimedCredential) -> (&'static str, &str, [u8; 8]) {
     match credential {
-        ClaimedCredential::NodeSecret { node, expires } => ("node-secret", node, expires.to_be_bytes()),
-        ClaimedCredential::Token { id } => ("token", id, [0; 4]),
+        ClaimedCredential::NodeSecret { node, generation, expires } => {
+            let numbers = (u64::from(generation.0) << 32) | u64::from(*expires);
+            ("node-secret", node, numbers.to_be_bytes())
+        }
+        ClaimedCredential::Token { id } => ("token", id, [0; 8]),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::ClaimedRole;
+    use crate::{Generation, wire::ClaimedRole};
+
+    fn secret(node: &str, generation: u32, expires: u32) -> ClaimedCredential {
+        ClaimedCredential::NodeSecret { node: node.into(), generation: Generation(generation), expires }
+    }
 
     fn request() -> JoinRequest {
         let csrs = JoinCsrs { kubelet: "k".into(), kube_proxy: "p".into(), agent: "a".into() };
@@ -133,7 +140,7 @@ mod tests {
             cluster: "home".into(),
             node: "worker-01".into(),
             role: ClaimedRole::Worker,
-            credential: ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 7 },
+            credential: secret("worker-01", 3, 7),
             challenge: "c".into(),
             csrs,
             machine_id: Some("m".into()),
@@ -147,12 +154,13 @@ mod tests {
     fn no_field_can_be_changed() {
         assert!(request_is_proved(b"secret", &request()));
         assert!(!request_is_proved(b"other", &request()));
-        let tampering: [fn(&mut JoinRequest); 13] = [
+        let tampering: [fn(&mut JoinRequest); 14] = [
             |request| request.cluster = "away".into(),
             |request| request.node = "worker-02".into(),
             |request| request.role = ClaimedRole::Master,
-            |request| request.credential = ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 8 },
-            |request| request.credential = ClaimedCredential::NodeSecret { node: "worker-02".into(), expires: 7 },
+            |request| request.credential = secret("worker-01", 3, 8),
+            |request| request.credential = secret("worker-01", 4, 7),
+            |request| request.credential = secret("worker-02", 3, 7),
             |request| request.credential = ClaimedCredential::Token { id: "worker-01".into() },
             |request| request.challenge = "d".into(),
             |request| request.csrs.kubelet = "x".into(),
@@ -173,9 +181,10 @@ mod tests {
         let mut request = MasterRequest {
             cluster: "home".into(),
             node: "master-02".into(),
-            credential: ClaimedCredential::NodeSecret { node: "master-02".into(), expires: 7 },
+            credential: secret("master-02", 3, 7),
             challenge: "c".into(),
             machine_id: Some("m".into()),
+            claim: "claim".into(),
             proof: String::new(),
         };
         request.prove(b"secret");
@@ -186,13 +195,15 @@ mod tests {
     fn no_field_of_a_masters_request_can_be_changed() {
         assert!(master_is_proved(b"secret", &master()));
         assert!(!master_is_proved(b"other", &master()));
-        let tampering: [fn(&mut MasterRequest); 7] = [
+        let tampering: [fn(&mut MasterRequest); 9] = [
             |request| request.cluster = "away".into(),
             |request| request.node = "master-03".into(),
-            |request| request.credential = ClaimedCredential::NodeSecret { node: "master-02".into(), expires: 8 },
+            |request| request.credential = secret("master-02", 3, 8),
+            |request| request.credential = secret("master-02", 4, 7),
             |request| request.credential = ClaimedCredential::Token { id: "master-02".into() },
             |request| request.challenge = "d".into(),
             |request| request.machine_id = None,
+            |request| request.claim = "other".into(),
             |request| request.proof = "not base64 !".into(),
         ];
         for (index, change) in tampering.iter().enumerate() {
@@ -206,7 +217,7 @@ mod tests {
         let mut request = CephRequest {
             cluster: "home".into(),
             node: "worker-01".into(),
-            credential: ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 7 },
+            credential: secret("worker-01", 3, 7),
             challenge: "c".into(),
             machine_id: Some("m".into()),
             is_founded: false,
@@ -220,10 +231,11 @@ mod tests {
     fn no_field_of_a_request_for_cephs_keys_can_be_changed() {
         assert!(ceph_is_proved(b"secret", &ceph()));
         assert!(!ceph_is_proved(b"other", &ceph()));
-        let tampering: [fn(&mut CephRequest); 8] = [
+        let tampering: [fn(&mut CephRequest); 9] = [
             |request| request.cluster = "away".into(),
             |request| request.node = "worker-02".into(),
-            |request| request.credential = ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 8 },
+            |request| request.credential = secret("worker-01", 3, 8),
+            |request| request.credential = secret("worker-01", 4, 7),
             |request| request.credential = ClaimedCredential::Token { id: "worker-01".into() },
             |request| request.challenge = "d".into(),
             |request| request.machine_id = None,
@@ -241,7 +253,7 @@ mod tests {
         let mut report = EarlyReport {
             cluster: "home".into(),
             node: "worker-01".into(),
-            credential: ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 7 },
+            credential: secret("worker-01", 3, 7),
             challenge: "c".into(),
             status: "{}".into(),
             proof: String::new(),
@@ -254,11 +266,12 @@ mod tests {
     fn no_field_of_a_report_can_be_changed() {
         assert!(report_is_proved(b"secret", &report()));
         assert!(!report_is_proved(b"other", &report()));
-        let tampering: [fn(&mut EarlyReport); 8] = [
+        let tampering: [fn(&mut EarlyReport); 9] = [
             |report| report.cluster = "away".into(),
             |report| report.node = "worker-02".into(),
-            |report| report.credential = ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 8 },
-            |report| report.credential = ClaimedCredential::NodeSecret { node: "worker-02".into(), expires: 7 },
+            |report| report.credential = secret("worker-01", 3, 8),
+            |report| report.credential = secret("worker-01", 4, 7),
+            |report| report.credential = secret("worker-02", 3, 7),
             |report| report.credential = ClaimedCredential::Token { id: "worker-01".into() },
             |report| report.challenge = "d".into(),
             |report| report.status = "{ }".into(),

@@ -35,7 +35,7 @@ impl Purpose {
 
     /// Reads a request for this node; says what is wrong with it.
     pub(crate) fn request(self, node: &str, pem: &str) -> Result<Request, String> {
-        let request = Request::from_pem(pem).map_err(|why| why.to_string())?;
+        let request = Request::from_pem(pem.as_bytes()).map_err(|why| why.to_string())?;
         let Subject { common_name, organization } = self.subject(node);
         if request.common_names != [common_name.as_str()] {
             return Err(format!("its common name is not `{common_name}`"));

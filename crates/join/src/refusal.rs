@@ -6,7 +6,7 @@ use explain::{Code, Explain};
 use jiff::Timestamp;
 
 use crate::{
-    Purpose, codes,
+    Generation, Living, Purpose, Sign, codes,
     wire::{ClaimedRole, Refused},
 };
 
@@ -103,12 +103,39 @@ pub enum Refusal {
         wanted: String,
     },
     /// After several failures.
-    #[error("too many attempts from {address} failed; the next one is heard in {} s", wait.as_secs().max(1))]
+    #[error("too many attempts from {who} failed; the next one is heard in {} s", wait.as_secs().max(1))]
     TooMany {
-        /// The source.
-        address: IpAddr,
+        /// An address, or the name in a certificate.
+        who: String,
         /// How long it has to wait.
         wait: Duration,
+    },
+    /// Faster than any honest node.
+    #[error("requests from {who} come too fast; the next one is heard in {} s", wait.as_secs().max(1))]
+    TooFast {
+        /// An address, or the name in a certificate.
+        who: String,
+        /// How long it has to wait.
+        wait: Duration,
+    },
+    /// No room for what is sent.
+    #[error("the master is busy with other requests")]
+    Busy,
+    /// Its Node object must not go.
+    #[error("the Node object `{node}` stays, because of what was set on it: {}", by.join(", "))]
+    Held {
+        /// The node.
+        node: String,
+        /// What was set.
+        by: Vec<String>,
+    },
+    /// A token for anybody is no way to a name that somebody bears.
+    #[error("the token is good for any node that is not there yet, and the name `{node}` is taken: {by}")]
+    NameTaken {
+        /// The node.
+        node: String,
+        /// What tells so.
+        by: &'static str,
     },
     /// Not JSON, not a query, too slow.
     #[error("the request cannot be understood: {why}")]
@@ -120,7 +147,7 @@ pub enum Refusal {
     #[error("this master has no join key")]
     NoJoinKey,
     /// Whoever has it may be any node, and the cluster's keys are for masters only, Ceph's for its nodes.
-    #[error("the token is good for any node, and `{node}` asks for the keys of the cluster with it")]
+    #[error("the token is good for any node, and `{node}` wants to be a master, or asks for keys, with it")]
     SharedCredential {
         /// The node.
         node: String,
@@ -130,6 +157,44 @@ pub enum Refusal {
     NoCephRole {
         /// The node.
         node: String,
+    },
+    /// A newer one was used, or it was revoked.
+    #[error("the secret of node `{node}` is of generation {generation}, and only those from {minimum} on are accepted")]
+    OldSecret {
+        /// The node.
+        node: String,
+        /// Of which generation its secret is.
+        generation: Generation,
+        /// The lowest that is good.
+        minimum: Generation,
+    },
+    /// They go to one machine per arming.
+    #[error("the cluster's keys went to {} as `{node}` at {when}, and this is another machine", known_as(machine.as_deref()))]
+    KeysGiven {
+        /// The node.
+        node: String,
+        /// When they were given.
+        when: Timestamp,
+        /// To which machine.
+        machine: Option<String>,
+    },
+    /// Somebody else is the node, and is alive.
+    #[error("node `{node}` is alive: {} {}; {} wants to be it", known_as(Some(&living.machine)), sign(living.sign), known_as(machine.as_deref()))]
+    Alive {
+        /// The node.
+        node: String,
+        /// Who is.
+        living: Living,
+        /// Who wants to be.
+        machine: Option<String>,
+    },
+    /// `config revoke` came after it.
+    #[error("the certificate of node `{node}` was issued before everything of that node was revoked at {since}")]
+    Revoked {
+        /// The node.
+        node: String,
+        /// When it was revoked.
+        since: Timestamp,
     },
     /// No certificate, or that of somebody else.
     #[error("{why}")]
@@ -143,6 +208,21 @@ pub enum Refusal {
         /// What happened.
         why: String,
     },
+}
+
+/// The beginning of a machine's id is enough to find it by.
+fn known_as(machine: Option<&str>) -> String {
+    match machine {
+        Some(id) => format!("machine {}", id.get(..12).unwrap_or(id)),
+        None => "a machine that does not say which it is".to_owned(),
+    }
+}
+
+fn sign(sign: Sign) -> String {
+    match sign {
+        Sign::Reported(when) => format!("reported at {when:.0}"),
+        Sign::Ready(since) => format!("is Ready since {since:.0}"),
+    }
 }
 
 /// What is wrong with a challenge.
@@ -171,14 +251,34 @@ impl Refusal {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Challenge(why) => *why != Challenge::Used,
-            Self::NotReady | Self::TooMany { .. } | Self::NoJoinKey | Self::Trouble { .. } => true,
+            // Of the last two: somebody may arm the node, and a machine that is gone is seen to be gone.
+            Self::NotReady
+            | Self::TooMany { .. }
+            | Self::TooFast { .. }
+            | Self::Busy
+            | Self::NoJoinKey
+            | Self::Trouble { .. }
+            | Self::KeysGiven { .. }
+            | Self::Alive { .. } => true,
             _ => false,
         }
     }
 
-    /// True if it counts as a failed attempt of its source: whatever is not the master's own fault.
+    /// True if it counts as a failed attempt of its source: whatever is not the master's own fault, or somebody else's. Who
+    /// has proved itself and is to wait has not failed.
     pub(crate) fn is_suspicious(&self) -> bool {
-        !matches!(self, Self::NotReady | Self::TooMany { .. } | Self::NoJoinKey | Self::Trouble { .. })
+        !matches!(
+            self,
+            Self::NotReady
+                | Self::TooMany { .. }
+                | Self::TooFast { .. }
+                | Self::Busy
+                | Self::Held { .. }
+                | Self::KeysGiven { .. }
+                | Self::Alive { .. }
+                | Self::NoJoinKey
+                | Self::Trouble { .. }
+        )
     }
 
     pub(crate) fn status(&self) -> u16 {
@@ -191,12 +291,20 @@ impl Refusal {
             | Self::WrongAddress { .. }
             | Self::SharedCredential { .. }
             | Self::NoCephRole { .. }
+            | Self::OldSecret { .. }
+            | Self::Revoked { .. }
             | Self::NotAllowed { .. } => 403,
-            Self::Challenge(_) | Self::DuplicateMachine { .. } | Self::WrongCluster { .. } => 409,
+            Self::KeysGiven { .. }
+            | Self::Alive { .. }
+            | Self::Challenge(_)
+            | Self::DuplicateMachine { .. }
+            | Self::WrongCluster { .. }
+            | Self::Held { .. }
+            | Self::NameTaken { .. } => 409,
             Self::TooLarge { .. } => 413,
             Self::BadRequest { .. } => 422,
-            Self::TooMany { .. } => 429,
-            Self::NotReady | Self::NoJoinKey | Self::Trouble { .. } => 503,
+            Self::TooMany { .. } | Self::TooFast { .. } => 429,
+            Self::Busy | Self::NotReady | Self::NoJoinKey | Self::Trouble { .. } => 503,
         }
     }
 
@@ -227,12 +335,44 @@ impl Explain for Refusal {
             Self::NotReady => codes::NOT_READY,
             Self::WrongCluster { .. } => codes::WRONG_CLUSTER,
             Self::TooMany { .. } => codes::TOO_MANY,
+            Self::TooFast { .. } => codes::TOO_FAST,
+            Self::Busy => codes::BUSY,
+            Self::Held { .. } => codes::HELD,
+            Self::NameTaken { .. } => codes::NAME_TAKEN,
             Self::Malformed { .. } => codes::MALFORMED,
             Self::NoJoinKey => codes::NO_JOIN_KEY,
             Self::SharedCredential { .. } => codes::SHARED_CREDENTIAL,
             Self::NoCephRole { .. } => codes::NO_CEPH_ROLE,
+            Self::OldSecret { .. } => codes::OLD_SECRET,
+            Self::KeysGiven { .. } => codes::KEYS_GIVEN,
+            Self::Alive { .. } => codes::ALIVE,
+            Self::Revoked { .. } => codes::REVOKED,
             Self::NotAllowed { .. } => codes::NOT_ALLOWED,
             Self::Trouble { .. } => codes::TROUBLE,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Held { node, .. } => Some(format!(
+                "if the node is not to come back, `kubectl delete node {node}` or `blackstart node remove {node}` on a master removes it with all that was set; if it is, nothing: it will find its Node as it was (`kubectl uncordon {node}` lets pods onto it again)"
+            )),
+            Self::NameTaken { node, .. } => Some(format!(
+                "make a token for this very node on a master, `blackstart token create --node {node}`, or seal the configuration; if the old machine is gone for good, `kubectl delete node {node}` frees the name"
+            )),
+            Self::KeysGiven { node, .. } => Some(format!(
+                "if this machine is to take the place of that one, type `blackstart node rearm {node}` on a master, and it \
+                 goes on by itself; if not, somebody has a copy of {node}'s secret: `blackstart config revoke {node}`"
+            )),
+            Self::OldSecret { node, .. } => Some(format!(
+                "bring the newest sealed directory of {node}; if there is none, make one with `blackstart config seal --renew \
+                 {node}`, and check the clock of the computer that seals"
+            )),
+            Self::Revoked { node, .. } => Some(format!(
+                "`blackstart config seal --renew {node}`, bring the new directory, and on the node `blackstart node reset \
+                 --keep-installed`, then `blackstart node up`"
+            )),
+            _ => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use spec::{Node, Role};
 
-use crate::proof;
+use crate::{Generation, Marks, proof};
 
 /// `GET`: who is there, and a challenge for [`JOIN`].
 pub const HELLO: &str = "/v1/hello";
@@ -23,7 +23,7 @@ pub const CEPH: &str = "/v1/ceph";
 pub const CA: &str = "/v1/ca";
 /// `POST`, with the agent's certificate: new certificates.
 pub const RENEW: &str = "/v1/renew";
-/// `POST`, with the agent's certificate: how the node is.
+/// `POST`, with the agent's certificate: how the node is, as JSON; its `machine` is the [`crate::machine_id`].
 pub const REPORT: &str = "/v1/report";
 /// `POST`: how a node is that has no certificate yet and proves itself as in [`JOIN`].
 pub const EARLY_REPORT: &str = "/v1/early-report";
@@ -31,17 +31,19 @@ pub const EARLY_REPORT: &str = "/v1/early-report";
 pub const LEAVE: &str = "/v1/leave";
 /// `POST`, with the certificate of a master's agent: a moment without writes to etcd.
 pub const HOLD: &str = "/v1/hold";
-/// `GET`, with an agent's or administrator's certificate: how all nodes are.
+/// `POST`, with the certificate of a master's agent: what opens the new keys of a rotation.
+pub const ROTATION_KEY: &str = "/v1/rotation-key";
+/// `GET`, with the certificate of a master's agent or of an administrator: how all nodes are.
 pub const NODES: &str = "/v1/nodes";
 
 /// Query of [`HELLO`].
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct HelloQuery {
-    /// See [`crate::machine_id`]; to learn whether another node has the same.
+    /// See [`crate::machine_id`]; to learn whether another node has the same. Only who shows a certificate is told.
     pub machine_id: Option<String>,
 }
 
-/// Answer of [`HELLO`].
+/// Answer of [`HELLO`]. What is said to be for insiders is told to masters and administrators who show a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// The cluster's name.
@@ -52,13 +54,13 @@ pub struct Hello {
     pub ready: bool,
     /// To be repeated in one [`JoinRequest`] or [`EarlyReport`], within a minute.
     pub challenge: String,
-    /// The node that has the machine id that was asked about.
+    /// For whoever shows a certificate: the node that has the machine id that was asked about.
     pub machine: Option<String>,
-    /// How this master stands to the cluster.
-    pub standing: Standing,
+    /// For insiders: how this master stands to the cluster.
+    pub standing: Option<Standing>,
     /// Whether it has what it takes to let others in.
     pub admits: bool,
-    /// See [`crate::machine_id`]; which machine this master is.
+    /// For insiders: which machine this master is, see [`crate::machine_id`].
     pub own_machine: Option<String>,
     /// What its clock says.
     pub now: Timestamp,
@@ -138,6 +140,8 @@ pub enum ClaimedCredential {
     NodeSecret {
         /// The node it was made for.
         node: String,
+        /// Which of the node's secrets it is.
+        generation: Generation,
         /// When it ends, in unix seconds; 0 for never.
         expires: u32,
     },
@@ -161,6 +165,8 @@ pub struct MasterRequest {
     pub challenge: String,
     /// See [`crate::machine_id`].
     pub machine_id: Option<String>,
+    /// [`crate::Claim::hash`] of what the machine made before it asked for the first time.
+    pub claim: String,
     /// base64url of an HMAC over all of the above.
     pub proof: String,
 }
@@ -266,6 +272,9 @@ pub struct RenewCsrs {
     pub kube_proxy: String,
     /// The agent's.
     pub agent: String,
+    /// The secret of the node's sealed directory, if it is to be followed by another one.
+    #[serde(default)]
+    pub secret: Option<ClaimedCredential>,
 }
 
 /// Answer of [`RENEW`], PEM.
@@ -280,13 +289,29 @@ pub struct RenewAnswer {
     pub kube_proxy: String,
     /// The agent's certificate.
     pub agent: String,
+    /// The node's next secret, if it was asked for and there is a join key.
+    #[serde(default)]
+    pub secret: Option<NewSecret>,
+}
+
+/// A node's next secret, of the join key that is in use.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct NewSecret {
+    /// [`crate::JoinKey::mark`] of the key it is of.
+    pub of: String,
+    /// Each can be opened with another secret that the node may hold: base64url.
+    pub envelopes: Vec<String>,
 }
 
 /// Answer of [`REPORT`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
-    /// [`crate::authority_mark`] of what every node is to trust; `None` where nothing can be said of it at this moment.
-    pub authority: Option<String>,
+    /// What every node is to trust and to hold; `None` where nothing can be said of it at this moment.
+    #[serde(default)]
+    pub marks: Option<Marks>,
+    /// True while keys are replaced: nodes look at themselves again at each report.
+    #[serde(default)]
+    pub rotating: bool,
 }
 
 /// Body of [`EARLY_REPORT`].
@@ -318,6 +343,13 @@ impl EarlyReport {
 pub struct Hold {
     /// Whether writes are held back from now on, or go on.
     pub hold: bool,
+}
+
+/// Answer of [`ROTATION_KEY`]. Worth nothing without the key that encrypts Secrets.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct RotationKey {
+    /// Absent on a master that has none.
+    pub key: Option<String>,
 }
 
 /// Answer of [`NODES`]: what one master knows.

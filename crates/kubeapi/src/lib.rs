@@ -9,6 +9,7 @@ mod client;
 pub mod codes;
 mod error;
 mod manifest;
+mod remove;
 mod resource;
 mod secret;
 mod workload;
@@ -19,6 +20,7 @@ pub use error::ApiError;
 pub use k8s_openapi;
 pub use kube::{self, Client};
 pub use manifest::parse;
+pub use remove::{left_over, remove_all};
 pub use secret::{SecretData, Unsettled, settle_secret};
 pub use workload::{Trouble, Waiting, trouble, waiting};
 

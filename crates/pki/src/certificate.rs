@@ -7,11 +7,10 @@ use x509_parser::{
     certificate::X509Certificate,
     extensions::{ExtendedKeyUsage, GeneralName},
     parse_x509_certificate,
-    pem::Pem,
     x509::X509Name,
 };
 
-use crate::{lifetime::Lifetime, table::Usage};
+use crate::{lifetime::Lifetime, pem, table::Usage};
 
 /// What is known of a certificate.
 pub(crate) struct Certificate {
@@ -37,20 +36,20 @@ pub(crate) struct Certificate {
 impl Certificate {
     /// The first certificate in a PEM file.
     pub(crate) fn from_pem(bytes: &[u8]) -> Result<Self, &'static str> {
-        let block = first_block(bytes, |label| label == "CERTIFICATE").ok_or("it holds no PEM certificate")?;
+        let block = first_block(bytes, |label| label == "CERTIFICATE")?.ok_or("it holds no PEM certificate")?;
         Self::from_der(block.contents)
     }
 
     /// Every certificate in a PEM file, at least one.
     pub(crate) fn all_from_pem(bytes: &[u8]) -> Result<Vec<Self>, &'static str> {
-        let blocks = Pem::iter_from_buffer(bytes).map_while(Result::ok).filter(|block| block.label == "CERTIFICATE");
+        let blocks = pem::blocks(bytes)?.into_iter().filter(|block| block.label == "CERTIFICATE");
         let all = blocks.map(|block| Self::from_der(block.contents)).collect::<Result<Vec<_>, _>>()?;
         if all.is_empty() { Err("it holds no PEM certificate") } else { Ok(all) }
     }
 
     /// As text.
     pub(crate) fn pem(&self) -> String {
-        crate::pem::certificate(&self.der)
+        pem::certificate(&self.der)
     }
 
     fn from_der(der: Vec<u8>) -> Result<Self, &'static str> {
@@ -122,8 +121,8 @@ impl Certificate {
 }
 
 /// The first block of a PEM file whose label fits; other blocks, such as curve parameters, are passed over.
-pub(crate) fn first_block(bytes: &[u8], fits: impl Fn(&str) -> bool) -> Option<Pem> {
-    Pem::iter_from_buffer(bytes).map_while(Result::ok).find(|block| fits(&block.label))
+pub(crate) fn first_block(bytes: &[u8], fits: impl Fn(&str) -> bool) -> Result<Option<pem::Block>, &'static str> {
+    Ok(pem::blocks(bytes)?.into_iter().find(|block| fits(&block.label)))
 }
 
 /// As in a certificate's description: a name as it is, an address as it is written.

@@ -133,12 +133,12 @@ fn authority(row: &AuthorityRow, existing: &Existing, now: Timestamp) -> Entry {
 
 fn service_account(existing: &Existing) -> Entry {
     let key = existing.parse(SERVICE_ACCOUNT.key, key::from_pem);
-    let public = existing.parse(SERVICE_ACCOUNT.public, key::public_from_pem);
-    let state = match (key, public) {
+    let publics = existing.parse(SERVICE_ACCOUNT.public, key::publics_from_pem);
+    let state = match (key, publics) {
         (Err(_), _) | (_, Err(_)) => State::Unreadable,
         (Ok(None), Ok(Some(_))) => State::NoKey,
         (Ok(_), Ok(None)) => State::Missing,
-        (Ok(Some(key)), Ok(Some(public))) if key.public_key_raw() == public => State::Ok,
+        (Ok(Some(key)), Ok(Some(publics))) if publics.iter().any(|one| key.public_key_raw() == one) => State::Ok,
         (Ok(Some(_)), Ok(Some(_))) => State::KeyMismatch,
     };
     let path = existing.path(SERVICE_ACCOUNT.public);

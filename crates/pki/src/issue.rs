@@ -11,7 +11,7 @@ use spec::San;
 use time::OffsetDateTime;
 
 use crate::{
-    Input, Subject,
+    Contents, Input,
     certificate::Certificate,
     key,
     lifetime::Lifetime,
@@ -60,18 +60,19 @@ pub(crate) fn leaf(
     Ok(Issued { certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
 }
 
-/// A client certificate for somebody else's key. Nothing of the request but the key gets into it.
-pub(crate) fn client(
-    subject: &Subject,
+/// A certificate for somebody else's key.
+pub(crate) fn for_key(
+    contents: &Contents,
     public_key_info: &[u8],
     authority: &Certificate,
     issuer: &Issuer<'_, KeyPair>,
-    days: i64,
     now: Timestamp,
 ) -> Result<String, Fault> {
+    let Contents { subject, usage, names, lasts } = contents;
     let key = SubjectPublicKeyInfo::from_der(public_key_info)?;
-    let lifetime = Lifetime::starting(now, days).within(authority.lifetime);
-    let params = signed_params(&subject.common_name, subject.organization.as_deref(), Usage::Client, lifetime)?;
+    let lifetime = Lifetime::lasting(now, lasts.as_secs()).within(authority.lifetime);
+    let mut params = signed_params(&subject.common_name, subject.organization.as_deref(), *usage, lifetime)?;
+    params.subject_alt_names = san_types(names)?;
     Ok(params.signed_by(&key, issuer)?.pem())
 }
 
@@ -81,12 +82,12 @@ pub(crate) fn serving(
     names: &BTreeSet<San>,
     authority: &Certificate,
     issuer: &Issuer<'_, KeyPair>,
-    days: i64,
+    end: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<Issued, Fault> {
     let key = key::generate()?;
-    let lifetime = Lifetime::starting(now, days).within(authority.lifetime);
-    let mut params = signed_params(common_name, None, Usage::Serve, lifetime)?;
+    let lifetime = Lifetime::until(end.unwrap_or(Timestamp::MAX), now).within(authority.lifetime);
+    let mut params = signed_params(common_name, None, Usage::Both, lifetime)?;
     params.subject_alt_names = san_types(names)?;
     Ok(Issued { certificate_pem: params.signed_by(&key, issuer)?.pem(), key_pem: key.serialize_pem() })
 }

@@ -15,8 +15,10 @@
 //! names that *we* chose.
 
 mod authority;
+mod canonical;
 mod certificate;
 pub mod codes;
+mod der;
 mod error;
 mod existing;
 mod faults;
@@ -47,11 +49,12 @@ pub use input::{Input, Shared};
 pub use inventory::{Entry, EntryKind, Facts, State, inventory};
 pub use judge::Reason;
 pub use kubeconfig::{Proof, kubeconfig};
-pub use lifetime::{Urgency, is_plausible};
+pub use lifetime::{BACKDATED, Urgency, is_plausible};
 pub use pin::{NoPin, spki_pin};
 pub use plan::{plan, plan_shared};
 pub use renewal::{Which, renewal};
 pub use request::{BadRequest, Request};
-pub use rotation::{Stage, Successors, check_rotatable, is_of_signer, rotation, trusted};
+pub use rotation::{Stage, Successors, check_rotatable, is_of_signer, rotation};
+pub use service_account::token_key_id;
 pub use show::show;
-pub use signer::{Signer, Subject};
+pub use signer::{Contents, Signer, Subject};

@@ -12,8 +12,8 @@ use crate::PkiError;
 const MINUTE: i64 = 60;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// Clocks of a cluster differ a little: what is issued now must be valid on a machine that is behind.
-const BACKDATED: i64 = 5 * MINUTE;
+/// Clocks of a cluster differ a little: what is issued now must be valid on a machine that is behind. In seconds.
+pub const BACKDATED: i64 = 5 * MINUTE;
 
 /// An authority that ends sooner than this signs nothing worth having.
 const LAST_HOUR: i64 = 60 * MINUTE;
@@ -61,8 +61,18 @@ pub(crate) struct Lifetime {
 impl Lifetime {
     /// Starts a little in the past, lasts `days` from now.
     pub(crate) fn starting(now: Timestamp, days: i64) -> Self {
+        Self::lasting(now, days * DAY)
+    }
+
+    /// The same for a number of seconds.
+    pub(crate) fn lasting(now: Timestamp, seconds: i64) -> Self {
         let now = now.as_second();
-        Self { not_before: now - BACKDATED, not_after: now + days * DAY }
+        Self { not_before: now - BACKDATED, not_after: now.saturating_add(seconds) }
+    }
+
+    /// Starts a little in the past, ends at that moment.
+    pub(crate) fn until(end: Timestamp, now: Timestamp) -> Self {
+        Self { not_before: now.as_second() - BACKDATED, not_after: end.as_second() }
     }
 
     /// Cut to lie inside the authority's own.

@@ -1,6 +1,6 @@
-//! Rotation: from the present authorities to their successors, in stages that the whole cluster takes together.
+//! Rotation: from the present CAs and service account key to their successors, in stages that the whole cluster takes together.
 //!
-//! | stage | `ca.crt` | `ca.key` | what it comes to |
+//! | stage | `ca.crt`, `sa.pub` | `ca.key`, `sa.key` | what it comes to |
 //! |---|---|---|---|
 //! | | old | old | |
 //! | trust | old, new | old | everybody believes both, and shows what the old one signed |
@@ -25,7 +25,7 @@ use crate::{
     issue, judge, key, leaf,
     lifetime::check_clock,
     pem,
-    table::{AUTHORITIES, AuthorityRow, CLUSTER, LEAVES, Leaf},
+    table::{AUTHORITIES, AuthorityRow, CLUSTER, LEAVES, Leaf, SERVICE_ACCOUNT},
     write,
 };
 
@@ -53,18 +53,28 @@ impl Stage {
             Self::Drop => "drop",
         }
     }
+
+    /// What is believed at this stage, the one that is in use first. Every kind of key goes this way.
+    pub fn ordered<T: PartialEq>(self, present: Vec<T>, new: Vec<T>) -> Vec<T> {
+        let old: Vec<T> = present.into_iter().filter(|one| !new.contains(one)).collect();
+        match self {
+            Self::Trust => old.into_iter().chain(new).collect(),
+            Self::Sign => new.into_iter().chain(old).collect(),
+            Self::Drop => new,
+        }
+    }
 }
 
-/// The authorities that take the place of the present ones, certificates and keys. Cannot be printed.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What takes the place of present CAs and keys. Empty for what is not rotated. Cannot be printed.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Successors {
     /// PEM by path below the root.
     files: BTreeMap<String, String>,
 }
 
 impl Successors {
-    /// For every authority of the table.
-    pub fn make(cluster: &str, now: Timestamp) -> Result<Self, PkiErrors> {
+    /// For every CA of the table.
+    pub fn of_authorities(cluster: &str, now: Timestamp) -> Result<Self, PkiErrors> {
         check_clock(now)?;
         let mut files = BTreeMap::new();
         for row in AUTHORITIES {
@@ -74,6 +84,15 @@ impl Successors {
             files.insert(row.key(), key.serialize_pem());
         }
         Ok(Self { files })
+    }
+
+    /// With a new key that signs service account tokens.
+    pub fn with_service_account(mut self) -> Result<Self, PkiErrors> {
+        let failed = |error: rcgen::Error| PkiError::Issue { path: SERVICE_ACCOUNT.key.into(), source: error.into() };
+        let key = key::generate().map_err(failed)?;
+        self.files.insert(SERVICE_ACCOUNT.key.to_owned(), key.serialize_pem());
+        self.files.insert(SERVICE_ACCOUNT.public.to_owned(), key.public_key_pem());
+        Ok(self)
     }
 
     /// The certificate of the cluster's authority to be, PEM.
@@ -98,8 +117,10 @@ pub fn rotation(
     check_clock(now)?;
     let mut changes = Vec::new();
     for row in AUTHORITIES {
-        changes.extend(authority_at(row, existing, successors, stage));
+        changes.extend(at_stage(existing, successors, stage, [&row.certificate(), &row.key()], pem::CERTIFICATE));
     }
+    let service_account = [SERVICE_ACCOUNT.public, SERVICE_ACCOUNT.key];
+    changes.extend(at_stage(existing, successors, stage, service_account, pem::PUBLIC_KEY));
     // As if they were written: leaves are judged by the authorities that they will have.
     let after = existing.after(&changes);
     let mut problems = Vec::new();
@@ -139,18 +160,6 @@ pub fn check_rotatable(existing: &Existing, cluster: &str, now: Timestamp) -> Re
     PkiErrors::unless_empty(AUTHORITIES.iter().filter_map(problem).collect())
 }
 
-/// What `ca.crt` holds at a stage, from what it holds at any other one.
-pub fn trusted(present: &str, successor: &str, stage: Stage) -> String {
-    let successor = pem::certificates(successor);
-    let old = pem::certificates(present).into_iter().filter(|block| !successor.contains(block)).collect();
-    let order = match stage {
-        Stage::Trust => [old, successor],
-        Stage::Sign => [successor, old],
-        Stage::Drop => [successor, Vec::new()],
-    };
-    order.concat().concat()
-}
-
 /// True if the first of the trusted authorities, the one that signs, has signed this certificate.
 pub fn is_of_signer(certificate_pem: &[u8], trusted_pem: &[u8]) -> bool {
     match (Certificate::from_pem(certificate_pem), Certificate::from_pem(trusted_pem)) {
@@ -159,18 +168,26 @@ pub fn is_of_signer(certificate_pem: &[u8], trusted_pem: &[u8]) -> bool {
     }
 }
 
-fn authority_at(row: &AuthorityRow, existing: &Existing, successors: &Successors, stage: Stage) -> Vec<Change> {
+/// The changes to what is believed and to the key that is used, in the order in which a crash between them does no harm:
+/// which of those believed is in use is told by the key. Nothing without a successor.
+fn at_stage(
+    existing: &Existing,
+    successors: &Successors,
+    stage: Stage,
+    [believed, key]: [&str; 2],
+    label: &str,
+) -> Vec<Change> {
+    let Some(successor) = successors.files.get(believed) else { return Vec::new() };
     let present = |name: &str| String::from_utf8_lossy(existing.bytes(name).unwrap_or_default()).into_owned();
-    let (certificate, key) = (row.certificate(), row.key());
     let mut changes = Vec::new();
-    let wanted = successors.of(&key);
-    if stage >= Stage::Sign && present(&key) != wanted {
-        changes.push(write::secret(existing.path(&key), wanted.to_owned()));
+    let wanted = successors.of(key);
+    if stage >= Stage::Sign && present(key) != wanted {
+        changes.push(write::secret(existing.path(key), wanted.to_owned()));
     }
-    let known = present(&certificate);
-    let wanted = trusted(&known, successors.of(&certificate), stage);
+    let known = present(believed);
+    let wanted = stage.ordered(pem::texts(&known, label), pem::texts(successor, label)).concat();
     if known != wanted {
-        changes.push(write::public(existing.path(&certificate), wanted));
+        changes.push(write::public(existing.path(believed), wanted));
     }
     changes
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rcgen::{Issuer, KeyPair};
 use secrecy::SecretString;
 use spec::San;
@@ -13,7 +13,7 @@ use crate::{
     certificate::Certificate,
     certificate_flaw, issue,
     lifetime::check_clock,
-    table::CLUSTER,
+    table::{CLUSTER, Usage},
 };
 
 /// Who a client certificate is made out to: user and group, as Kubernetes reads them.
@@ -23,6 +23,19 @@ pub struct Subject {
     pub common_name: String,
     /// The group.
     pub organization: Option<String>,
+}
+
+/// What a certificate for the key of another machine says. All of it is our own choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// Whom it is made out to.
+    pub subject: Subject,
+    /// What it is good for.
+    pub usage: Usage,
+    /// The names and addresses it is good for.
+    pub names: BTreeSet<San>,
+    /// How long it lasts; shorter, if the authority ends before.
+    pub lasts: SignedDuration,
 }
 
 /// The cluster's authority with its key, checked like everywhere else.
@@ -58,28 +71,39 @@ impl Signer {
         days: i64,
         now: Timestamp,
     ) -> Result<String, PkiErrors> {
+        let (subject, lasts) = (subject.clone(), SignedDuration::from_hours(24 * days));
+        self.certificate(request, &Contents { subject, usage: Usage::Client, names: BTreeSet::new(), lasts }, now)
+    }
+
+    /// A certificate for the key of the request. Nothing else of the request gets into it.
+    pub fn certificate(&self, request: &Request, contents: &Contents, now: Timestamp) -> Result<String, PkiErrors> {
         check_clock(now)?;
-        issue::client(subject, &request.public_key_info, &self.certificate, &self.issuer, days, now)
+        issue::for_key(contents, request.public_key_info(), &self.certificate, &self.issuer, now)
             .map_err(|source| PkiError::Issue { path: self.path.clone(), source }.into())
     }
 
-    /// A certificate and its key, one PEM text, for a server of these names.
+    /// A certificate and its key, one PEM text, for a server of these names, which also shows it to its like. It lasts until
+    /// `end`, or as long as the authority.
     pub fn server(
         &self,
         common_name: &str,
         names: &BTreeSet<San>,
-        days: i64,
+        end: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<SecretString, PkiErrors> {
         check_clock(now)?;
-        issue::serving(common_name, names, &self.certificate, &self.issuer, days, now)
+        issue::serving(common_name, names, &self.certificate, &self.issuer, end, now)
             .map(|issued| format!("{}{}", issued.certificate_pem, issued.key_pem).into())
             .map_err(|source| PkiError::Issue { path: self.path.clone(), source }.into())
     }
 
-    /// True if such a text is still good for a server of these names.
-    pub fn still_serves(&self, pem: &[u8], names: &BTreeSet<San>, now: Timestamp) -> bool {
-        let has_names = Certificate::from_pem(pem).is_ok_and(|certificate| names.is_subset(&certificate.names));
-        has_names && certificate_flaw(pem, &self.pem, now).is_none()
+    /// True if such a text is still good for a server of these names, and to be shown by it, and lasts until `end` or as long
+    /// as the authority.
+    pub fn still_serves(&self, pem: &[u8], names: &BTreeSet<San>, end: Option<Timestamp>, now: Timestamp) -> bool {
+        let last = end.map_or(i64::MAX, Timestamp::as_second).min(self.certificate.lifetime.not_after);
+        let is_made_so = |made: Certificate| {
+            names.is_subset(&made.names) && made.is_good_for(Usage::Both) && made.lifetime.not_after >= last
+        };
+        Certificate::from_pem(pem).is_ok_and(is_made_so) && certificate_flaw(pem, &self.pem, now).is_none()
     }
 }

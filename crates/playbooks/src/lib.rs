@@ -4,6 +4,7 @@
 //! in its list, one snapshot. `docs/development.md` shows it.
 
 mod access;
+pub mod admissions;
 mod apt;
 pub mod ceph;
 pub mod cluster;
@@ -21,7 +22,9 @@ pub mod remove;
 mod residue;
 pub mod run_record;
 mod service;
+mod shown;
 mod stays;
 pub mod systemd;
 
 pub use layout::Layout;
+pub use shown::shown;

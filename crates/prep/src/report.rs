@@ -108,6 +108,22 @@ impl Report {
     /// Under which name an initiator's is among what was seen.
     pub const INITIATOR_NAME: &str = "initiator-name";
 
+    /// The same without control characters: it comes from another machine, and is about to be shown.
+    pub(crate) fn plain(self) -> Self {
+        let plain = |text: String| explain::plain(&text).into_owned();
+        let requirement =
+            |Requirement { name, verdict, detail }| Requirement { name: plain(name), verdict, detail: plain(detail) };
+        Self {
+            code: self.code.map(plain),
+            message: plain(self.message),
+            hint: self.hint.map(plain),
+            seen: self.seen.into_iter().map(|(what, text)| (plain(what), plain(text))).collect(),
+            requirements: self.requirements.into_iter().map(requirement).collect(),
+            boot_id: plain(self.boot_id),
+            ..self
+        }
+    }
+
     /// The name by which targets know the node.
     pub fn initiator_name(&self) -> Option<&str> {
         self.seen.get(Self::INITIATOR_NAME).map(String::as_str)

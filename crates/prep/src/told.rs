@@ -31,8 +31,8 @@ impl Told {
             return None;
         }
         Some(Self {
-            label: label.cloned().unwrap_or_default(),
-            report: report.and_then(|text| serde_json::from_str(text).ok()),
+            label: label.map(|label| explain::plain(label).into_owned()).unwrap_or_default(),
+            report: report.and_then(|text| serde_json::from_str(text).ok()).map(Report::plain),
             since: annotation(names::since(prep)).and_then(|text| text.parse().ok()),
         })
     }
@@ -41,7 +41,25 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples;
+    use crate::{Requirement, Verdict, samples};
+
+    #[test]
+    fn what_a_node_says_cannot_drive_the_terminal() {
+        let evil = "\u{1b}[2Jx";
+        let requirement = Requirement { name: evil.into(), verdict: Verdict::Unmet, detail: evil.into() };
+        let report = Report {
+            code: Some(evil.into()),
+            message: evil.into(),
+            hint: Some(evil.into()),
+            seen: [(evil.to_owned(), evil.to_owned())].into(),
+            requirements: vec![requirement],
+            boot_id: evil.into(),
+            ..samples::ready()
+        };
+        let annotations = [(names::annotation(Prep::Iscsi), serde_json::to_string(&report).unwrap())].into();
+        let told = format!("{:?}", Told::of(Prep::Iscsi, None, Some(&annotations)).unwrap());
+        assert!(told.matches(" [2Jx").count() == 8 && !told.contains("u{1b}"), "{told}");
+    }
 
     #[test]
     fn what_was_said_is_read_back_and_nonsense_is_not_believed() {

@@ -62,12 +62,19 @@ pub fn bootstrap() -> Service {
 }
 
 /// `blackstart-agent.service`.
+///
+/// It answers strangers, so its memory has an end. A worker's agent takes 20 MB, a master's twice as much (backups pass
+/// through it in pieces). At worst strangers add 68 MB, the balancer 16 MB, and each hostile node 4 MB until all places for
+/// nodes are taken at 268 MB (`join/src/server/limits.rs`): less than 400 MB in all. What is above that is a mistake of ours,
+/// and better ended and started again than paid by the whole machine. Because of that end the system may spare the agent
+/// when it has no memory left: without it the node has no way to the API.
 pub fn agent() -> Service {
     Unit::new("blackstart-agent.service", "Blackstart agent")
         .follows("cluster-detect.service")
         .service("Type", "notify")
         .exec(Command::new("blackstart").word("agent"))
         .restarted("2s")
+        .service("MemoryMax", "512M")
         .service("OOMScoreAdjust", -999)
         .into_service(Vec::new())
 }

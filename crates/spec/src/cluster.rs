@@ -4,7 +4,7 @@
 
 mod ceph;
 
-use std::{collections::BTreeSet, fmt, net::IpAddr};
+use std::{collections::BTreeSet, fmt, net::IpAddr, time::Duration};
 
 use ipnet::IpNet;
 use secrecy::SecretString;
@@ -214,6 +214,24 @@ pub struct Bootstrap {
     pub token: Option<Token>,
     /// What happens to a machine that is not in the list of nodes.
     pub unlisted_nodes: UnlistedNodes,
+    /// How long the secret of a sealed node is good for joining.
+    pub secret_ttl: SecretTtl,
+}
+
+/// How long the secret of a sealed node is good for joining.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretTtl {
+    /// For so long after it was made.
+    After(Duration),
+    /// As long as the cluster's join key is.
+    Never,
+}
+
+impl Default for SecretTtl {
+    /// Long enough to bring machines up, short enough that a medium which is found later is worth nothing.
+    fn default() -> Self {
+        Self::After(Duration::from_hours(30 * 24))
+    }
 }
 
 /// What happens to a machine that asks to join and is not in the list of nodes.

@@ -119,6 +119,8 @@ explain::codes! {
     POOL_SIZE = "BS-SPEC-067", "Ceph's pools cannot have this many copies",
         "lower `pool_size` or `pool_min_size`, or give the role `ceph-osd` to more nodes";
     BAD_SIZE = "BS-SPEC-068", "a value is not a size", "write a number and a unit, such as `10G`; units are M, G and T";
+
+    BAD_TTL = "BS-SPEC-080", "a value is not a length of time", "write a number and a unit, such as `30d` or `12h`, or `never`";
 }
 
 #[cfg(test)]

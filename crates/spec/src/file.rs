@@ -14,7 +14,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 
 use crate::{
-    cluster::{Endpoint, InterfaceChoice, Mac, Role, San, Token, UnlistedNodes, Version},
+    cluster::{Endpoint, InterfaceChoice, Mac, Role, San, SecretTtl, Token, UnlistedNodes, Version},
     place::{List, Place, Spanned},
     read::{Fields, Section},
     values::{AddOnKind, ClusterName, DmiSerial, DmiUuid, Domain, Gateway, ManifestPath, NodeName, Port, PrefixLength},
@@ -122,6 +122,9 @@ pub(crate) struct BootstrapSection {
     /// Whether a machine that is not in `nodes` may join as a worker with a token (`kubeadm join`): `deny` or `allow`.
     #[schemars(extend("default" = "deny"))]
     pub(crate) unlisted_nodes: Option<Spanned<UnlistedNodes>>,
+    /// How long the secret of a sealed node is good for joining, such as `30d` or `12h`, or `never`.
+    #[schemars(extend("default" = "30d"))]
+    pub(crate) secret_ttl: Option<Spanned<SecretTtl>>,
 }
 
 /// One machine.
@@ -241,7 +244,11 @@ impl Section for ApiSection {
 
 impl Section for BootstrapSection {
     fn read(fields: &mut Fields<'_, '_>) -> Self {
-        Self { token: fields.optional("token"), unlisted_nodes: fields.optional("unlisted_nodes") }
+        Self {
+            token: fields.optional("token"),
+            unlisted_nodes: fields.optional("unlisted_nodes"),
+            secret_ttl: fields.optional("secret_ttl"),
+        }
     }
 }
 

@@ -98,6 +98,7 @@ fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
     let mut nodes: Vec<Node> = draft.nodes.iter().map(build_node).collect::<Option<_>>()?;
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
     let token = bootstrap.as_ref().and_then(|section| section.token.as_ref());
+    let ttl = bootstrap.as_ref().and_then(|section| section.secret_ttl.as_ref());
     let unlisted = bootstrap.as_ref().and_then(|section| section.unlisted_nodes.as_ref());
     Some(ValidatedCluster {
         name: name.as_ref()?.0.clone(),
@@ -116,6 +117,7 @@ fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
         bootstrap: Bootstrap {
             token: token.map(|token| token.value.clone()),
             unlisted_nodes: unlisted.map(|choice| choice.value).unwrap_or_default(),
+            secret_ttl: ttl.map(|ttl| ttl.value).unwrap_or_default(),
         },
         ceph: ceph::cluster(draft),
         nodes,

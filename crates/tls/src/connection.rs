@@ -25,13 +25,27 @@ pub struct Connection<S = TlsStream<TcpStream>> {
     patience: Duration,
     limit: Pin<Box<Sleep>>,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
+    speaks_h2: bool,
     _place: Option<Place>,
 }
 
 impl<S> Connection<S> {
-    pub(crate) fn new(stream: S, place: Option<Place>, patience: Duration, closed: CancellationToken) -> Self {
+    /// Closed with its place, where it has one, and with `closed`.
+    pub(crate) fn new(
+        stream: S,
+        place: Option<Place>,
+        patience: Duration,
+        closed: CancellationToken,
+        speaks_h2: bool,
+    ) -> Self {
+        let closed = place.as_ref().map_or(closed, |place| place.over().clone());
         let (limit, closed) = (Box::pin(sleep(patience)), Box::pin(closed.cancelled_owned()));
-        Self { stream, patience, limit, closed, _place: place }
+        Self { stream, patience, limit, closed, speaks_h2, _place: place }
+    }
+
+    /// Whether both sides have agreed on HTTP/2.
+    pub fn speaks_h2(&self) -> bool {
+        self.speaks_h2
     }
 
     /// Passes progress on and counts it; without any, fails once the time is up. Fails in any case once it is closed.
@@ -80,7 +94,7 @@ mod tests {
     async fn ends_when_idle_and_not_while_there_is_traffic() {
         let patience = Duration::from_millis(200);
         let (mut far, near) = duplex(64);
-        let mut near = Connection::new(near, None, patience, CancellationToken::new());
+        let mut near = Connection::new(near, None, patience, CancellationToken::new(), false);
         let begun = Instant::now();
         for _ in 0..4 {
             tokio::time::sleep(patience / 2).await;
@@ -95,7 +109,7 @@ mod tests {
     async fn ends_when_it_is_closed_also_while_there_is_traffic() {
         let (mut far, near) = duplex(64);
         let closed = CancellationToken::new();
-        let mut near = Connection::new(near, None, Duration::from_mins(1), closed.clone());
+        let mut near = Connection::new(near, None, Duration::from_mins(1), closed.clone(), false);
         far.write_all(b"xy").await.unwrap();
         assert_eq!(near.read_u8().await.unwrap(), b'x');
         closed.cancel();

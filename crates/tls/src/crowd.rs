@@ -1,20 +1,32 @@
-//! How many connections there may be at once, in all and from one address.
+//! How many connections there may be at once, in all and from one address. A newcomer always gets in: where there is no
+//! room, somebody else has to go.
 //!
-//! A place is held from the moment a connection is accepted until it is closed, so a client that opens connections and
-//! says nothing uses up its own places and nobody else's.
+//! Refusing newcomers would let whoever comes first and stays keep everybody out. So an address that has its share loses
+//! its own oldest connection, and where all places are taken, the address that has the most does. Whoever floods thus
+//! pushes out nobody but itself, and a node that needs a few milliseconds to be done is done before its turn comes.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The connections that are there, counted by address.
+use tokio_util::sync::CancellationToken;
+
+/// The connections that are there, by address.
 #[derive(Debug)]
 pub(crate) struct Crowd {
     most: usize,
     most_per_address: usize,
-    present: Mutex<HashMap<IpAddr, usize>>,
+    present: Mutex<Present>,
+}
+
+#[derive(Debug, Default)]
+struct Present {
+    /// By address, and in the order in which they came.
+    places: HashMap<IpAddr, BTreeMap<u64, CancellationToken>>,
+    count: usize,
+    next: u64,
 }
 
 /// The right to be connected; given back when dropped.
@@ -22,6 +34,8 @@ pub(crate) struct Crowd {
 pub(crate) struct Place {
     crowd: Arc<Crowd>,
     address: IpAddr,
+    number: u64,
+    over: CancellationToken,
 }
 
 impl Crowd {
@@ -29,32 +43,68 @@ impl Crowd {
         Arc::new(Self { most, most_per_address, present: Mutex::default() })
     }
 
-    /// A place for one more connection, unless all or all of this address are taken.
-    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    /// A place for one more connection, which ends with `parent` or when its place is needed.
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr, parent: &CancellationToken) -> Place {
+        let over = parent.child_token();
         let mut present = self.present();
-        let from_here = present.get(&address).copied().unwrap_or_default();
-        if from_here >= self.most_per_address || present.values().sum::<usize>() >= self.most {
-            return None;
+        if present.of(address) >= self.most_per_address {
+            present.end_oldest_of(address);
+        } else if present.count >= self.most
+            && let Some(largest) = present.largest()
+        {
+            present.end_oldest_of(largest);
         }
-        present.insert(address, from_here + 1);
-        Some(Place { crowd: Arc::clone(self), address })
+        let number = present.next;
+        present.next += 1;
+        present.count += 1;
+        present.places.entry(address).or_default().insert(number, over.clone());
+        Place { crowd: Arc::clone(self), address, number, over }
     }
 
-    fn present(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+    fn present(&self) -> MutexGuard<'_, Present> {
         // Counting cannot panic half-way, so the numbers are right even if somebody's thread died.
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl Present {
+    fn of(&self, address: IpAddr) -> usize {
+        self.places.get(&address).map_or(0, BTreeMap::len)
+    }
+
+    /// The address with the most connections.
+    fn largest(&self) -> Option<IpAddr> {
+        self.places.iter().max_by_key(|(_, places)| places.len()).map(|(address, _)| *address)
+    }
+
+    fn end_oldest_of(&mut self, address: IpAddr) {
+        let oldest = self.places.get(&address).and_then(|places| places.keys().next().copied());
+        if let Some(over) = oldest.and_then(|oldest| self.remove(address, oldest)) {
+            over.cancel();
+        }
+    }
+
+    fn remove(&mut self, address: IpAddr, number: u64) -> Option<CancellationToken> {
+        let places = self.places.get_mut(&address)?;
+        let removed = places.remove(&number)?;
+        if places.is_empty() {
+            self.places.remove(&address);
+        }
+        self.count -= 1;
+        Some(removed)
+    }
+}
+
+impl Place {
+    /// Cancelled when the connection has to end.
+    pub(crate) fn over(&self) -> &CancellationToken {
+        &self.over
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut present = self.crowd.present();
-        if let Some(count) = present.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                present.remove(&self.address);
-            }
-        }
+        self.crowd.present().remove(self.address, self.number);
     }
 }
 
@@ -62,18 +112,43 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
+    fn addresses() -> [IpAddr; 3] {
+        ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(|ip| ip.parse().unwrap())
+    }
+
     #[test]
-    fn places_are_bounded_and_given_back() {
-        let crowd = Crowd::new(3, 2);
-        let [a, b, c] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(|ip| ip.parse::<IpAddr>().unwrap());
-        let first = crowd.enter(a).unwrap();
-        let second = crowd.enter(a).unwrap();
-        assert!(crowd.enter(a).is_none(), "a third one of the same address");
-        let third = crowd.enter(b).unwrap();
-        assert!(crowd.enter(c).is_none(), "a fourth one in all");
-        drop(first);
-        let fourth = crowd.enter(c).unwrap();
-        drop((second, third, fourth));
-        assert!(crowd.present().is_empty(), "nothing is remembered of who has gone");
+    fn an_address_that_has_its_share_loses_its_own_oldest() {
+        let (crowd, open) = (Crowd::new(8, 2), CancellationToken::new());
+        let [a, b, _] = addresses();
+        let other = crowd.enter(b, &open);
+        let of_a: Vec<Place> = (0..4).map(|_| crowd.enter(a, &open)).collect();
+        let ended: Vec<bool> = of_a.iter().map(|place| place.over().is_cancelled()).collect();
+        assert_eq!(ended, [true, true, false, false]);
+        assert!(!other.over().is_cancelled(), "nobody else is concerned");
+        drop((of_a, other));
+        assert!(
+            crowd.present().places.is_empty() && crowd.present().count == 0,
+            "nothing is remembered of who has gone"
+        );
+    }
+
+    #[test]
+    fn where_all_places_are_taken_whoever_has_the_most_makes_room() {
+        let (crowd, open) = (Crowd::new(4, 3), CancellationToken::new());
+        let [flood, honest, newcomer] = addresses();
+        let first = crowd.enter(honest, &open);
+        let many: Vec<Place> = (0..3).map(|_| crowd.enter(flood, &open)).collect();
+        let last = crowd.enter(newcomer, &open);
+        assert!(many[0].over().is_cancelled() && !many[1].over().is_cancelled());
+        assert!(!first.over().is_cancelled() && !last.over().is_cancelled());
+        assert_eq!(crowd.present().count, 4);
+    }
+
+    #[test]
+    fn a_place_ends_with_what_it_was_given_under() {
+        let (crowd, open) = (Crowd::new(1, 1), CancellationToken::new());
+        let place = crowd.enter(addresses()[0], &open);
+        open.cancel();
+        assert!(place.over().is_cancelled());
     }
 }

@@ -1,8 +1,16 @@
-//! axum over TLS.
+//! HTTP over TLS.
 //!
 //! One task accepts; each handshake runs in a task of its own with a deadline, and only connections that are through
-//! reach axum. A client that connects and stays silent costs one place of its own address (see [`crate::crowd`]) until
-//! the deadline. Dropping the listener ends the accepting task and closes the port.
+//! reach the server. Dropping the listener ends the accepting task and closes the port.
+//!
+//! Whoever may connect can be anybody, so places are counted (see [`crate::crowd`]), in three crowds that do not compete:
+//! handshakes under way, connections without a certificate, connections with one. What a connection costs in memory:
+//!
+//! ```text
+//! a handshake      one message of at most 64 KiB and a record of 18 KiB             128 of them    11 MB
+//! a connection     rustls: a record in, a record out, its own state       56 KiB
+//! ```
+//! The rest of a connection is its server's, which has its own sum.
 
 use std::{
     fmt, io, mem,
@@ -23,19 +31,26 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Connection, Peer, ServerCertificate, TlsError,
     client::certificates,
-    crowd::{Crowd, Place},
+    crowd::Crowd,
     distrust::{Distrust, distrusted},
     install_provider,
 };
 
 /// Between machines of one network a handshake takes milliseconds.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Longer than clients keep an idle connection for the next request (90 s), so that they are the ones to close it.
+/// With a certificate: longer than clients keep an idle connection for the next request (90 s), so that they are the ones
+/// to close it.
 const IDLE: Duration = Duration::from_mins(2);
-/// Connections at once: each of a few hundred nodes has one or two.
-const MOST: usize = 2048;
-/// Connections at once from one address: a node's agent, its bootstrap and an operator's tools together need fewer.
-const MOST_PER_ADDRESS: usize = 32;
+/// Without one: a node that has not joined says something every five seconds.
+const IDLE_STRANGER: Duration = Duration::from_secs(15);
+/// Handshakes under way, in all and from one address.
+const HANDSHAKES: (usize, usize) = (128, 16);
+/// Connections with a certificate, in all and from one address: a node has a handful.
+const CERTIFIED: (usize, usize) = (1024, 16);
+/// Connections without one: nodes that are about to join have two or three, and only for a moment.
+const STRANGERS: (usize, usize) = (256, 16);
+/// What rustls keeps of an answer until the other side takes it.
+const SEND_BUFFER: usize = 16 * 1024;
 /// After an error of `accept`, mostly too many open files: trying again at once would only burn a processor.
 const AFTER_ERROR: Duration = Duration::from_millis(100);
 
@@ -44,7 +59,8 @@ type Accepted = (Connection, Peer);
 /// Told of clients that broke off the handshake because they did not believe our certificate.
 type Doubts = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
 
-/// A TLS listener for `axum::serve`; handlers take `ConnectInfo<Peer>`.
+/// A TLS listener. Good for `axum::serve`, whose handlers then take `ConnectInfo<Peer>`; whoever serves strangers takes its
+/// connections one by one and sets limits.
 #[derive(Debug)]
 pub struct Listener {
     local: SocketAddr,
@@ -131,6 +147,15 @@ impl Listener {
     pub fn address(&self) -> SocketAddr {
         self.local
     }
+
+    /// The next connection whose handshake is done.
+    pub async fn next(&mut self) -> (Connection, Peer) {
+        match self.ready.recv().await {
+            Some(accepted) => accepted,
+            // The accepting task ends only after this receiver has gone.
+            None => std::future::pending().await,
+        }
+    }
 }
 
 impl axum::serve::Listener for Listener {
@@ -138,11 +163,7 @@ impl axum::serve::Listener for Listener {
     type Addr = Peer;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        match self.ready.recv().await {
-            Some(accepted) => accepted,
-            // The accepting task ends only after this receiver has gone.
-            None => std::future::pending().await,
-        }
+        self.next().await
     }
 
     fn local_addr(&self) -> io::Result<Peer> {
@@ -164,8 +185,22 @@ fn acceptor(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<TlsA
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
+/// Who is there, by how far it is known.
+struct Crowds {
+    handshakes: Arc<Crowd>,
+    certified: Arc<Crowd>,
+    strangers: Arc<Crowd>,
+}
+
+impl Crowds {
+    fn new() -> Arc<Self> {
+        let crowd = |(most, most_per_address)| Crowd::new(most, most_per_address);
+        Arc::new(Self { handshakes: crowd(HANDSHAKES), certified: crowd(CERTIFIED), strangers: crowd(STRANGERS) })
+    }
+}
+
 async fn accept(tcp: TcpListener, clients: ClientAuthority, through: mpsc::Sender<Accepted>, doubts: Doubts) {
-    let crowd = Crowd::new(MOST, MOST_PER_ADDRESS);
+    let crowds = Crowds::new();
     loop {
         let accepted = tokio::select! {
             () = through.closed() => return,
@@ -179,20 +214,25 @@ async fn accept(tcp: TcpListener, clients: ClientAuthority, through: mpsc::Sende
                 continue;
             }
         };
-        if let Some(place) = crowd.enter(address.ip().to_canonical()) {
-            let (current, through, doubts) = (clients.current(), through.clone(), Arc::clone(&doubts));
-            tokio::spawn(handshake(stream, address, place, current, through, doubts));
-        } else {
-            tracing::debug!(%address, "too many connections: this one was closed");
-        }
+        let current = clients.current();
+        let place = crowds.handshakes.enter(address.ip().to_canonical(), &current.over);
+        let (crowds, through, doubts) = (Arc::clone(&crowds), through.clone(), Arc::clone(&doubts));
+        tokio::spawn(async move {
+            let needed = place.over().clone();
+            tokio::select! {
+                () = handshake(stream, address, current, &crowds, through, doubts) => {}
+                () = needed.cancelled() => tracing::debug!(%address, "a TLS handshake made room for another"),
+            }
+            drop(place);
+        });
     }
 }
 
 async fn handshake(
     stream: TcpStream,
     address: SocketAddr,
-    place: Place,
     current: Current,
+    crowds: &Crowds,
     through: mpsc::Sender<Accepted>,
     doubts: Doubts,
 ) {
@@ -202,11 +242,19 @@ async fn handshake(
         return;
     }
     match timeout(HANDSHAKE, current.acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => {
-            let certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).cloned();
-            let accepted = (Connection::new(stream, Some(place), IDLE, current.over), Peer::new(address, certificate));
+        Ok(Ok(mut stream)) => {
+            let session = stream.get_mut().1;
+            session.set_buffer_limit(Some(SEND_BUFFER));
+            let certificate = session.peer_certificates().and_then(<[_]>::first).cloned();
+            let speaks_h2 = session.alpn_protocol() == Some(b"h2");
+            let (crowd, idle) = match certificate {
+                Some(_) => (&crowds.certified, IDLE),
+                None => (&crowds.strangers, IDLE_STRANGER),
+            };
+            let place = crowd.enter(address.ip().to_canonical(), &current.over);
+            let connection = Connection::new(stream, Some(place), idle, current.over, speaks_h2);
             // Nobody receives any more: the service is stopping, and the connection closes with it.
-            let _ = through.send(accepted).await;
+            let _ = through.send((connection, Peer::new(address, certificate))).await;
         }
         Ok(Err(error)) => {
             tracing::debug!(%address, %error, "a TLS handshake failed");

@@ -48,6 +48,10 @@ async fn whoami(ConnectInfo(peer): ConnectInfo<Peer>) -> String {
     format!("{} with {shown}", peer.ip())
 }
 
+async fn port(ConnectInfo(peer): ConnectInfo<Peer>) -> String {
+    peer.address.port().to_string()
+}
+
 async fn serve(certificate: &ServerCertificate, client_ca: &str) -> SocketAddr {
     serve_replaceably(certificate, client_ca).await.0
 }
@@ -56,7 +60,7 @@ async fn serve_replaceably(certificate: &ServerCertificate, client_ca: &str) -> 
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let listener = Listener::new(tcp, certificate, client_ca).unwrap();
     let (address, clients) = (listener.address(), listener.clients());
-    let router = Router::new().route("/", get(whoami));
+    let router = Router::new().route("/", get(whoami)).route("/port", get(port));
     tokio::spawn(async move { axum::serve(listener, router.into_make_service_with_connect_info::<Peer>()).await });
     (address, clients)
 }
@@ -181,15 +185,35 @@ async fn silent_clients_delay_nobody_and_are_bounded() {
     for _ in 0..56 {
         silent.push(TcpStream::connect(address).await.unwrap());
     }
-    let mut last = silent.pop().unwrap();
-    let closed = timeout(Duration::from_secs(5), last.read(&mut [0; 1])).await.unwrap();
-    assert!(matches!(closed, Ok(0) | Err(_)), "one too many is closed at once, before the handshake's deadline");
+    let mut first = silent.remove(0);
+    let closed = timeout(Duration::from_secs(5), first.read(&mut [0; 1])).await.unwrap();
+    assert!(matches!(closed, Ok(0) | Err(_)), "the oldest makes room at once, before the handshake's deadline");
+    let newcomer = timeout(Duration::from_secs(5), ask(&client(&ours.pem, None).unwrap(), address)).await;
+    assert!(newcomer.is_ok_and(|answer| answer.is_ok()), "a newcomer gets in, however many hang");
 
     for mut stream in silent {
         let ended = timeout(SOON, stream.read(&mut [0; 1])).await.expect("the deadline of the handshake");
         assert!(matches!(ended, Ok(0) | Err(_)));
     }
     assert!(ask(&client(&ours.pem, None).unwrap(), address).await.is_ok(), "their places were given back");
+}
+
+#[tokio::test]
+async fn strangers_never_take_the_places_of_those_with_a_certificate() {
+    let ours = Authority::new();
+    let (cert, key) = ours.sign(|_| ());
+    let address = serve(&ServerCertificate::new(&cert, &key).unwrap(), &ours.pem).await;
+    let (own, own_key) = ours.sign(|_| ());
+    let known = client(&ours.pem, Some((&own, &own_key))).unwrap();
+    let port = async || known.get(format!("https://{address}/port")).send().await.unwrap().text().await.unwrap();
+    let before = port().await;
+    let mut strangers = Vec::new();
+    for _ in 0..40 {
+        let stranger = client(&ours.pem, None).unwrap();
+        assert!(ask(&stranger, address).await.is_ok(), "each newcomer is served");
+        strangers.push(stranger);
+    }
+    assert_eq!(port().await, before, "the same connection is still there");
 }
 
 #[tokio::test]

@@ -10,4 +10,3 @@ mod seal;
 pub(crate) use cluster::{Check, Cluster, text};
 pub(crate) use common::{PROGRAM, Said, TestLab, eventually, run, turn};
 pub(crate) use probe::{NODE_PORT, Probe};
-pub(crate) use request::csr;

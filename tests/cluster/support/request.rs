@@ -18,20 +18,24 @@ impl Cluster {
     /// An honest request of a node, still without its proof. `role` and names can be changed before it is proved.
     pub(crate) fn join_request(&self, node: &str, credential: ClaimedCredential) -> JoinRequest {
         let hello = self.hello();
-        let csrs = JoinCsrs {
-            kubelet: csr(&format!("/O=system:nodes/CN=system:node:{node}")),
-            kube_proxy: csr("/CN=system:kube-proxy"),
-            agent: csr(&format!("/O=blackstart:agents/CN=blackstart:agent:{node}")),
-        };
         JoinRequest {
             cluster: hello.cluster,
             node: node.to_owned(),
             role: ClaimedRole::Worker,
             credential,
             challenge: hello.challenge,
-            csrs,
+            csrs: Self::csrs(node),
             machine_id: None,
             proof: String::new(),
+        }
+    }
+
+    /// What an honest node wants signed.
+    pub(crate) fn csrs(node: &str) -> JoinCsrs {
+        JoinCsrs {
+            kubelet: csr(&format!("/O=system:nodes/CN=system:node:{node}")),
+            kube_proxy: csr("/CN=system:kube-proxy"),
+            agent: csr(&format!("/O=blackstart:agents/CN=blackstart:agent:{node}")),
         }
     }
 
@@ -53,6 +57,11 @@ impl Cluster {
         NodeSecret::parse(&fs::read_to_string(self.sealed_dir(node).join("join-secret")).unwrap()).unwrap()
     }
 
+    /// Which machine a node is, as it tells the masters.
+    pub(crate) fn machine_id(&self, machine: &str) -> String {
+        join::machine_id(&self.sh(machine, "cat /etc/machine-id"))
+    }
+
     /// Sends a request from this computer, proved with a node's secret.
     pub(crate) fn send_proved(&self, mut request: JoinRequest, secret: &NodeSecret) -> Result<(), Code> {
         request.prove(secret.bytes().expose_secret());
@@ -71,14 +80,14 @@ impl Cluster {
     }
 
     /// With the authority of the machine's sealed directory: it need not have joined.
-    fn post_from(&self, machine: &str, path: &str, body: &[u8]) -> Value {
+    pub(crate) fn post_from(&self, machine: &str, path: &str, body: &[u8]) -> Value {
         let url = format!("https://{}:7444{path}", self.ip("master-01"));
         let line = format!("curl -sS -m 20 --cacert /etc/cluster-config/ca.crt {url} --data-binary @-");
         let answer = self.lab.feed("exec", &[machine, "--", "sh", "-c", &line], body).ok();
         serde_json::from_str(&answer).unwrap()
     }
 
-    fn hello(&self) -> Hello {
+    pub(crate) fn hello(&self) -> Hello {
         serde_json::from_str(&self.ask_master("/v1/hello", &[])).unwrap()
     }
 
@@ -99,7 +108,7 @@ fn outcome(answer: &Value) -> Result<(), Code> {
 }
 
 /// A certificate request for a new key.
-pub(crate) fn csr(subject: &str) -> String {
+fn csr(subject: &str) -> String {
     let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "/dev/null"];
     run("openssl", &[&["req", "-new", "-subj", subject], &key[..]].concat()).ok()
 }

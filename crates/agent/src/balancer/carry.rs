@@ -6,13 +6,21 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::{
     io::copy_bidirectional,
     net::TcpStream,
-    time::{Instant, sleep, timeout, timeout_at},
+    time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 
 use super::{
     backends::{Backends, Lease},
     health::Outcome,
+    heard::Heard,
+    seats::{Activity, Seat},
 };
+
+/// A client speaks first, and at once: its greeting is on the way before the connection is made.
+const FIRST_WORD: Duration = Duration::from_secs(10);
+
+/// Clients of the API that wait for events say something every thirty seconds. Nobody who is there is silent for so long.
+const IDLE: Duration = Duration::from_hours(1);
 
 /// How long a client is kept waiting while there is no master. Clients that are refused fall into a back-off that is
 /// longer than most waits; those that are held start to work at once when a master appears.
@@ -27,8 +35,19 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes that stay unacknowledged this long, and silence with as much keepalive, mean that the master is gone.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Serves one client to its end.
-pub(super) async fn carry(mut client: TcpStream, backends: Arc<Backends>) {
+/// Serves one client to its end, or until somebody else needs its place.
+pub(super) async fn carry(client: TcpStream, backends: Arc<Backends>, seat: Seat) {
+    tokio::select! {
+        () = serve(client, backends, &seat.activity) => {}
+        () = seat.needed.cancelled() => tracing::debug!("a silent connection made room for another"),
+    }
+}
+
+async fn serve(client: TcpStream, backends: Arc<Backends>, activity: &Arc<Activity>) {
+    if !matches!(timeout(FIRST_WORD, client.peek(&mut [0])).await, Ok(Ok(1..))) {
+        tracing::debug!("a client left, or said nothing");
+        return;
+    }
     let Some((mut master, lease)) = find(&backends).await else {
         tracing::debug!("a client was held until its time was over: no master is healthy");
         return;
@@ -38,13 +57,22 @@ pub(super) async fn carry(mut client: TcpStream, backends: Arc<Backends>) {
         tracing::debug!(%error, "a connection could not be prepared");
         return;
     }
+    let mut client = Heard { stream: client, activity: Arc::clone(activity) };
     tokio::select! {
         () = lease.lost.cancelled() => tracing::debug!(master = %lease.address, "a connection was closed: its master is down"),
+        () = until_idle(activity) => tracing::debug!(master = %lease.address, "a connection was closed: nobody has used it"),
         end = copy_bidirectional(&mut client, &mut master) => {
             if let Err(error) = end {
                 tracing::debug!(master = %lease.address, %error, "a connection broke");
             }
         }
+    }
+}
+
+/// Returns when nothing has passed for too long.
+async fn until_idle(activity: &Activity) {
+    while activity.last().elapsed() < IDLE {
+        sleep_until(activity.last() + IDLE).await;
     }
 }
 

@@ -5,14 +5,16 @@
 //!                                                ▲
 //! probe: /readyz of every master ──► health ─────┘ a master that goes down loses its connections at once
 //! ```
-//! It works on TCP and never sees inside TLS, so it needs no key and cannot be fooled into anything but a failed
+//! Places are bounded, and whoever makes no use of one loses it (`seats`). It works on TCP and never sees inside TLS, so it needs no key and cannot be fooled into anything but a failed
 //! connection. `health` and `choice` are pure. Nothing is kept over a restart: clients connect again.
 
 mod backends;
 mod carry;
 mod choice;
 mod health;
+mod heard;
 mod probe;
+mod seats;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -20,12 +22,11 @@ use host::Host;
 use spec::ports;
 use tokio::{
     net::TcpListener,
-    sync::Semaphore,
     task::JoinSet,
     time::{Instant, sleep, timeout_at},
 };
 
-use self::{backends::Backends, carry::carry, probe::Probe};
+use self::{backends::Backends, carry::carry, probe::Probe, seats::Seats};
 use crate::{Agent, AgentError, notify};
 
 /// From the beginning of one look at a master to that of the next.
@@ -34,7 +35,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// The same while there is no healthy one, because then everybody waits.
 const HURRY: Duration = Duration::from_millis(100);
 
-/// A node has a few dozen connections; somebody who opens thousands does not get the agent's memory.
+/// A node has a few dozen connections; somebody who opens thousands does not get the agent's memory: each takes two buffers of
+/// 8 KiB, all of them 16 MiB.
 const MOST_CONNECTIONS: usize = 1024;
 
 /// Runs for ever. As soon as it listens, systemd may start what needs it.
@@ -74,16 +76,15 @@ impl Balancer {
         for (index, address) in backends.addresses().into_iter().enumerate() {
             tasks.spawn(watch(Arc::clone(&backends), Arc::clone(&probe), index, address));
         }
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-        // The semaphore is never closed, so there is always a next place.
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let seats = Seats::new(MOST_CONNECTIONS);
+        loop {
             match listener.accept().await {
                 Ok((client, _)) => {
-                    let backends = Arc::clone(&backends);
-                    tasks.spawn(async move {
-                        carry(client, backends).await;
-                        drop(place);
-                    });
+                    if let Some(seat) = seats.take() {
+                        tasks.spawn(carry(client, Arc::clone(&backends), seat));
+                    } else {
+                        tracing::debug!("too many connections, and all of them are used: a client was turned away");
+                    }
                 }
                 // Out of file descriptors, or a client that left already: later ones may fare better.
                 Err(error) => {

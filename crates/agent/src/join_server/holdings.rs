@@ -6,18 +6,16 @@ use std::{
     time::Duration,
 };
 
-use etcd::{Access, Initial};
+use etcd::{Access, Initial, Member};
 use explain::Explain;
 use host::{Host, HostError};
 use join::{JoinKey, MasterKeys, server::Holdings, wire::Standing};
 use pki::table;
 use tokio::time::timeout;
 
-use crate::Paths;
+use crate::{Paths, join_key, rotation};
 
 const MACHINE_ID: &str = "/etc/machine-id";
-/// Where a master keeps the join key that another one gave it.
-const GIVEN: &str = "pki/join.key";
 const ENCRYPTION: &str = "encryption.yaml";
 /// A member without a majority takes connections and does not answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -56,8 +54,8 @@ impl OnDisk {
     }
 
     fn can_sign(&self) -> Result<bool, HostError> {
-        use join::seal::layout::{JOIN_KEY, SECRET};
-        let has_join_key = self.exists(&self.kubernetes(GIVEN))? || self.exists(&self.config(JOIN_KEY))?;
+        use join::seal::layout::SECRET;
+        let has_join_key = join_key::file(&self.host, &self.paths)?.is_some();
         let knows_secrets = has_join_key || !self.exists(&self.config(SECRET))?;
         // Written after the authorities; with it everything is there that another master asks for.
         let has_keys =
@@ -65,15 +63,16 @@ impl OnDisk {
         Ok(knows_secrets && has_keys)
     }
 
-    /// Given by another master, or from the sealed directory.
+    /// Given by another master, or from the sealed directory. Several lines while it is replaced.
     fn join_key_text(&self) -> Result<Option<String>, HostError> {
-        let given = self.text(&self.kubernetes(GIVEN))?;
-        given.map_or_else(|| self.text(&self.config(join::seal::layout::JOIN_KEY)), |given| Ok(Some(given)))
+        let file = join_key::file(&self.host, &self.paths)?;
+        file.map_or(Ok(None), |file| self.text(&file))
     }
 
-    fn read_join_key(&self) -> Result<Option<JoinKey>, String> {
+    fn read_join_keys(&self) -> Result<Vec<JoinKey>, String> {
         let text = self.join_key_text().map_err(|error| explain::chain(&error))?;
-        text.map(|text| JoinKey::parse(&text)).transpose().map_err(|error| error.to_string())
+        let keys = text.map(|text| JoinKey::parse_all(&text)).transpose().map_err(|error| error.to_string())?;
+        Ok(keys.unwrap_or_default())
     }
 
     fn required(&self, path: &Path) -> Result<String, String> {
@@ -87,21 +86,26 @@ impl OnDisk {
         let decided = self.text(Path::new(etcd::INITIAL)).map_err(|error| explain::chain(&error))?;
         let Some(decided) = decided else { return Ok(None) };
         let founds = |initial: &Initial| machine_id.is_some_and(|machine| initial.founds(node, machine));
-        if !Initial::parse(&decided).is_some_and(|initial| founds(&initial)) {
-            return Ok(None);
-        }
+        let Some(initial) = Initial::parse(&decided).filter(founds) else { return Ok(None) };
         let access = match Access::read(&*self.host.disk, &self.paths.kubernetes_dir) {
             Ok(access) => access,
             Err(error) => return Err(explain::chain(&error)),
         };
         let own = access.member(etcd::client_url(Ipv4Addr::LOCALHOST.into()));
-        let has_started = match timeout(PATIENCE, own.known_members()).await {
-            Ok(Ok(members)) => members.iter().any(|member| member.name == node && member.has_started()),
+        let still_founds = match timeout(PATIENCE, own.known_members()).await {
+            Ok(Ok(members)) => is_awaited(&members, initial.members.get(node)),
             // It waits for the founders itself.
-            Ok(Err(_)) | Err(_) => false,
+            Ok(Err(_)) | Err(_) => true,
         };
-        Ok((!has_started).then_some(decided))
+        Ok(still_founds.then_some(decided))
     }
+}
+
+/// Whether etcd waits for the founder at this peer URL for the first time. One that has been there has lost its data; one
+/// that is not among the members any more has left, and comes back as anybody does: as a learner.
+fn is_awaited(members: &[Member], url: Option<&String>) -> bool {
+    let is_it = |member: &Member| url.is_some_and(|url| member.peer_urls.contains(url));
+    members.iter().any(|member| is_it(member) && !member.has_started() && !member.is_learner)
 }
 
 impl Holdings for OnDisk {
@@ -129,9 +133,16 @@ impl Holdings for OnDisk {
         })
     }
 
-    fn join_key(&self) -> Option<JoinKey> {
-        self.read_join_key().unwrap_or_else(|why| {
+    fn join_keys(&self) -> Vec<JoinKey> {
+        self.read_join_keys().unwrap_or_else(|why| {
             tracing::warn!("the join key cannot be used: {why}");
+            Vec::new()
+        })
+    }
+
+    fn rotation_key(&self) -> Option<String> {
+        rotation::pass::read(&self.host, &self.paths).unwrap_or_else(|error| {
+            tracing::warn!(code = error.code().id, "cannot tell what opens new keys: {}", explain::chain(&error));
             None
         })
     }
@@ -198,6 +209,28 @@ mod tests {
         let held = on_disk();
         let why = held.keys_for("master-02", None).await.unwrap_err();
         assert_eq!(why, "this master has no /etc/kubernetes/pki/ca.key yet");
+    }
+
+    #[test]
+    fn a_founder_is_awaited_once() {
+        let member = |url: &str, has_started: bool, is_learner: bool| -> Member {
+            let clients: &[&str] = if has_started { &["https://c"] } else { &[] };
+            let fields =
+                serde_json::json!({ "ID": "7", "peerURLs": [url], "clientURLs": clients, "isLearner": is_learner });
+            serde_json::from_value(fields).unwrap()
+        };
+        let own = "https://10.0.0.2:2380".to_owned();
+        for (what, others, expected) in [
+            ("it has not come yet", vec![member(&own, false, false)], true),
+            ("it was there, and lost its data", vec![member(&own, true, false)], false),
+            ("it has left", vec![], false),
+            ("it has left, and is announced anew", vec![member(&own, false, true)], false),
+            ("another one is awaited", vec![member("https://10.0.0.3:2380", false, false)], false),
+        ] {
+            let first = member("https://10.0.0.1:2380", true, false);
+            let members: Vec<Member> = [first].into_iter().chain(others).collect();
+            assert_eq!(is_awaited(&members, Some(&own)), expected, "{what}");
+        }
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Which machine is which node, from the machine ids that kubelets report.
+//! Which machine is which node, from the machine ids that kubelets report, and which nodes there are.
 
 use std::{
     collections::BTreeMap,
@@ -7,14 +7,14 @@ use std::{
 
 use join::{
     machine_id,
-    server::{Answer, KnownMachines, NotReady},
+    server::{Answer, KnownMachine, KnownMachines, NotReady},
 };
 use kube::{Api, Client, api::ListParams};
 use tokio::sync::{Mutex, watch};
 
 use crate::node_object::NodeObject;
 
-/// Anybody may ask, so the API is asked no more often than this.
+/// Anybody may ask for owners, so the API is asked for all nodes no more often than this.
 const FRESH: Duration = Duration::from_secs(5);
 
 /// Nodes per page: they are large.
@@ -28,7 +28,8 @@ pub(super) struct Machines {
 
 struct Known {
     since: Instant,
-    owners: BTreeMap<String, String>,
+    /// Ids by node.
+    machines: BTreeMap<String, String>,
 }
 
 impl Machines {
@@ -39,7 +40,7 @@ impl Machines {
     async fn list(&self) -> Result<BTreeMap<String, String>, NotReady> {
         let client = self.client.borrow().clone().ok_or(NotReady)?;
         let nodes: Api<NodeObject> = Api::all(client);
-        let mut owners = BTreeMap::new();
+        let mut machines = BTreeMap::new();
         let mut page = ListParams::default().limit(PAGE);
         loop {
             let list = nodes.list(&page).await.map_err(|error| {
@@ -47,32 +48,49 @@ impl Machines {
                 NotReady
             })?;
             let next = list.metadata.continue_.clone().unwrap_or_default();
-            owners.extend(list.into_iter().filter_map(|node| owner(&node)));
+            machines.extend(list.into_iter().map(|node| (node.name().to_owned(), known(&node).id)));
             if next.is_empty() {
-                return Ok(owners);
+                return Ok(machines);
             }
             page = page.continue_token(&next);
         }
     }
 }
 
-/// A node with its machine id, in the form in which it is asked for.
-fn owner(node: &NodeObject) -> Option<(String, String)> {
+/// A node's machine, whose id is in the form in which it is asked for; empty where the kubelet does not know it.
+fn known(node: &NodeObject) -> KnownMachine {
     let id = &node.status.node_info.machine_id;
-    (!id.is_empty()).then(|| (machine_id(id), node.name().to_owned()))
+    let id = if id.is_empty() { String::new() } else { machine_id(id) };
+    KnownMachine { id, ready_since: node.ready_since() }
 }
 
 impl KnownMachines for Machines {
-    fn owner<'a>(&'a self, id: &'a str) -> Answer<'a, Option<String>> {
+    fn owners<'a>(&'a self, id: &'a str) -> Answer<'a, Vec<String>> {
         Box::pin(async move {
             let mut known = self.known.lock().await;
-            let owners = match known.take() {
+            let fresh = match known.take() {
                 Some(fresh) if fresh.since.elapsed() < FRESH => fresh,
-                _ => Known { since: Instant::now(), owners: self.list().await? },
+                _ => Known { since: Instant::now(), machines: self.list().await? },
             };
-            let owner = owners.owners.get(id).cloned();
-            *known = Some(owners);
-            Ok(owner)
+            let is_it = |(node, machine): (&String, &String)| (machine == id).then(|| node.clone());
+            let owners = fresh.machines.iter().filter_map(is_it).collect();
+            *known = Some(fresh);
+            Ok(owners)
+        })
+    }
+
+    /// Not from what is known: a node that registered a second ago must not be taken over for not being in the last list.
+    fn of<'a>(&'a self, node: &'a str) -> Answer<'a, Option<KnownMachine>> {
+        Box::pin(async move {
+            let client = self.client.borrow().clone().ok_or(NotReady)?;
+            let nodes: Api<NodeObject> = Api::all(client);
+            match nodes.get_opt(node).await {
+                Ok(found) => Ok(found.as_ref().map(known)),
+                Err(error) => {
+                    tracing::debug!(%error, "a node could not be looked up");
+                    Err(NotReady)
+                }
+            }
         })
     }
 }
@@ -84,18 +102,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_without_an_id_owns_nothing() {
-        let node = |id: &str| -> NodeObject {
-            let node = json!({ "metadata": { "name": "worker-01" }, "status": { "nodeInfo": { "machineID": id } } });
-            serde_json::from_value(node).unwrap()
+    fn machines_are_known_as_kubelets_tell_them() {
+        let node = |id: &str, ready: &str| -> NodeObject {
+            let ready = json!({ "type": "Ready", "status": ready, "lastTransitionTime": "2026-11-17T12:00:00Z" });
+            let status = json!({ "nodeInfo": { "machineID": id }, "conditions": [ready] });
+            serde_json::from_value(json!({ "metadata": { "name": "worker-01" }, "status": status })).unwrap()
         };
-        assert_eq!(owner(&node("abc")), Some((machine_id("abc\n"), "worker-01".to_owned())));
-        assert_eq!(owner(&node("")), None);
+        let since = "2026-11-17T12:00:00Z".parse().ok();
+        for (id, ready, expected, ready_since) in [
+            ("abc", "True", machine_id("abc\n"), since),
+            ("abc", "False", machine_id("abc"), None),
+            ("abc", "Unknown", machine_id("abc"), None),
+            ("", "True", String::new(), since),
+        ] {
+            assert_eq!(known(&node(id, ready)), KnownMachine { id: expected, ready_since }, "{ready}");
+        }
     }
 
     #[tokio::test]
     async fn without_the_api_nothing_is_said() {
         let machines = Machines::new(watch::channel(None).1);
-        assert_eq!(machines.owner("abc").await, Err(NotReady));
+        assert_eq!(machines.owners("abc").await, Err(NotReady));
+        assert_eq!(machines.of("worker-01").await, Err(NotReady));
     }
 }

@@ -5,6 +5,7 @@
 //! cluster. The way to the API is opened beside it and opened again when the kubeconfig is
 //! renewed; a new serving certificate or another authority is taken up without closing the port.
 
+mod admissions;
 mod ceph;
 mod departures;
 mod hold;
@@ -27,7 +28,8 @@ use tokio::{net::TcpListener, sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    ceph::InTheApi, departures::Leavers, hold::AtTheSocket, holdings::OnDisk, machines::Machines, tokens::Tokens,
+    admissions::Book, ceph::InTheApi, departures::Leavers, hold::AtTheSocket, holdings::OnDisk, machines::Machines,
+    tokens::Tokens,
 };
 use crate::{Agent, AgentError, node_object::NodeObject, session};
 
@@ -43,7 +45,9 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let tcp = TcpListener::bind(address).await.map_err(|source| AgentError::Listen { address, source })?;
     let (open, client) = watch::channel(None);
     let (tell_ready, api_ready) = watch::channel(false);
-    let setup = setup(agent, &client, api_ready);
+    let records = Arc::new(Book::open(agent, &client, &api_ready)?);
+    let setup = setup(agent, &client, api_ready, &records);
+    let holdings = Arc::clone(&setup.holdings);
     let doubters = Doubters::new(setup.cluster.clone());
     let listener = Listener::telling(tcp, &certificate, &shown.ca, move |peer, why| doubters.note(&peer, why))?;
     let clients = listener.clients();
@@ -55,11 +59,17 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
         }
         ended = identity::follow(agent, shown, &certificate, &clients) => ended,
         ended = keep_open(agent, &open) => ended,
+        () = records.follow(agent, &*holdings) => Ok(()),
         () = follow_readiness(client, tell_ready) => Ok(()),
     }
 }
 
-fn setup(agent: &Agent, client: &watch::Receiver<Option<Client>>, api_ready: watch::Receiver<bool>) -> Setup {
+fn setup(
+    agent: &Agent,
+    client: &watch::Receiver<Option<Client>>,
+    api_ready: watch::Receiver<bool>,
+    records: &Arc<Book>,
+) -> Setup {
     let (disk, clock) = (Arc::clone(&agent.host.disk), Arc::clone(&agent.host.clock));
     let embedded = agent.cluster.bootstrap().token.clone();
     Setup {
@@ -69,8 +79,9 @@ fn setup(agent: &Agent, client: &watch::Receiver<Option<Client>>, api_ready: wat
         api_ready,
         credentials: Arc::new(Tokens { embedded, client: client.clone() }),
         machines: Arc::new(Machines::new(client.clone())),
+        records: Arc::<Book>::clone(records),
         ceph: Arc::new(InTheApi { client: client.clone(), clock: Arc::clone(&agent.host.clock) }),
-        departures: Arc::new(Leavers { client: client.clone() }),
+        departures: Arc::new(Leavers { client: client.clone(), cluster: Arc::clone(&agent.cluster) }),
         writes: Arc::new(AtTheSocket::new(&agent.host)),
         announced: agent.authority.announced.subscribe(),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),

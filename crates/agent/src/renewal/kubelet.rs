@@ -129,7 +129,7 @@ mod tests {
     async fn only_what_another_authority_has_signed_goes() {
         let commands = Arc::new(Scripted::default());
         let agent = master(&commands);
-        let successors = Successors::make("demo", Timestamp::now()).unwrap();
+        let successors = Successors::of_authorities("demo", Timestamp::now()).unwrap();
         for (stage, expected) in [(Stage::Trust, vec![]), (Stage::Sign, vec![STOP, START])] {
             rotate(&agent, &successors, stage);
             commands.ran();

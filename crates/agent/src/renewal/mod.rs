@@ -1,13 +1,15 @@
 //! Renews certificates when two thirds of their life are over, and restarts what does not read them again by itself.
 //!
 //! A master signs its own, as the PKI's table says. A worker asks a master's join service with the certificate it still
-//! has (`worker`); kubelets look after themselves, except when authorities are rotated (`kubelet`, `replaced`). All then
+//! has (`worker`); kubelets look after themselves, except when keys are rotated (`kubelet`, `tokens`, `replaced`). All then
 //! restart the units in `restart::READ_ONCE` whose process is older than its file. That comparison is the only memory:
 //! whatever was interrupted is found at the next look.
 
 mod kubelet;
 mod replaced;
 mod restart;
+mod secret;
+mod tokens;
 mod worker;
 
 use std::{
@@ -20,9 +22,9 @@ use host::{Change, Cmd};
 use pki::{Existing, Input, Shared, Which};
 use tokio::time::sleep;
 
-pub use self::restart::READ_ONCE;
 pub(crate) use self::restart::outdated;
-use crate::{Agent, AgentError, authority};
+pub use self::{restart::READ_ONCE, tokens::key_of_token};
+use crate::{Agent, AgentError};
 
 /// Between two looks; a certificate has months left when it is due.
 const LOOK: Duration = Duration::from_hours(1);
@@ -30,7 +32,7 @@ const LOOK: Duration = Duration::from_hours(1);
 /// Nodes that were installed together are not to come to the masters together.
 const SPREAD_SECONDS: u64 = 600;
 
-/// Looks at once, then every hour, and whenever a master says that other authorities are to be trusted.
+/// Looks at once, then every hour, and whenever a master says that other keys are to be trusted or held.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let mut heard = agent.authority.heard.subscribe();
     loop {
@@ -45,13 +47,13 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
 async fn look(agent: &Agent) -> Result<(), AgentError> {
     if agent.is_master() {
         sign_own(agent)?;
+        secret::renew_own(agent)?;
     } else {
         worker::ask_for_own(agent).await?;
     }
     restart_outdated(agent).await?;
     replaced::follow(agent).await?;
-    let settled = if replaced::is_settled(agent).await? { authority::own_mark(agent)? } else { None };
-    agent.authority.settled.send_replace(settled);
+    agent.authority.settled.send_replace(replaced::settled(agent).await?);
     Ok(())
 }
 

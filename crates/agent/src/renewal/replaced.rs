@@ -1,36 +1,90 @@
-//! What a node does when its masters trust and sign with another authority, beside renewing its certificates.
+//! What a node does when its masters trust, sign and let in with other keys, beside renewing its certificates.
 //!
 //! Only once the masters say so: a kubelet that asks for a serving certificate while they do not agree may get one of the
 //! old authority again. The node's sealed directory follows too, so that it can be reset and join anew.
 
 use host::{Change, Content};
-use join::seal::{self, layout};
+use join::{
+    Marks,
+    seal::{self, layout},
+};
 use pki::{Existing, Signer, table};
 
-use super::{READ_ONCE, apply, kubelet, outdated, worker::Held};
-use crate::{Agent, AgentError, authority};
+use super::{READ_ONCE, apply, kubelet, outdated, tokens, worker::Held};
+use crate::{
+    Agent, AgentError,
+    authority::{self, Settled, Told},
+    join_key, rotation,
+};
+
+/// So many pods are named in a report, which is small.
+const NAMED: usize = 3;
 
 /// Nothing, unless a master has told to trust what this node trusts.
 pub(super) async fn follow(agent: &Agent) -> Result<(), AgentError> {
-    let heard = agent.authority.heard.borrow().clone();
-    if heard.is_none() || heard != authority::own_mark(agent)? || !has_joined(agent)? {
+    let Some(told) = agent.authority.heard.borrow().clone() else { return Ok(()) };
+    if Some(&told.marks.authority) != authority::own_mark(agent)?.as_ref() || !has_joined(agent)? {
         return Ok(());
     }
     kubelet::shed(agent).await?;
-    apply(agent, &sealed(agent)?)
+    apply(agent, &sealed(agent)?)?;
+    tokens::renew(agent, &told).await
 }
 
-/// True if everything here trusts what `ca.crt` holds and was signed by its first.
-pub(super) async fn is_settled(agent: &Agent) -> Result<bool, AgentError> {
+/// Where everything here is that the agent looks after.
+pub(super) async fn settled(agent: &Agent) -> Result<Settled, AgentError> {
+    let told = agent.authority.heard.borrow().clone();
+    Ok(match left(agent, told.as_ref()).await? {
+        Ok(marks) => Settled { on: Some(marks), why_not: None },
+        Err(why) => Settled { on: None, why_not: Some(why) },
+    })
+}
+
+/// What this node trusts and holds, or the first thing that is of other keys.
+async fn left(agent: &Agent, told: Option<&Told>) -> Result<Result<Marks, String>, AgentError> {
+    let Some(Told { marks, .. }) = told else { return Ok(Err("no master has said what to trust".to_owned())) };
     let trusted = agent.host.disk.read_optional(&authority::file(agent))?.unwrap_or_default();
     for name in ["kube-proxy.conf", "agent.conf"] {
         // A master's agent has none, and signs for itself.
         let Some(Held { identity, .. }) = Held::read(agent, name)? else { continue };
         if identity.ca.as_bytes() != trusted || !pki::is_of_signer(identity.certificate.as_bytes(), &trusted) {
-            return Ok(false);
+            return Ok(Err(format!("{name} is of another CA")));
         }
     }
-    Ok(has_joined(agent)? && kubelet::is_settled(agent)? && outdated(agent, READ_ONCE).await?.is_empty())
+    if !has_joined(agent)? {
+        return Ok(Err("it has not joined yet".to_owned()));
+    }
+    if !kubelet::is_settled(agent)? {
+        return Ok(Err("the kubelet's certificates are not of the CA that signs".to_owned()));
+    }
+    if let Some(unit) = outdated(agent, READ_ONCE).await?.first() {
+        return Ok(Err(format!("{unit} is older than what it reads")));
+    }
+    let pods = tokens::of_other_keys(agent, &marks.tokens)?;
+    if !pods.is_empty() {
+        let some = pods[..pods.len().min(NAMED)].join(", ");
+        return Ok(Err(format!("{} with tokens of another key: {some}", explain::counted(pods.len(), "pod"))));
+    }
+    let authority = authority::own_mark(agent)?.unwrap_or_default();
+    let join = secret_of(agent, marks)?;
+    if join != marks.join {
+        return Ok(Err("its join-secret is not of the new join key".to_owned()));
+    }
+    Ok(Ok(Marks { authority, tokens: marks.tokens.clone(), join }))
+}
+
+/// The mark of the join key that this node's secret is of, as far as somebody wants to know.
+fn secret_of(agent: &Agent, told: &Marks) -> Result<Option<String>, AgentError> {
+    if told.join.is_none() {
+        return Ok(None);
+    }
+    if !agent.is_master() {
+        return Ok(agent.authority.secret_of.borrow().clone());
+    }
+    let keys = join_key::read(&agent.host, &agent.paths)?;
+    let own = join_key::own_secret(agent)?;
+    let fits = |key: &&join::JoinKey| own.as_ref().is_none_or(|own| key.made(own));
+    Ok(keys.first().filter(fits).map(join::JoinKey::mark))
 }
 
 /// True once a bootstrap has come to its end here: before that, the kubelet is that one's concern.
@@ -39,7 +93,7 @@ fn has_joined(agent: &Agent) -> Result<bool, AgentError> {
     Ok(state.is_some_and(|state| matches!(state.trim_ascii(), b"joined" | b"bootstrapped")))
 }
 
-/// The sealed directory as it would be made today, as far as authorities are in it.
+/// The sealed directory as it would be made today, as far as the cluster's keys are in it.
 fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
     let (disk, dir) = (&*agent.host.disk, &agent.paths.config_dir);
     if !disk.exists(&dir.join(layout::PIN))? {
@@ -64,7 +118,10 @@ fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
     if serving.is_some() {
         let now = agent.host.clock.now();
         let signer = Signer::new(&Existing::read(disk, &agent.paths.kubernetes_dir)?, agent.cluster.name(), now)?;
-        changes.push(seal::serving(&signer, serving.as_ref(), &agent.node, dir, now)?);
+        changes.push(seal::serving(&signer, serving.as_ref(), &agent.node, dir, now, super::secret::end(agent)?)?);
+    }
+    if agent.is_master() {
+        changes.extend(rotation::sealed(agent)?);
     }
     Ok(Change::missing(changes, disk)?)
 }

@@ -8,7 +8,8 @@
 //! - the kubelet renews and reloads its own.
 //!
 //! What has its certificate *inside a kubeconfig* reads it once: kube-controller-manager, kube-scheduler, kube-proxy. And
-//! the authority in a kubeconfig is read once by everybody, the kubelet too.
+//! the authority in a kubeconfig is read once by everybody, the kubelet too. The key with which kube-controller-manager
+//! signs tokens of Secrets is read once as well.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -20,9 +21,10 @@ use crate::{
     systemd::{self, Unit},
 };
 
-/// A kubeconfig, and the unit that reads it only when it starts.
+/// A file, and the unit that reads it only when it starts.
 pub const READ_ONCE: &[(&str, &str)] = &[
     ("controller-manager.conf", "kube-controller-manager.service"),
+    ("pki/sa.key", "kube-controller-manager.service"),
     ("scheduler.conf", "kube-scheduler.service"),
     ("kube-proxy.conf", "kube-proxy.service"),
     ("kubelet.conf", KUBELET),
@@ -34,7 +36,8 @@ pub(super) const KUBELET: &str = "kubelet.service";
 /// Those of these units on this machine whose process is older than its file, whoever wrote that and whenever: so a restart
 /// that a crash prevented is made up for.
 pub(crate) async fn outdated(agent: &Agent, read: &[(&str, &'static str)]) -> Result<Vec<&'static str>, AgentError> {
-    let units: Vec<&str> = read.iter().map(|(_, unit)| *unit).collect();
+    let mut units: Vec<&str> = read.iter().map(|(_, unit)| *unit).collect();
+    units.dedup();
     let units = systemd::parse(&agent.host.commands.run(&systemd::show(&units)).await?.stdout);
     let mut written = BTreeMap::new();
     for (file, _) in read {
@@ -75,7 +78,9 @@ fn older_than_file(
         let (Some(&written), Some(unit)) = (written.get(file), units.get(unit)) else { return false };
         unit.state == "active" && written <= now && unit.started.is_some_and(|started| started < written + TICK)
     };
-    read.iter().filter(|(file, unit)| is_older(file, unit)).map(|(_, unit)| *unit).collect()
+    let mut older: Vec<_> = read.iter().filter(|(file, unit)| is_older(file, unit)).map(|(_, unit)| *unit).collect();
+    older.dedup();
+    older
 }
 
 #[cfg(test)]
@@ -98,7 +103,7 @@ mod tests {
             ("never started", 100_000, unit("active", None), false),
             ("a file from the future", 2_000_000, unit("active", Some(99_000)), false),
         ] {
-            let (file, unit) = READ_ONCE[1];
+            let (file, unit) = READ_ONCE[2];
             let written = BTreeMap::from([(file, at(written).unwrap())]);
             let units = BTreeMap::from([(unit.to_owned(), scheduler)]);
             let restarts = older_than_file(READ_ONCE, &written, &units, at(1_000_000).unwrap());

@@ -1,4 +1,6 @@
 //! A worker's certificates, asked for with the one it still has: when they are due, and when other authorities are trusted.
+//! With them comes the next secret for its sealed directory: when two thirds of the present one's life are spent, and when the
+//! join key is replaced.
 
 use std::path::PathBuf;
 
@@ -8,8 +10,8 @@ use join::{Member, Pair, Whose, authority_mark};
 use secrecy::ExposeSecret;
 use spec::ports;
 
-use super::{apply, kubelet};
-use crate::{Agent, AgentError, authority, kubeconfig::Identity};
+use super::{apply, kubelet, secret};
+use crate::{Agent, AgentError, authority, join_key, kubeconfig::Identity};
 
 pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
     let now = agent.host.clock.now();
@@ -17,15 +19,29 @@ pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
     let (Some(proxy), Some(own)) = (Held::read(agent, "kube-proxy.conf")?, Held::read(agent, "agent.conf")?) else {
         return Ok(()); // not joined yet
     };
-    let heard = agent.authority.heard.borrow().clone();
+    let told = agent.authority.heard.borrow().clone().map(|told| told.marks);
+    let (heard, wanted) = told.map_or((None, None), |marks| (Some(marks.authority), marks.join));
     let replaced = heard.is_some() && heard != authority::own_mark(agent)?;
-    if !replaced && !proxy.is_due(now)? && !own.is_due(now)? {
+    let is_due = replaced || proxy.is_due(now)? || own.is_due(now)?;
+    let wanted = wanted.filter(|wanted| agent.authority.secret_of.borrow().as_ref() != Some(wanted));
+    let held = if wanted.is_some() { join_key::own_secret(agent)? } else { secret::due(agent)? };
+    if wanted.is_some() && held.is_none() {
+        agent.authority.secret_of.send_replace(wanted); // it came with a token, and has nothing to be replaced
+    }
+    if !is_due && held.is_none() {
         return Ok(());
     }
     let identity = (own.identity.certificate.as_str(), own.identity.key.as_str());
     let masters = Member::new(agent.masters(ports::JOIN), &own.identity.ca, identity)?;
     let whose = if replaced { Whose::All } else { Whose::Ours };
-    let renewed = masters.renew(&agent.node.name, whose).await?;
+    let renewed = masters.renew(&agent.node.name, whose, held.as_ref()).await?;
+    if let Some((next, of)) = &renewed.secret {
+        apply(agent, &[secret::change(agent, next)])?;
+        agent.authority.secret_of.send_replace(Some(of.clone()));
+    }
+    if !is_due {
+        return Ok(()); // the certificates have months left, and kube-proxy would have to start again
+    }
     if replaced && Some(authority_mark(&renewed.ca_pem)) != heard {
         return Ok(()); // the master that answered knows less than the one that told; the next report asks again
     }

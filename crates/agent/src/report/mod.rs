@@ -55,7 +55,7 @@ async fn certified(agent: &Agent, identity: &Identity, is_over: impl Fn(Timestam
         match member.report(&status).await {
             Ok(heard) => {
                 outage.over();
-                agent.authority.hear(heard.authority.as_deref());
+                agent.authority.hear(heard, agent.host.clock.now());
             }
             Err(error) => outage.failed(&explain::chain(&error)),
         }

@@ -15,7 +15,7 @@ pub(crate) fn sign(agent: &Agent) -> Result<Identity, AgentError> {
     let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir)?;
     let signer = Signer::new(&existing, agent.cluster.name(), now)?;
     let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-    let request = Request::from_pem(&CertificateParams::default().serialize_request(&key)?.pem()?)?;
+    let request = Request::from_pem(CertificateParams::default().serialize_request(&key)?.pem()?.as_bytes())?;
     let subject = Purpose::Agent.subject(&agent.node.name);
     Ok(Identity {
         certificate: signer.client_certificate(&request, &subject, DAYS, now)?,

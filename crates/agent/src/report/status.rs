@@ -1,7 +1,8 @@
 //! How a node is doing, in a page of JSON.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
+use join::Marks;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,6 +11,8 @@ use crate::{
     outage::Outage,
     systemd::{self, Unit},
 };
+
+const MACHINE_ID: &str = "/etc/machine-id";
 
 /// How a node is doing. Fields are only ever added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,9 +27,15 @@ pub struct Status {
     pub units: BTreeMap<String, String>,
     /// For how long earlier reports have not come through.
     pub unheard_seconds: Option<u64>,
-    /// [`join::authority_mark`] of the authorities that everything on this node trusts and was signed by.
+    /// The keys that everything on this node trusts, holds and was signed by.
     #[serde(default)]
-    pub settled_on: Option<String>,
+    pub settled_on: Option<Marks>,
+    /// What is left to do on this node before it is settled.
+    #[serde(default)]
+    pub unsettled: Option<String>,
+    /// [`join::machine_id`]: masters know by it that the node is still the same machine.
+    #[serde(default)]
+    pub machine: Option<String>,
     /// The version of this program.
     pub version: String,
     /// What the last run on the machine did; see [`crate::LastRun`].
@@ -41,18 +50,26 @@ pub(super) async fn look(agent: &Agent, outage: &Outage) -> Result<Status, Agent
     Ok(Status {
         unheard_seconds: outage.lasting().map(|lasting| lasting.as_secs()),
         run: (agent.last_run)(),
+        machine: agent.host.disk.read_optional(Path::new(MACHINE_ID))?.as_deref().map(machine),
         ..status(agent, state.as_deref(), systemd::parse(&printed))
     })
 }
 
+fn machine(id: &[u8]) -> String {
+    join::machine_id(String::from_utf8_lossy(id).trim())
+}
+
 fn status(agent: &Agent, state: Option<&[u8]>, units: BTreeMap<String, Unit>) -> Status {
+    let settled = agent.authority.settled.borrow().clone();
     Status {
         node: agent.node.name.clone(),
         role: agent.cluster.bootstrap_role(&agent.node).to_string(),
         bootstrap: state.map(|state| String::from_utf8_lossy(state).trim().to_owned()),
         units: units.into_iter().map(|(name, unit)| (name, unit.state)).collect(),
         unheard_seconds: None,
-        settled_on: agent.authority.settled.borrow().clone(),
+        settled_on: settled.on,
+        unsettled: settled.why_not,
+        machine: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         run: None,
     }

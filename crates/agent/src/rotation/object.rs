@@ -1,8 +1,11 @@
 //! The rotation as all masters see it: one Secret, there from its beginning to its end.
 //!
-//! `blackstart pki rotate-ca` writes how far it is and whose turn it is; each master adds what it has reached. The new keys
-//! are in it under a lock of their own: the key with which Secrets are encrypted in etcd, which only masters have. So
-//! neither somebody who may read Secrets nor somebody who has the old authority's key gets hold of the new ones.
+//! `blackstart pki rotate` writes what is replaced, how far it is and whose turn it is; each master adds what it has reached.
+//! The new keys are in it under two locks of their own: the key with which Secrets are encrypted in etcd, which only masters
+//! have, and one that was made for this rotation (`pass`). So neither somebody who may read Secrets, nor somebody who has an
+//! old CA's key, nor somebody with a copy of all of a master's files gets hold of the new ones. The key of Secrets may be
+//! among those that are replaced: they are locked with each of the old and the new one, so that they can be opened at
+//! every stage.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +13,20 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use explain::Explain;
 use join::envelope;
 use k8s_openapi::api::core::v1::Secret;
-use pki::{Stage, Successors};
+use pki::Stage;
+use render::Encryption;
 use serde_json::{Value, json};
 
+use super::{Subject, Subjects, Successors};
 use crate::codes;
 
 /// Its name.
-pub const NAME: &str = "blackstart-ca-rotation";
+pub const NAME: &str = "blackstart-rotation";
 /// Where it is.
 pub const NAMESPACE: &str = "kube-system";
 
 const PURPOSE: &str = "blackstart successors v1";
+const SUBJECTS: &str = "subjects";
 const STAGE: &str = "stage";
 const TURN: &str = "turn";
 const SUCCESSORS: &str = "successors";
@@ -32,13 +38,16 @@ const NODES: &str = "*";
 /// A rotation that goes on.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Rotation {
+    /// What is replaced.
+    pub subjects: Subjects,
     /// Where everybody is to be.
     pub stage: Stage,
     /// Who is to go there now.
     pub turn: Turn,
     /// Which stage each master's control plane has reached.
     pub reached: BTreeMap<String, Stage>,
-    sealed: String,
+    /// One envelope for each key that opens it.
+    sealed: Vec<String>,
 }
 
 /// Who is to go to the next stage.
@@ -61,7 +70,7 @@ impl Turn {
 
 /// The Secret cannot be read, or its keys cannot be opened here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the Secret {NAMESPACE}/{NAME} is not what a rotation of this cluster's authorities writes")]
+#[error("the Secret {NAMESPACE}/{NAME} is not what a rotation of this cluster's keys writes")]
 pub struct Unreadable;
 
 impl Explain for Unreadable {
@@ -71,11 +80,26 @@ impl Explain for Unreadable {
 }
 
 impl Rotation {
-    /// Before the first turn.
-    pub fn new(successors: &Successors, first: &str, encryption: &str) -> Result<Self, Unreadable> {
+    /// Before the first turn. `encryption` is this master's `encryption.yaml`.
+    pub fn new(
+        subjects: &Subjects,
+        successors: &Successors,
+        first: &str,
+        encryption: &str,
+        pass: &str,
+    ) -> Result<Self, Unreadable> {
         let text = serde_json::to_vec(successors).map_err(|_| Unreadable)?;
-        let sealed = envelope::close(encryption.as_bytes(), PURPOSE, &[], text).map_err(|_| Unreadable)?;
-        Ok(Self { stage: Stage::Trust, turn: Turn::Master(first.to_owned()), reached: BTreeMap::new(), sealed })
+        let close = |lock: &String| {
+            envelope::close(lock.as_bytes(), PURPOSE, &[pass.as_bytes()], text.clone()).map_err(|_| Unreadable)
+        };
+        let new = successors.encryption().map(|key| key.secret);
+        Ok(Self {
+            subjects: subjects.clone(),
+            stage: Stage::Trust,
+            turn: Turn::Master(first.to_owned()),
+            reached: BTreeMap::new(),
+            sealed: locks(encryption).iter().chain(&new).map(close).collect::<Result<_, _>>()?,
+        })
     }
 
     /// As it was read.
@@ -85,16 +109,22 @@ impl Rotation {
         let turn = text(TURN).ok_or(Unreadable)?;
         let reached = data.keys().filter_map(|key| Some((key, key.strip_prefix(REACHED)?)));
         Ok(Self {
+            subjects: Subject::read(&text(SUBJECTS).unwrap_or_default()).ok_or(Unreadable)?,
             stage: stage(&text(STAGE).unwrap_or_default()).ok_or(Unreadable)?,
             turn: if turn == NODES { Turn::Nodes } else { Turn::Master(turn) },
             reached: reached.filter_map(|(key, node)| Some((node.to_owned(), stage(&text(key)?)?))).collect(),
-            sealed: text(SUCCESSORS).ok_or(Unreadable)?,
+            sealed: text(SUCCESSORS).ok_or(Unreadable)?.split_whitespace().map(str::to_owned).collect(),
         })
     }
 
-    /// The authorities to be; `encryption` is this master's `encryption.yaml`.
-    pub fn successors(&self, encryption: &str) -> Result<Successors, Unreadable> {
-        let text = envelope::open(encryption.as_bytes(), PURPOSE, &[], &self.sealed).map_err(|_| Unreadable)?;
+    /// The keys to be; `encryption` is this master's `encryption.yaml`, at whatever stage.
+    pub fn successors(&self, encryption: &str, pass: &str) -> Result<Successors, Unreadable> {
+        let exchange = [pass.as_bytes()];
+        let open = |lock: &String| {
+            let opened = |sealed: &String| envelope::open(lock.as_bytes(), PURPOSE, &exchange, sealed).ok();
+            self.sealed.iter().find_map(opened)
+        };
+        let text = locks(encryption).iter().find_map(open).ok_or(Unreadable)?;
         serde_json::from_slice(&text).map_err(|_| Unreadable)
     }
 
@@ -104,8 +134,13 @@ impl Rotation {
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": { "name": NAME, "namespace": NAMESPACE },
-            "type": "blackstart.io/ca-rotation",
-            "data": { STAGE: encoded(self.stage.name()), TURN: encoded(self.turn.text()), SUCCESSORS: encoded(&self.sealed) },
+            "type": "blackstart.io/rotation",
+            "data": {
+                SUBJECTS: encoded(&Subject::list(&self.subjects)),
+                STAGE: encoded(self.stage.name()),
+                TURN: encoded(self.turn.text()),
+                SUCCESSORS: encoded(&self.sealed.join("\n")),
+            },
         })
     }
 
@@ -125,6 +160,13 @@ impl Rotation {
     }
 }
 
+/// The keys of a configuration of encryption at rest. One that somebody else has written stays as it is, so all of it is
+/// as good as a key.
+fn locks(encryption: &str) -> Vec<String> {
+    let keys = Encryption::parse(encryption).map(|parsed| parsed.keys.into_iter().map(|key| key.secret).collect());
+    keys.unwrap_or_else(|| vec![encryption.to_owned()])
+}
+
 fn stage(name: &str) -> Option<Stage> {
     Stage::ALL.into_iter().find(|stage| stage.name() == name)
 }
@@ -139,9 +181,30 @@ mod tests {
 
     use super::*;
 
+    const AT_REST: &str = "the configuration of somebody else";
+    const PASS: &str = "made for this rotation";
+
+    fn rotation_of(subjects: &Subjects, encryption: &str) -> (Rotation, Successors) {
+        let successors = Successors::make("demo", subjects, Timestamp::now()).unwrap();
+        (Rotation::new(subjects, &successors, "master-01", encryption, PASS).unwrap(), successors)
+    }
+
     fn rotation() -> (Rotation, Successors) {
-        let successors = Successors::make("demo", Timestamp::now()).unwrap();
-        (Rotation::new(&successors, "master-01", "the key at rest").unwrap(), successors)
+        rotation_of(&Subjects::from([Subject::Ca, Subject::Join]), AT_REST)
+    }
+
+    /// Whatever the configuration of a master is on the way, it opens; what only the old or another key has, does not.
+    #[test]
+    fn the_keys_open_at_every_stage_of_the_key_that_locks_them() {
+        let old = Encryption::first("b2xk");
+        let (begun, successors) = rotation_of(&Subjects::from(Subject::ALL), &old.text());
+        let new = successors.encryption().unwrap();
+        for stage in Stage::ALL {
+            let at_rest = Encryption { keys: stage.ordered(old.keys.clone(), vec![new.clone()]) };
+            assert!(begun.successors(&at_rest.text(), PASS).is_ok_and(|opened| opened == successors), "{stage:?}");
+        }
+        assert!(begun.successors(&Encryption::first("YW5vdGhlcg==").text(), PASS).is_err());
+        assert!(begun.successors(&old.text(), "of another rotation").is_err(), "a copy of a master is not enough");
     }
 
     #[test]
@@ -152,8 +215,8 @@ mod tests {
         let secret: Secret = serde_json::from_value(begun.object()).unwrap();
         let read = Rotation::of(&secret).unwrap();
         assert!(read == begun);
-        assert!(read.successors("the key at rest").unwrap() == successors);
-        assert!(read.successors("another key").is_err());
+        assert!(read.successors(AT_REST, PASS).unwrap() == successors);
+        assert!(read.successors("another key", PASS).is_err());
     }
 
     #[test]
@@ -182,7 +245,9 @@ mod tests {
 
     #[test]
     fn what_is_something_else_is_refused() {
-        for object in [json!({}), json!({ "data": {} }), json!({ "data": { "stage": encoded("trust") } })] {
+        for object in
+            [json!({}), json!({ "data": {} }), json!({ "data": { "stage": encoded("trust"), "turn": encoded("*") } })]
+        {
             assert!(Rotation::of(&serde_json::from_value(object).unwrap()).is_err());
         }
     }

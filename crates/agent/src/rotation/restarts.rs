@@ -1,8 +1,10 @@
-//! Restarts of the control plane, for what reads its authorities only when it starts.
+//! Restarts of the control plane, for what reads its keys only when it starts.
 //!
-//! Found in the sources of etcd 3.7 and Kubernetes 1.36: certificates are read again, the pools of trusted authorities of
-//! etcd (for members and clients), of the API server's etcd client and of its kubelet client are not. At the stage at which
-//! only certificates change, nothing here has to be restarted.
+//! Found in the sources of etcd 3.7 and Kubernetes 1.36: certificates are read again, the pools of trusted CAs of etcd (for
+//! members and clients), of the API server's etcd client and of its kubelet client are not. At the stage at which only
+//! certificates change, nothing has to be restarted for them. Keys of service account tokens are read once, all that a
+//! file holds. The configuration of encryption is read once, too, as long as its automatic reload is off: a process that is
+//! younger than the file is a better proof that it was taken up than a minute of waiting.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -11,13 +13,21 @@ use host::Cmd;
 use pki::Stage;
 use tokio::time::{Instant, sleep};
 
-use super::handover;
+use super::{Subject, Subjects, handover};
 use crate::{Agent, AgentError, authority, renewal};
 
 const ETCD: &str = "etcd.service";
 const API: &str = "kube-apiserver.service";
-/// The unit, and the file whose authorities it reads once.
-const READ: &[(&str, &str)] = &[("pki/etcd/ca.crt", ETCD), ("pki/etcd/ca.crt", API), ("pki/ca.crt", API)];
+const BOTH_ENDS: &[Stage] = &[Stage::Trust, Stage::Drop];
+/// Of what a rotation replaces, at which stages, the file that a unit reads once. The controller manager's is in
+/// [`renewal`]: it needs an API server that signs with the new key already.
+const READ: &[(Subject, &[Stage], &str, &str)] = &[
+    (Subject::Ca, BOTH_ENDS, "pki/etcd/ca.crt", ETCD),
+    (Subject::Ca, BOTH_ENDS, "pki/etcd/ca.crt", API),
+    (Subject::Ca, BOTH_ENDS, "pki/ca.crt", API),
+    (Subject::ServiceAccount, &Stage::ALL, "pki/sa.pub", API),
+    (Subject::Encryption, &Stage::ALL, "encryption.yaml", API),
+];
 
 /// Longer than any of them takes on a slow machine.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -27,13 +37,14 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// Restarts what is older than its file. While its etcd is away an API server can only fail, so it is stopped before and
 /// started after it: stopped, it sends its clients elsewhere first. A member that leads hands over first.
-pub(super) async fn control_plane(agent: &Agent, stage: Stage) -> Result<(), AgentError> {
-    if stage == Stage::Sign {
+pub(super) async fn control_plane(agent: &Agent, subjects: &Subjects, stage: Stage) -> Result<(), AgentError> {
+    let read = read_once(subjects, stage);
+    if read.is_empty() {
         return Ok(());
     }
-    let outdated = renewal::outdated(agent, READ).await?;
+    let outdated = renewal::outdated(agent, &read).await?;
     let systemctl = async |verb: &'static str, unit: &'static str| {
-        tracing::info!(unit, stage = stage.name(), "{verb}: it trusts other authorities from now on");
+        tracing::info!(unit, stage = stage.name(), "{verb}: it works with other keys from now on");
         agent.host.commands.run(&Cmd::new("systemctl").args([verb, unit])).await
     };
     if outdated.contains(&API) || outdated.contains(&ETCD) {
@@ -47,6 +58,12 @@ pub(super) async fn control_plane(agent: &Agent, stage: Stage) -> Result<(), Age
     // Also where an agent that was killed has left it stopped.
     systemctl("start", API).await?;
     await_well(agent, API).await
+}
+
+/// The files that a stage replaces and a unit reads once.
+fn read_once(subjects: &Subjects, stage: Stage) -> Vec<(&'static str, &'static str)> {
+    let rows = READ.iter().filter(|(subject, stages, ..)| subjects.contains(subject) && stages.contains(&stage));
+    rows.map(|(.., file, unit)| (*file, *unit)).collect()
 }
 
 async fn await_well(agent: &Agent, unit: &'static str) -> Result<(), AgentError> {
@@ -85,4 +102,32 @@ async fn api_trouble(agent: &Agent) -> Option<String> {
         if answer.status().is_success() { Ok(()) } else { Err(format!("/readyz answers {}", answer.status())) }
     };
     asked.await.err()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_stage_restarts_only_what_reads_a_file_once() {
+        use Subject::{Backup, Ca, Encryption, Join, ServiceAccount};
+        let (both, api, none): (&[&str], &[&str], &[&str]) = (&[ETCD, API], &[API], &[]);
+        for (subjects, expected) in [
+            (vec![Ca], [both, none, both]),
+            (vec![ServiceAccount], [api, api, api]),
+            (vec![Encryption], [api, api, api]),
+            (vec![Join], [none; 3]),
+            (vec![Backup], [none; 3]),
+            (vec![Ca, ServiceAccount], [both, api, both]),
+            (Subject::ALL.to_vec(), [both, api, both]),
+        ] {
+            let subjects: Subjects = subjects.into_iter().collect();
+            for (stage, expected) in Stage::ALL.into_iter().zip(expected) {
+                let units: BTreeSet<&str> = read_once(&subjects, stage).into_iter().map(|(_, unit)| unit).collect();
+                assert_eq!(units, expected.iter().copied().collect(), "{subjects:?} at {stage:?}");
+            }
+        }
+    }
 }

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use host::{Change, Content, Disk, HostError};
-use join::seal::layout;
+use jiff::Timestamp;
+use join::{Generation, seal::layout};
 use secrecy::ExposeSecret;
+use spec::SecretTtl;
 
 use crate::{Contents, Place};
 
@@ -23,10 +25,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Compares; `node` is the master that this machine becomes.
+    /// Compares; `node` is the master that this machine becomes. Its secret ends as that of a node sealed now.
     pub fn new(
         contents: &Contents,
         node: &str,
+        now: Timestamp,
         disk: &dyn Disk,
         config_dir: &Path,
         kubernetes_dir: &Path,
@@ -40,7 +43,7 @@ impl Plan {
             plan.add(dir.join(path), bytes, disk)?;
         }
         let secret = config_dir.join(layout::SECRET);
-        if let Some(text) = secret_of(contents, node)
+        if let Some(text) = secret_of(contents, node, now)
             && !disk.exists(&secret)?
         {
             plan.add(secret, text.as_bytes(), disk)?;
@@ -74,8 +77,9 @@ impl Plan {
 }
 
 /// What a sealed directory of this node would hold: it is not in the backup, but follows from what is.
-fn secret_of(contents: &Contents, node: &str) -> Option<String> {
-    let secret = contents.join_key()?.node_secret(node, None);
+fn secret_of(contents: &Contents, node: &str, now: Timestamp) -> Option<String> {
+    let end = join::seal::end(SecretTtl::default(), now);
+    let secret = contents.join_key()?.node_secret(node, Generation::at(now), end);
     Some(format!("{}\n", secret.text().expose_secret()))
 }
 
@@ -87,7 +91,9 @@ mod tests {
     use crate::contents::tests::{master, read, write};
 
     fn planned(disk: &dyn Disk, contents: &Contents) -> Plan {
-        Plan::new(contents, "master-02", disk, Path::new("/etc/cluster-config"), Path::new("/etc/kubernetes")).unwrap()
+        let now = Timestamp::UNIX_EPOCH;
+        Plan::new(contents, "master-02", now, disk, Path::new("/etc/cluster-config"), Path::new("/etc/kubernetes"))
+            .unwrap()
     }
 
     #[test]
@@ -119,7 +125,7 @@ mod tests {
         let disk = ModelDisk::default();
         let secret = Path::new("/etc/cluster-config/join-secret");
         planned(&disk, &contents).apply(&disk).unwrap();
-        assert!(disk.read(secret).unwrap().starts_with(b"v1.master-02.0."));
+        assert!(disk.read(secret).unwrap().starts_with(b"v2.master-02.1."));
         write(&disk, "/etc/cluster-config/join-secret", "sealed");
         assert_eq!(planned(&disk, &contents), Plan { same: contents.files.len(), ..Plan::default() });
     }

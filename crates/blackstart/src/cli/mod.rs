@@ -17,14 +17,14 @@ use std::path::PathBuf;
 pub use backup::{BackupCommand, KeyOptions};
 pub use bundle::{BundleCommand, BundleSource};
 pub use ceph::CephCommand;
-pub use config::ConfigCommand;
+pub use config::{ConfigCommand, RevokeOptions, SealOptions};
 pub use etcd::EtcdCommand;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub use lab::{LabCommand, LabOption, Machines};
 pub use node::{NodeCommand, RemoveOptions, ResetOptions, UpOptions};
-pub use pki::{PkiCommand, RotationStage};
+pub use pki::{PkiCommand, RotationStage, RotationSubject};
 pub use prep::{PrepCommand, PrepName, PrepOptions};
 pub use token::TokenCommand;
 

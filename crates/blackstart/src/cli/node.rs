@@ -98,6 +98,15 @@ pub enum NodeCommand {
         after_help = "The node may be there, or gone for good. Pods are evicted as their budgets allow; those of DaemonSets stay and go with\nthe node. A master is only taken out if etcd keeps a majority without it. Nothing is changed if one of the steps\nwould refuse, and nothing is done on the machine itself: run `blackstart node reset` there.\n\nExamples:\n  blackstart node remove worker-03 --dry-run\n  blackstart node remove worker-03\n  blackstart node remove master-03 --force --yes      a machine that never comes back"
     )]
     Remove(RemoveOptions),
+
+    /// Let the cluster's keys go to one more machine of this name, which takes a master's place; run on a master
+    #[command(
+        after_help = "The cluster's keys go to a master once. A machine with an empty disk, or another machine, under the same name is\nrefused (BS-JOIN-061) until this was typed; then it goes on by itself. `node remove` and `node reset` do the same.\n\nExample:\n  blackstart node rearm master-02"
+    )]
+    Rearm {
+        /// The master
+        name: String,
+    },
 }
 
 /// How a machine becomes a node.

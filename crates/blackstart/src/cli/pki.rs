@@ -1,5 +1,6 @@
 //! `blackstart pki …`.
 
+use agent::rotation::Subject;
 use clap::{Subcommand, ValueEnum};
 
 /// Certificates, keys and kubeconfigs.
@@ -41,12 +42,17 @@ pub enum PkiCommand {
         yes: bool,
     },
 
-    /// Replace the certificate authorities of the whole cluster, in stages and without an outage
+    /// Replace keys of the whole cluster, in stages and without an outage
     #[command(
-        name = "rotate-ca",
-        after_help = "Run it on any master. Every node first trusts old and new authorities, then gets certificates of the new ones,\nthen forgets the old ones. It can be stopped at any time: the same command, on any master, goes on.\n\nExamples:\n  blackstart pki rotate-ca\n  blackstart pki rotate-ca --stop-after trust    time to restart pods that read their authority only once\n  blackstart pki rotate-ca --yes                 goes on to the end"
+        after_help = "Run it on any master. Every node first trusts old and new keys, then works with the new ones, then forgets the\nold ones. It can be stopped at any time: the same command, on any master, goes on.\n\nSubjects: ca (the three CAs and all certificates), service-account (tokens of pods), encryption (Secrets in\netcd), join (nodes' secrets, and backups without a key of their own), backup (backup.key).\n\nExamples:\n  blackstart pki rotate --all                    somebody left with a copy\n  blackstart pki rotate ca\n  blackstart pki rotate ca --stop-after trust    time to restart pods that read their CA only once\n  blackstart pki rotate service-account encryption --yes"
     )]
-    RotateCa {
+    Rotate {
+        /// Whose keys
+        #[arg(value_name = "SUBJECT", required_unless_present = "all", conflicts_with = "all")]
+        subjects: Vec<RotationSubject>,
+        /// All of them; bootstrap tokens are revoked, too
+        #[arg(long)]
+        all: bool,
         /// Stop when the whole cluster has reached this stage
         #[arg(long, value_name = "STAGE")]
         stop_after: Option<RotationStage>,
@@ -56,11 +62,38 @@ pub enum PkiCommand {
     },
 }
 
+/// What a rotation replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RotationSubject {
+    /// The three CAs, and with them every certificate
+    Ca,
+    /// The key that signs service account tokens
+    ServiceAccount,
+    /// The key that encrypts Secrets in etcd
+    Encryption,
+    /// The join key, and with it every node's secret
+    Join,
+    /// The key for which backups are made
+    Backup,
+}
+
+impl From<RotationSubject> for Subject {
+    fn from(subject: RotationSubject) -> Self {
+        match subject {
+            RotationSubject::Ca => Self::Ca,
+            RotationSubject::ServiceAccount => Self::ServiceAccount,
+            RotationSubject::Encryption => Self::Encryption,
+            RotationSubject::Join => Self::Join,
+            RotationSubject::Backup => Self::Backup,
+        }
+    }
+}
+
 /// Where a rotation can be halted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RotationStage {
-    /// Old and new authorities are trusted, the old ones sign
+    /// Old and new keys are trusted, the old ones are in use
     Trust,
-    /// Old and new authorities are trusted, the new ones sign
+    /// Old and new keys are trusted, the new ones are in use
     Sign,
 }

@@ -64,13 +64,13 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Node(NodeCommand::Timeline { run, list }) => node::timeline(context, run.as_deref(), *list),
         Command::Node(NodeCommand::Reset(options)) => node::reset(context, options),
         Command::Node(NodeCommand::Remove(options)) => node::remove(context, options),
+        Command::Node(NodeCommand::Rearm { name }) => node::rearm(context, name),
         Command::Watch(options) => watch::run(context, options),
         Command::Diagnose { node, list } => diagnose::run(context, node.as_deref(), *list),
         Command::Gather { to, lab } => gather::run(context, to.as_deref(), lab.as_deref()),
         Command::Agent { node } => agent::run(context, node.as_deref()),
-        Command::Config(ConfigCommand::Seal { dir, out, expires_in }) => {
-            config::seal(context, dir, out, expires_in.as_deref())
-        }
+        Command::Config(ConfigCommand::Seal(options)) => config::seal(context, options),
+        Command::Config(ConfigCommand::Revoke(options)) => config::revoke(context, options),
         Command::Token(command) => token::run(context, command),
         Command::Pki(PkiCommand::Init { node }) => pki::init(context, node.as_deref()),
         Command::Pki(PkiCommand::Show) => pki::show(context),
@@ -78,7 +78,9 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
             let ask = pki::Ask { dry_run: *dry_run, yes: *yes };
             pki::renew(context, pki::which(name.as_deref(), *all), node.as_deref(), ask)
         }
-        Command::Pki(PkiCommand::RotateCa { stop_after, yes }) => pki::rotate(context, *stop_after, *yes),
+        Command::Pki(PkiCommand::Rotate { subjects, all, stop_after, yes }) => {
+            pki::rotate(context, &pki::Asked { subjects, all: *all, stop_after: *stop_after, yes: *yes })
+        }
         Command::Etcd(command) => etcd::run(context, command),
         Command::Ceph(command) => ceph::run(context, command),
         Command::Prep(command) => prep::run(context, command),

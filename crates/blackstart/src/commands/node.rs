@@ -2,6 +2,7 @@
 
 mod install;
 mod preflight;
+mod rearm;
 mod remove;
 mod reset;
 mod status;
@@ -13,6 +14,7 @@ use host::Facts;
 pub(super) use install::install;
 use playbooks::{cluster, identity, run_record::Purpose};
 pub(super) use preflight::preflight;
+pub(super) use rearm::rearm;
 pub(super) use remove::remove;
 pub(super) use reset::reset;
 use spec::Node;

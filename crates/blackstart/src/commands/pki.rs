@@ -14,7 +14,7 @@ use crate::{
     output::{confirm, note},
 };
 
-pub(super) use self::rotate::rotate;
+pub(super) use self::rotate::{Asked, rotate};
 
 /// Whether and how to ask before changing something.
 #[derive(Clone, Copy)]

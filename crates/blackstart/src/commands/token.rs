@@ -20,8 +20,8 @@ use crate::{
     context::{Context, Ended, block_on},
 };
 
-const KIND: &str = "type=bootstrap.kubernetes.io/token";
-const NODE: &str = "blackstart.dev/node";
+pub(super) const KIND: &str = "type=bootstrap.kubernetes.io/token";
+pub(super) const NODE: &str = "blackstart.dev/node";
 
 pub(super) fn run(context: &Context, command: &TokenCommand) -> Result<(), Ended> {
     let cluster = context.cluster(None)?;
@@ -38,10 +38,10 @@ pub(super) fn run(context: &Context, command: &TokenCommand) -> Result<(), Ended
     }
 }
 
-async fn client(context: &Context) -> Result<Client, Ended> {
+pub(super) async fn client(context: &Context) -> Result<Client, Ended> {
     let path = context.layout.kubernetes_dir.join("super-admin.conf");
     let Some(text) = context.host.disk.read_optional(&path)? else {
-        let message = format!("{} is not there: tokens are made on a master", path.display());
+        let message = format!("{} is not there: this is done on a master", path.display());
         let hint = "run the command on a master, as root".to_owned();
         return Err(Failure { hint, ..Failure::new(codes::NOT_A_MASTER, message) }.into());
     };
@@ -116,7 +116,7 @@ async fn list(context: &Context) -> Result<(), Ended> {
 fn row(secret: &Secret) -> Row {
     let field = |name: &str| {
         let data = secret.data.as_ref()?.get(name)?;
-        Some(String::from_utf8_lossy(&data.0).into_owned())
+        Some(explain::plain(&String::from_utf8_lossy(&data.0)).into_owned())
     };
     let annotations = secret.metadata.annotations.as_ref();
     Row {
@@ -166,7 +166,7 @@ async fn revoke(context: &Context, id: &str) -> Result<(), Ended> {
     Ok(context.out.text(&format!("token `{id}` is of no use any more\n"))?)
 }
 
-fn refused(doing: &str, error: &kubeapi::kube::Error) -> Failure {
+pub(super) fn refused(doing: &str, error: &kubeapi::kube::Error) -> Failure {
     Failure::new(kubeapi::codes::REFUSED, format!("cannot {doing}: {error}"))
 }
 

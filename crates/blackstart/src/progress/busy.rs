@@ -11,19 +11,24 @@ use crate::{Output, output::note};
 
 /// Does the work while saying what it is. Scripts are not told.
 pub(crate) fn busy<T>(out: Output, what: &str, work: impl FnOnce() -> T) -> T {
+    busy_counting(out, what, |_| work())
+}
+
+/// The same for work that tells how far it is; on a terminal that is shown behind what it is.
+pub(crate) fn busy_counting<T>(out: Output, what: &str, work: impl FnOnce(&dyn Fn(&str)) -> T) -> T {
     if out.is_json() {
-        return work();
+        return work(&|_| {});
     }
     if !io::stderr().is_terminal() {
         note(&format!("{what} …\n"));
-        return work();
+        return work(&|_| {});
     }
     let spinner = ProgressBar::new_spinner().with_message(what.to_owned());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
         spinner.set_style(style);
     }
     spinner.enable_steady_tick(Duration::from_millis(120));
-    let done = work();
+    let done = work(&|how_far| spinner.set_message(format!("{what}: {how_far}")));
     spinner.finish_and_clear();
     done
 }

@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use busy::busy;
+pub(crate) use busy::{busy, busy_counting};
 use engine::Sink;
 pub(crate) use words::{between, duration};
 

@@ -95,7 +95,7 @@ fn found(code: Code, evidence: String, fix: String) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use join::JoinKey;
+    use join::{Generation, JoinKey};
 
     use super::*;
 
@@ -105,10 +105,10 @@ mod tests {
         let key = JoinKey::generate().unwrap();
         let at = |text: &str| Some(text.parse().unwrap());
         for (secret, expected) in [
-            (key.node_secret("worker-01", None), None),
-            (key.node_secret("worker-01", at("2026-11-17T00:00:00Z")), None),
-            (key.node_secret("worker-01", at("2026-11-16T03:00:00Z")), Some(codes::EXPIRED)),
-            (key.node_secret("worker-02", None), Some(codes::OTHER_NODE)),
+            (key.node_secret("worker-01", Generation(1), None), None),
+            (key.node_secret("worker-01", Generation(1), at("2026-11-17T00:00:00Z")), None),
+            (key.node_secret("worker-01", Generation(1), at("2026-11-16T03:00:00Z")), Some(codes::EXPIRED)),
+            (key.node_secret("worker-02", Generation(1), None), Some(codes::OTHER_NODE)),
         ] {
             let told = judge(&secret, "worker-01", now);
             assert_eq!(told.map(|finding| finding.code), expected, "{:?}", secret.expires);

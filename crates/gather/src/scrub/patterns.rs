@@ -29,7 +29,7 @@ const KEY: &str = r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z
 const TOKEN: &str = r"(?P<name>\b[a-z0-9]{6}\.)(?P<value>[a-z0-9]{16})\b";
 
 /// A node's secret, see the `join` crate; the first parts are none.
-const NODE_SECRET: &str = r"(?P<name>\bv1\.[a-z0-9.-]+\.[0-9]+\.)(?P<value>[A-Za-z0-9_-]{40,})";
+const NODE_SECRET: &str = r"(?P<name>\bv2\.[a-z0-9.-]+\.[0-9]+\.)(?P<value>[A-Za-z0-9_-]{40,})";
 
 /// The key of an encrypted backup, see the `backup` crate; some of it is enough.
 const AGE_KEY: &str = r"(?i)\bage-secret-key-(?:pq-)?1[a-z0-9]{8,}";
@@ -158,7 +158,7 @@ mod tests {
             (&STANDARD.encode(&encoded), MARK),
             (&URL_SAFE_NO_PAD.encode(PEM), MARK),
             ("kubeadm join x --token abcdef.0123456789abcdef --y", "kubeadm join x --token abcdef.[redacted] --y"),
-            ("v1.worker-01.0.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789_-AbCdE", "v1.worker-01.0.[redacted]"),
+            ("v2.worker-01.7.0.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789_-AbCdE", "v2.worker-01.7.0.[redacted]"),
             ("got eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2lnbmF0dXJl!", "got [redacted]!"),
             ("a AGE-SECRET-KEY-1QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7LQPZRY9X8GF2TVDW0S3JN54KHC b", "a [redacted] b"),
             ("it said \"age-secret-key-1qpzry9x8gf2tvdw", "it said \"[redacted]"),

@@ -103,7 +103,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        put("etc/cluster-config/join-secret", "v1.worker-01.0.AAAABBBBCCCCDDDDEEEE\n");
+        put("etc/cluster-config/join-secret", "v2.worker-01.7.0.AAAABBBBCCCCDDDDEEEE\n");
         put("var/lib/cluster-state/bootstrap-token", "abcdef.0123456789abcdef\n");
         put("var/lib/cluster-state/originals/cluster/x/1", "password: correct-horse\n");
         put("etc/kubernetes/admin.conf", "users:\n- user:\n    client-key-data: c2VjcmV0IGtleSBkYXRh\n");

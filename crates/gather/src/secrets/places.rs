@@ -29,7 +29,9 @@ pub(super) fn of(layout: &Layout) -> Vec<(String, Holds)> {
     let mut places = sealed(config_dir);
     places.extend([
         (state("bootstrap-token"), Holds::Only),
+        (state("keys-claim"), Holds::Only),
         (state("ceph-dashboard-password"), Holds::Only),
+        (state("rotation.key"), Holds::Only),
         (state("worker-join-command"), Holds::Some),
         (state("*"), Holds::Some),
         (state("originals/*/*/*"), Holds::Some),

@@ -5,7 +5,7 @@ use spec::Token;
 
 use super::token_secret;
 use crate::{
-    NodeSecret,
+    Claim, NodeSecret,
     secret::seconds,
     wire::{CephRequest, ClaimedCredential, ClaimedRole, EarlyReport, JoinCsrs, JoinRequest, MasterRequest},
 };
@@ -50,13 +50,14 @@ impl Applicant {
     }
 
     /// A master's request, still without its proof.
-    pub(super) fn master_request(&self, challenge: String) -> MasterRequest {
+    pub(super) fn master_request(&self, challenge: String, claim: &Claim) -> MasterRequest {
         MasterRequest {
             cluster: self.cluster.clone(),
             node: self.node.clone(),
             credential: self.credential.claimed(),
             challenge,
             machine_id: self.machine_id.clone(),
+            claim: claim.hash(),
             proof: String::new(),
         }
     }
@@ -87,12 +88,18 @@ impl Applicant {
     }
 }
 
+impl NodeSecret {
+    /// Which secret it is; nothing of what is secret.
+    pub fn claimed(&self) -> ClaimedCredential {
+        let Self { node, generation, expires, .. } = self;
+        ClaimedCredential::NodeSecret { node: node.clone(), generation: *generation, expires: seconds(*expires) }
+    }
+}
+
 impl Credential {
     fn claimed(&self) -> ClaimedCredential {
         match self {
-            Self::NodeSecret(secret) => {
-                ClaimedCredential::NodeSecret { node: secret.node.clone(), expires: seconds(secret.expires) }
-            }
+            Self::NodeSecret(secret) => secret.claimed(),
             Self::Token(token) => ClaimedCredential::Token { id: token.id.clone() },
         }
     }

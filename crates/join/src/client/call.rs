@@ -72,7 +72,7 @@ fn understood(master: SocketAddr, refused: wire::Refused) -> Refused {
 
 /// Text of another machine, fit for a terminal.
 fn shown(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).take(LONGEST_TEXT).collect()
+    explain::plain(text).chars().take(LONGEST_TEXT).collect()
 }
 
 fn failure(master: SocketAddr, error: &reqwest::Error) -> JoinError {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_another_machine_says_cannot_drive_the_terminal() {
-        assert_eq!(shown("\u{1b}[31mred\r\nnext"), "[31mrednext");
+        assert_eq!(shown("\u{1b}[31mred\r\nnext"), " [31mred  next");
         assert_eq!(shown(&"x".repeat(10_000)).len(), LONGEST_TEXT);
     }
 

@@ -10,7 +10,7 @@ use super::{
     member::{Renewed, Whose},
 };
 use crate::{
-    Purpose,
+    NodeSecret, Purpose,
     wire::{JoinAnswer, JoinCsrs, RenewAnswer, RenewCsrs},
 };
 
@@ -101,17 +101,19 @@ impl RenewKeys {
         })
     }
 
-    pub(super) fn csrs(&self, of: Whose) -> RenewCsrs {
+    pub(super) fn csrs(&self, of: Whose, secret: Option<&NodeSecret>) -> RenewCsrs {
         RenewCsrs {
             kubelet: (of == Whose::All).then(|| self.kubelet.csr.clone()),
             kube_proxy: self.kube_proxy.csr.clone(),
             agent: self.agent.csr.clone(),
+            secret: secret.map(NodeSecret::claimed),
         }
     }
 
-    pub(super) fn renewed(&self, answer: RenewAnswer) -> Renewed {
-        let RenewAnswer { ca, kubelet, kube_proxy, agent } = answer;
+    pub(super) fn renewed(&self, answer: RenewAnswer, secret: Option<(NodeSecret, String)>) -> Renewed {
+        let RenewAnswer { ca, kubelet, kube_proxy, agent, secret: _ } = answer;
         Renewed {
+            secret,
             ca_pem: ca,
             kubelet: kubelet.map(|certificate| self.kubelet.with(certificate)),
             kube_proxy: self.kube_proxy.with(kube_proxy),

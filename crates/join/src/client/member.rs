@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{JoinError, Pair, call, keys::RenewKeys, reached::Reached};
-use crate::wire::{self, Heard, Nodes};
+use crate::{
+    NodeSecret, new_secret,
+    wire::{self, Heard, NewSecret, Nodes, RenewAnswer},
+};
 
 /// New certificates for a node.
 #[derive(Debug, Clone)]
@@ -18,6 +21,8 @@ pub struct Renewed {
     pub kube_proxy: Pair,
     /// For the agent.
     pub agent: Pair,
+    /// What the node proves itself with from now on, and the mark of the join key that made it.
+    pub secret: Option<(NodeSecret, String)>,
 }
 
 /// For whom certificates are asked.
@@ -43,10 +48,14 @@ impl Member {
         Ok(Self { masters, http: tls::client(ca_pem, Some(identity))?, reached: Reached::default() })
     }
 
-    /// New keys and certificates for this node.
-    pub async fn renew(&self, node: &str, whose: Whose) -> Result<Renewed, JoinError> {
+    /// New keys and certificates for this node, and a secret to follow the one it holds.
+    pub async fn renew(&self, node: &str, whose: Whose, held: Option<&NodeSecret>) -> Result<Renewed, JoinError> {
         let keys = RenewKeys::generate(node)?;
-        self.post(wire::RENEW, &keys.csrs(whose)).await.map(|answer| keys.renewed(answer))
+        let asked = keys.csrs(whose, held);
+        let answer: RenewAnswer = self.post(wire::RENEW, &asked).await?;
+        let open = |new: &NewSecret| Some((new_secret::open(new, held?, &asked.agent)?, new.of.clone()));
+        let secret = answer.secret.as_ref().and_then(open);
+        Ok(keys.renewed(answer, secret))
     }
 
     /// Tells how this node is, and hears what every node is to know.

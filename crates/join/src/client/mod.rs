@@ -22,7 +22,7 @@ use futures::{
     future::{BoxFuture, join_all},
     stream::FuturesUnordered,
 };
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use spec::Token;
 use tokio::{sync::OnceCell, time::timeout};
@@ -35,7 +35,7 @@ pub use self::{
 };
 use self::{call::get, keys::JoinKeys, reached::Reached};
 use crate::{
-    MasterKeys, ceph_keys, codes,
+    Claim, MasterKeys, ceph_keys, codes,
     wire::{self, CephAnswer, Hello, HelloQuery, JoinAnswer, MasterAnswer},
 };
 
@@ -71,6 +71,7 @@ pub struct Joined {
 pub struct Client {
     masters: Vec<SocketAddr>,
     trust: Trust,
+    shows: Option<(String, SecretString)>,
     http: OnceCell<reqwest::Client>,
     reached: Reached,
 }
@@ -78,7 +79,14 @@ pub struct Client {
 impl Client {
     /// For the join services at these addresses, tried in this order.
     pub fn new(masters: Vec<SocketAddr>, trust: Trust) -> Self {
-        Self { masters, trust, http: OnceCell::new(), reached: Reached::default() }
+        Self { masters, trust, shows: None, http: OnceCell::new(), reached: Reached::default() }
+    }
+
+    /// Shows a certificate of the cluster (certificate and key, PEM), by which a master is told more.
+    #[must_use]
+    pub fn showing(mut self, certificate: String, key: SecretString) -> Self {
+        self.shows = Some((certificate, key));
+        self
     }
 
     /// Asks all masters at once who they are, and whether another node has this machine id. The first that can let nodes in
@@ -126,9 +134,13 @@ impl Client {
         answered.map(|(master, answer)| keys.joined(master, answer))
     }
 
-    /// Gets the cluster's keys, for a master.
-    pub async fn master_keys(&self, applicant: &Applicant) -> Result<(SocketAddr, MasterKeys), JoinError> {
-        self.in_turn(|master| self.master_keys_at(master, applicant).boxed()).await
+    /// Gets the cluster's keys, for a master. The claim must be on its disk by now.
+    pub async fn master_keys(
+        &self,
+        applicant: &Applicant,
+        claim: &Claim,
+    ) -> Result<(SocketAddr, MasterKeys), JoinError> {
+        self.in_turn(|master| self.master_keys_at(master, applicant, claim).boxed()).await
     }
 
     /// Gets what this node's roles need of Ceph's keys. `is_founded` tells that it has seen a quorum of Ceph's monitors.
@@ -182,9 +194,14 @@ impl Client {
         call::post(self.http(master).await?, master, wire::JOIN, &request).await
     }
 
-    async fn master_keys_at(&self, master: SocketAddr, applicant: &Applicant) -> Result<MasterKeys, JoinError> {
+    async fn master_keys_at(
+        &self,
+        master: SocketAddr,
+        applicant: &Applicant,
+        claim: &Claim,
+    ) -> Result<MasterKeys, JoinError> {
         let challenge = self.challenge_of(master, applicant).await?;
-        let mut request = applicant.master_request(challenge);
+        let mut request = applicant.master_request(challenge, claim);
         applicant.credential.with_secret(|secret| request.prove(secret));
         let MasterAnswer { envelope } = call::post(self.http(master).await?, master, wire::MASTER, &request).await?;
         let opened = applicant.credential.with_secret(|secret| MasterKeys::open(&envelope, secret, &request));
@@ -228,7 +245,8 @@ impl Client {
                 Trust::Ca(pem) => pem.clone(),
                 Trust::Token(token) => introduction::authority(master, token).await?,
             };
-            Ok(tls::client(&ca, None)?)
+            let shows = self.shows.as_ref().map(|(certificate, key)| (certificate.as_str(), key.expose_secret()));
+            Ok(tls::client(&ca, shows)?)
         };
         self.http.get_or_try_init(make).await
     }

@@ -7,6 +7,7 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use host::{Disk, Kind};
+use jiff::Timestamp;
 use pki::table;
 use secrecy::SecretSlice;
 use spec::ValidatedCluster;
@@ -95,6 +96,11 @@ impl Existing {
             }
         }
         Ok(existing)
+    }
+
+    /// When the secret of each node ends.
+    pub fn ends(&self) -> BTreeMap<String, Option<Timestamp>> {
+        self.secrets.iter().map(|(node, secret)| (node.clone(), secret.expires)).collect()
     }
 
     /// The first master's directory.

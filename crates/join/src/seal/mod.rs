@@ -8,8 +8,9 @@
 //! OUT/<first master>/  also  join.key  encryption.key  pki/                  the cluster's keys, nowhere else
 //! ```
 //! [`Existing::read`] looks at what an earlier sealing left, [`plan()`] says what has to be written (pure but for random
-//! keys), the caller applies it. Sealing again keeps every key and secret and adds what is new; so does sealing after a
-//! crash, because the first master's directory is written first. On the node, [`Sealed::read`] reads its own directory.
+//! keys), the caller applies it. Sealing again keeps every key and every good secret and adds what is new; so does sealing
+//! after a crash, because the first master's directory is written first. [`Terms`] say which secrets are followed by others:
+//! the first use of one makes those before it worthless. On the node, [`Sealed::read`] reads its own directory.
 //!
 //! To put one more file into the directories: a name in [`layout`], a line in `plan.rs`.
 
@@ -22,6 +23,7 @@ mod sources;
 
 pub use error::SealError;
 pub use existing::Existing;
-pub use plan::{plan, serving};
-pub use sealed::Sealed;
+pub(crate) use plan::SERVICE;
+pub use plan::{Terms, end, plan, serving};
+pub use sealed::{Sealed, split};
 pub use sources::Sources;

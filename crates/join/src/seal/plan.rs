@@ -14,27 +14,45 @@ use host::{Change, Content};
 use jiff::Timestamp;
 use pki::table;
 use secrecy::ExposeSecret;
-use spec::{Node, Role, San, ValidatedCluster};
+use spec::{Node, Role, San, SecretTtl, ValidatedCluster};
 
 use super::{
     Existing, SealError, Sources,
     existing::EncryptionKey,
     layout::{self, DIRECTORY, FILE},
 };
-use crate::{JoinKey, NodeSecret};
+use crate::{Generation, JoinKey, NodeSecret};
 
 /// Whom the certificate is made out to that a master answers with before it has joined.
-const SERVICE: &str = "blackstart:join";
+pub(crate) const SERVICE: &str = "blackstart:join";
 
-/// The changes that seal a cluster. `expires` is for secrets that are new or have expired; all others stay as they are.
+/// What new secrets are like, and who gets one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// When they end; `None` for never.
+    pub expires: Option<Timestamp>,
+    /// The nodes whose good secrets are to be followed by others. Any other is made only where there is none, or none that
+    /// is good.
+    pub renew: BTreeSet<String>,
+}
+
+/// When a secret ends that is made now.
+pub fn end(ttl: SecretTtl, now: Timestamp) -> Option<Timestamp> {
+    match ttl {
+        SecretTtl::After(length) => Some(now.saturating_add(length).unwrap_or(Timestamp::MAX)),
+        SecretTtl::Never => None,
+    }
+}
+
+/// The changes that seal a cluster.
 pub fn plan(
     cluster: &ValidatedCluster,
     sources: &Sources,
     existing: &Existing,
     now: Timestamp,
-    expires: Option<Timestamp>,
+    terms: &Terms,
 ) -> Result<Vec<Change>, SealError> {
-    refuse(cluster, existing, now, expires)?;
+    refuse(cluster, existing, now, terms.expires)?;
     let home = existing.home();
     let mut changes = Vec::new();
     if !existing.has_out {
@@ -57,7 +75,9 @@ pub fn plan(
     let signer = pki::Signer::new(&existing.pki.after(&changes), cluster.name(), now)?;
     for node in cluster.nodes() {
         let to = existing.out.join(&node.name);
-        let own = node_secret(&join_key, existing.secrets.get(&node.name), &node.name, now, expires);
+        let present = existing.secrets.get(&node.name);
+        let own = node_secret(&join_key, present, &node.name, now, terms);
+        let is_new = present.is_none_or(|present| present.generation != own.generation);
         changes.push(directory(&to));
         changes.push(plain(&to.join(layout::CA), ca.clone()));
         changes.push(plain(&to.join(layout::PIN), format!("{pin}\n").into_bytes()));
@@ -71,11 +91,12 @@ pub fn plan(
         let stale = existing.node_files.iter().filter(|path| path.starts_with(&nodes) && !wanted.contains_key(*path));
         changes.extend(stale.map(|path| Change::Remove { path: path.clone() }));
         changes.extend(wanted.into_iter().map(|(path, text)| plain(&path, text.clone())));
+        changes.push(secret(&to.join(layout::SECRET), own.text().expose_secret()));
         if node.roles.contains(&Role::Master) {
             changes.extend(add_on(sources, &to));
-            changes.push(serving(&signer, existing.serving.get(&node.name), node, &to, now)?);
+            let present = existing.serving.get(&node.name).filter(|_| !is_new);
+            changes.push(serving(&signer, present, node, &to, now, own.expires)?);
         }
-        changes.push(secret(&to.join(layout::SECRET), own.text().expose_secret()));
     }
     Ok(changes)
 }
@@ -112,33 +133,30 @@ fn authority(existing: &Existing, changes: &[Change], path: &Path) -> Result<Vec
     planned.or_else(|| existing.ca.clone()).ok_or_else(|| SealError::Missing { path: path.to_path_buf() })
 }
 
-/// The secret that is there, if it is of any use; else a new one.
-fn node_secret(
-    key: &JoinKey,
-    existing: Option<&NodeSecret>,
-    node: &str,
-    now: Timestamp,
-    expires: Option<Timestamp>,
-) -> NodeSecret {
+/// The secret that is there, if it is of any use and not to be followed by another; else a new one.
+fn node_secret(key: &JoinKey, existing: Option<&NodeSecret>, node: &str, now: Timestamp, terms: &Terms) -> NodeSecret {
     let usable = |secret: &&NodeSecret| secret.node == node && key.made(secret) && !secret.is_expired(now);
-    existing.filter(usable).cloned().unwrap_or_else(|| key.node_secret(node, expires))
+    let stays = |secret: &&NodeSecret| usable(secret) && !terms.renew.contains(node);
+    let generation = existing.map_or_else(|| Generation::at(now), |before| before.generation.next(now));
+    existing.filter(stays).cloned().unwrap_or_else(|| key.node_secret(node, generation, terms.expires))
 }
 
-/// What a master answers with before it has joined. It is made for as long as the authority lasts: a medium may be used
-/// years after it was written, and whoever holds it holds the master's secret, too. The one that is there stays as long as
-/// this authority stands behind it.
+/// What a master answers with before it has joined, and shows to the others when it asks them whether there is a cluster.
+/// It ends with the secret beside it: whoever finds the medium later can neither join with it nor pose as a master. The one
+/// that is there stays as long as this authority stands behind it and it does not end before the secret.
 pub fn serving(
     signer: &pki::Signer,
     existing: Option<&Vec<u8>>,
     node: &Node,
     to: &Path,
     now: Timestamp,
+    end: Option<Timestamp>,
 ) -> Result<Change, pki::PkiErrors> {
     let names = BTreeSet::from([San::Ip(node.ip), San::Dns(node.name.clone())]);
-    let bytes = if let Some(pem) = existing.filter(|pem| signer.still_serves(pem, &names, now)) {
+    let bytes = if let Some(pem) = existing.filter(|pem| signer.still_serves(pem, &names, end, now)) {
         pem.clone()
     } else {
-        let made = signer.server(&format!("{SERVICE}:{}", node.name), &names, table::CLUSTER.days, now)?;
+        let made = signer.server(&format!("{SERVICE}:{}", node.name), &names, end, now)?;
         made.expose_secret().as_bytes().to_vec()
     };
     Ok(Change::File { path: to.join(layout::SERVING), mode: FILE, content: Content::Secret(bytes) })

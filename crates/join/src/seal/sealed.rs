@@ -3,10 +3,29 @@
 use std::{net::SocketAddr, path::Path};
 
 use host::Disk;
+use jiff::Timestamp;
+use secrecy::SecretString;
 use spec::{ValidatedCluster, ports};
 
 use super::{SealError, existing::parsed, layout};
 use crate::{JoinKey, NodeSecret};
+
+/// Whether a certificate may be shown by a client.
+fn identifies(pem: &[u8]) -> bool {
+    let Ok((_, block)) = x509_parser::pem::parse_x509_pem(pem) else { return false };
+    let usage = block
+        .parse_x509()
+        .ok()
+        .and_then(|found| found.extended_key_usage().ok().flatten().map(|usage| usage.value.client_auth));
+    usage == Some(true)
+}
+
+/// Certificate and key of one PEM text.
+pub fn split(pem: &str) -> Option<(String, SecretString)> {
+    let key = pem.find("-----BEGIN PRIVATE KEY-----").or_else(|| pem.find("-----BEGIN EC PRIVATE KEY-----"))?;
+    let (certificate, key) = pem.split_at(key);
+    Some((certificate.to_owned(), key.to_owned().into()))
+}
 
 /// What a node knows before it has talked to anybody.
 #[derive(Debug)]
@@ -39,6 +58,18 @@ impl Sealed {
         }
         let join_key = parsed(disk, &dir.join(layout::JOIN_KEY), JoinKey::parse)?;
         Ok(Some(Self { secret: own, ca_pem, pin: expected, join_key }))
+    }
+
+    /// What a master shows to the others before it has joined: certificate and key, PEM. `None` on workers, and where it is
+    /// not good now: then it is asked as a stranger.
+    pub fn shown(disk: &dyn Disk, dir: &Path, now: Timestamp) -> Result<Option<(String, SecretString)>, SealError> {
+        let [serving, authority] = [layout::SERVING, layout::CA].map(|name| dir.join(name));
+        let (Some(serving), Some(authority)) = (disk.read_optional(&serving)?, disk.read_optional(&authority)?) else {
+            return Ok(None);
+        };
+        // One that was sealed for serving only would end the handshake.
+        let is_good = pki::certificate_flaw(&serving, &authority, now).is_none() && identifies(&serving);
+        Ok(split(&String::from_utf8_lossy(&serving)).filter(|_| is_good))
     }
 
     /// Where the join services of a cluster are, the first master's first: whom a sealed node talks to.

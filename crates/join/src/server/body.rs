@@ -1,4 +1,4 @@
-//! Reading what a client sends: no more than it may, no longer than it may.
+//! Reading what a client sends: no more than it may, no longer than it may, and only while there is room.
 
 use std::time::Duration;
 
@@ -7,21 +7,26 @@ use futures::TryStreamExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
+use super::budget::Share;
 use crate::Refusal;
 
 /// Three certificate requests take 2 KiB; a report is a page of JSON.
 pub(super) const LIMIT: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The body as JSON.
-pub(super) async fn json<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
-    let malformed = |why: String| Refusal::Malformed { why };
-    let bytes =
-        timeout(PATIENCE, bytes(body)).await.map_err(|_| malformed("its body came too slowly".to_owned()))??;
-    serde_json::from_slice(&bytes).map_err(|error| malformed(position_of(&error)))
+/// The body as JSON. Its share is to be kept as long as what was read.
+pub(super) async fn json<T: DeserializeOwned>(body: Body, share: &mut Share) -> Result<T, Refusal> {
+    let bytes = text(body, share).await?;
+    serde_json::from_slice(&bytes).map_err(|error| Refusal::Malformed { why: position_of(&error) })
 }
 
-async fn bytes(body: Body) -> Result<Vec<u8>, Refusal> {
+/// The body as it is.
+pub(super) async fn text(body: Body, share: &mut Share) -> Result<Vec<u8>, Refusal> {
+    let slow = |_| Refusal::Malformed { why: "its body came too slowly".to_owned() };
+    timeout(PATIENCE, bytes(body, share)).await.map_err(slow)?
+}
+
+async fn bytes(body: Body, share: &mut Share) -> Result<Vec<u8>, Refusal> {
     let mut chunks = body.into_data_stream();
     let mut bytes = Vec::new();
     let broken = |_| Refusal::Malformed { why: "its body ended too early".to_owned() };
@@ -29,12 +34,13 @@ async fn bytes(body: Body) -> Result<Vec<u8>, Refusal> {
         if bytes.len() + chunk.len() > LIMIT {
             return Err(Refusal::TooLarge { limit: LIMIT });
         }
+        share.grow(chunk.len())?;
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
 }
 
 /// Where the JSON is wrong, without repeating any of it: it goes into the log, and may be anything.
-fn position_of(error: &serde_json::Error) -> String {
+pub(super) fn position_of(error: &serde_json::Error) -> String {
     format!("its body is not the expected JSON at line {}, column {}", error.line(), error.column())
 }

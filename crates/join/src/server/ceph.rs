@@ -13,7 +13,7 @@ use spec::{Role, ValidatedCluster};
 use tls::Peer;
 use tokio::time::timeout;
 
-use super::{PATIENCE, Service, claim::Claimed, exchange::Exchange};
+use super::{PATIENCE, Service, admissions::let_in, claim::Claimed, exchange::Exchange};
 use crate::{
     Refusal,
     admit::admit_ceph,
@@ -48,8 +48,10 @@ async fn answer(
 ) -> Result<CephAnswer, Refusal> {
     let claimed = Claimed::<CephRequest>::read(service, peer, body, exchange).await?;
     let node = admit_ceph(&claimed.request, &claimed.seen())?.clone();
-    let Claimed { request, challenge, key, cluster, now, .. } = claimed;
+    exchange.charge()?;
+    let Claimed { request, challenge, key, cluster, now, _share, .. } = claimed;
     service.challenges.spend(challenge, now)?;
+    let_in(service, &node.name, key.generation).await?;
     let trouble = |why: String| Refusal::Trouble { why };
     // Only a monitor can have seen it.
     let is_founded = request.is_founded && node.has(Role::CephMon);

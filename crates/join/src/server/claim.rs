@@ -9,15 +9,18 @@ use std::{net::IpAddr, sync::Arc};
 
 use axum::body::Body;
 use jiff::Timestamp;
+use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use spec::ValidatedCluster;
 use tls::Peer;
 
-use super::{Service, authority::stored_token, body, challenge::Good, exchange::Exchange};
+use super::{Service, authority::stored_token, body, budget::Share, challenge::Good, exchange::Exchange};
 use crate::{
-    Circumstances, Refusal,
+    Admission, Bearer, Circumstances, Living, NodeSecret, Refusal,
     admit::Key,
+    claim::is_hash,
     machine::is_machine_id,
+    proof,
     secret::moment,
     wire::{CephRequest, ClaimedCredential, EarlyReport, JoinRequest, MasterRequest},
 };
@@ -32,38 +35,62 @@ pub(super) struct Said<'a> {
     credential: &'a ClaimedCredential,
     challenge: &'a str,
     machine_id: Option<&'a str>,
+    /// Of a request for the cluster's keys.
+    hash: Option<&'a str>,
+    /// Whether the machine is to be the node, or only says how it is.
+    is_to_be: bool,
 }
 
 /// A request in which somebody says who it is.
 pub(super) trait Claim: DeserializeOwned {
     fn said(&self) -> Said<'_>;
+
+    /// True if its proof was made with this secret.
+    fn is_proved(&self, secret: &[u8]) -> bool;
 }
 
 impl Claim for JoinRequest {
     fn said(&self) -> Said<'_> {
         let Self { cluster, node, credential, challenge, machine_id, .. } = self;
-        Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref() }
+        Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref(), hash: None, is_to_be: true }
+    }
+
+    fn is_proved(&self, secret: &[u8]) -> bool {
+        proof::request_is_proved(secret, self)
     }
 }
 
 impl Claim for MasterRequest {
     fn said(&self) -> Said<'_> {
-        let Self { cluster, node, credential, challenge, machine_id, proof: _ } = self;
-        Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref() }
+        let Self { cluster, node, credential, challenge, machine_id, claim, proof: _ } = self;
+        let machine_id = machine_id.as_deref();
+        Said { cluster, node, credential, challenge, machine_id, hash: Some(claim), is_to_be: true }
+    }
+
+    fn is_proved(&self, secret: &[u8]) -> bool {
+        proof::master_is_proved(secret, self)
     }
 }
 
 impl Claim for CephRequest {
     fn said(&self) -> Said<'_> {
         let Self { cluster, node, credential, challenge, machine_id, is_founded: _, proof: _ } = self;
-        Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref() }
+        Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref(), hash: None, is_to_be: true }
+    }
+
+    fn is_proved(&self, secret: &[u8]) -> bool {
+        proof::ceph_is_proved(secret, self)
     }
 }
 
 impl Claim for EarlyReport {
     fn said(&self) -> Said<'_> {
         let Self { cluster, node, credential, challenge, status: _, proof: _ } = self;
-        Said { cluster, node, credential, challenge, machine_id: None }
+        Said { cluster, node, credential, challenge, machine_id: None, hash: None, is_to_be: false }
+    }
+
+    fn is_proved(&self, secret: &[u8]) -> bool {
+        proof::report_is_proved(secret, self)
     }
 }
 
@@ -77,6 +104,11 @@ pub(super) struct Claimed<C> {
     pub(super) now: Timestamp,
     peer: IpAddr,
     machine_owner: Option<String>,
+    living: Option<Living>,
+    admission: Admission,
+    bearer: Bearer,
+    /// Of the memory for requests, as long as this one is worked on.
+    pub(super) _share: Share,
 }
 
 impl<C: Claim> Claimed<C> {
@@ -87,25 +119,45 @@ impl<C: Claim> Claimed<C> {
         exchange: &mut Exchange<'_>,
     ) -> Result<Self, Refusal> {
         exchange.begin()?;
-        let request: C = body::json(body).await?;
+        let mut share = exchange.share();
+        let request: C = body::json(body, &mut share).await?;
         let said = request.said();
         check_form(&said)?;
         exchange.claimed_by(said.node);
 
         let now = service.now();
         let challenge = service.challenges.check(said.challenge, now)?;
-        let key = key(service, said.credential).await?;
+        let key = key(service, &request).await?;
         let machine_owner = match said.machine_id {
             Some(id) => service.machine_owner(id, Some(said.node)).await,
             None => None,
         };
-        Ok(Self { challenge, key, cluster: service.cluster(), now, peer: peer.ip(), machine_owner, request })
+        let admission = service.setup.records.known(said.node);
+        // A client that has proved nothing does not make this master ask the API.
+        let is_proved = request.is_proved(key.secret.expose_secret());
+        let living = if is_proved && said.is_to_be { service.living(said.node).await } else { None };
+        let bearer = if is_proved && key.is_shared() { service.bearer(said.node).await } else { Bearer::Unknown };
+        let (cluster, peer) = (service.cluster(), peer.ip());
+        Ok(Self {
+            challenge,
+            key,
+            cluster,
+            now,
+            peer,
+            machine_owner,
+            living,
+            admission,
+            bearer,
+            request,
+            _share: share,
+        })
     }
 
     /// What is known beside the request.
     pub(super) fn seen(&self) -> Circumstances<'_> {
-        let Self { cluster, peer, key, machine_owner, now, .. } = self;
-        Circumstances { cluster, peer: *peer, key, machine_owner: machine_owner.as_deref(), now: *now }
+        let Self { cluster, peer, key, machine_owner, living, admission, bearer, now, .. } = self;
+        let (machine_owner, living) = (machine_owner.as_deref(), living.as_ref());
+        Circumstances { cluster, peer: *peer, key, machine_owner, living, admission, bearer, now: *now }
     }
 }
 
@@ -121,6 +173,9 @@ fn check_form(said: &Said<'_>) -> Result<(), Refusal> {
     if !said.machine_id.is_none_or(is_machine_id) {
         return Err(Refusal::Malformed { why: "its machine id is none".to_owned() });
     }
+    if !said.hash.is_none_or(is_hash) {
+        return Err(Refusal::Malformed { why: "its claim is none".to_owned() });
+    }
     Ok(())
 }
 
@@ -129,12 +184,19 @@ fn is_name(text: &str) -> bool {
     (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(fits)
 }
 
-/// The credential as this master knows it.
-async fn key(service: &Service, credential: &ClaimedCredential) -> Result<Key, Refusal> {
-    match credential {
-        ClaimedCredential::NodeSecret { node, expires } => {
-            let join_key = service.setup.holdings.join_key().ok_or(Refusal::NoJoinKey)?;
-            Ok(join_key.node_secret(node, moment(*expires)).into())
+/// The credential as this master knows it. While the join key is replaced a secret may be of either: it is the one that
+/// the proof was made with, or, if it was made with none, any of them, for whoever decides to refuse.
+async fn key(service: &Service, request: &impl Claim) -> Result<Key, Refusal> {
+    match request.said().credential {
+        ClaimedCredential::NodeSecret { node, generation, expires } => {
+            let keys = service.setup.holdings.join_keys();
+            let mut secrets = keys.iter().map(|key| key.node_secret(node, *generation, moment(*expires)));
+            let first = secrets.next().ok_or(Refusal::NoJoinKey)?;
+            let is_proved = |secret: &NodeSecret| request.is_proved(secret.bytes().expose_secret());
+            if is_proved(&first) {
+                return Ok(first.into());
+            }
+            Ok(secrets.find(is_proved).unwrap_or(first).into())
         }
         ClaimedCredential::Token { id } => Ok(stored_token(service, id).await?.into()),
     }

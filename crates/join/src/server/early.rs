@@ -9,7 +9,7 @@ use axum::{
 };
 use tls::Peer;
 
-use super::{Service, claim::Claimed, exchange::Exchange};
+use super::{Service, claim::Claimed, exchange::Exchange, reports};
 use crate::{Refusal, admit::reporter, wire::EarlyReport};
 
 pub(super) async fn early_report(
@@ -25,7 +25,6 @@ pub(super) async fn early_report(
 async fn answer(service: &Service, peer: &Peer, body: Body, exchange: &mut Exchange<'_>) -> Result<(), Refusal> {
     let claimed = Claimed::<EarlyReport>::read(service, peer, body, exchange).await?;
     let node = reporter(&claimed.request, &claimed.seen())?;
-    let status = serde_json::from_str(&claimed.request.status)
-        .map_err(|_| Refusal::Malformed { why: "what it reports is not JSON".to_owned() })?;
+    let status = reports::read(claimed.request.status.as_bytes())?;
     service.reports.early(node, &claimed.challenge, status, claimed.now)
 }

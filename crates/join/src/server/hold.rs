@@ -11,10 +11,13 @@ use axum::{
     extract::{ConnectInfo, State},
     response::Response,
 };
-use spec::Role;
 use tls::Peer;
 
-use super::{Service, body, exchange::Exchange, member::agent};
+use super::{
+    Service, body,
+    exchange::Exchange,
+    member::{agent, check_is_master},
+};
 use crate::{Refusal, wire::Hold};
 
 /// Done, or why not.
@@ -42,10 +45,8 @@ pub(super) async fn hold(
 
 async fn answer(service: &Service, peer: &Peer, body: Body, exchange: &mut Exchange<'_>) -> Result<(), Refusal> {
     let node = agent(service, peer, exchange)?;
-    if service.cluster().node(&node).is_none_or(|node| !node.roles.contains(&Role::Master)) {
-        return Err(Refusal::NotAllowed { why: "only the agent of a master may do this".to_owned() });
-    }
-    let Hold { hold } = body::json(body).await?;
+    check_is_master(&service.cluster(), &node)?;
+    let Hold { hold } = body::json(body, &mut exchange.share()).await?;
     let writes = &service.setup.writes;
     let done = if hold { writes.hold().await } else { writes.release().await };
     done.map_err(|why| Refusal::Trouble { why })

@@ -18,8 +18,12 @@ pub trait Holdings: Send + Sync {
     /// Whether it can sign for others.
     fn admits(&self) -> bool;
 
-    /// From which nodes' secrets are derived; `None` in a cluster that was not sealed, and before this master joined.
-    fn join_key(&self) -> Option<JoinKey>;
+    /// From which nodes' secrets are derived: the one that makes them first, then those whose secrets are still good, while
+    /// the key is replaced. Empty in a cluster that was not sealed, and before this master joined.
+    fn join_keys(&self) -> Vec<JoinKey>;
+
+    /// What opens the new keys of the rotation that is under way, see [`crate::wire::ROTATION_KEY`].
+    fn rotation_key(&self) -> Option<String>;
 
     /// The cluster's keys for a master that was let in.
     fn keys_for<'a>(&'a self, node: &'a str, machine_id: Option<&'a str>) -> Keys<'a>;

@@ -11,7 +11,7 @@ use pki::Request;
 use spec::ValidatedCluster;
 use tls::Peer;
 
-use super::{Service, claim::Claimed, exchange::Exchange, outside::locked};
+use super::{LetIn, Service, admissions::let_in, claim::Claimed, exchange::Exchange, outside::locked};
 use crate::{
     Grant, Purpose, Refusal, admit,
     purpose::DAYS,
@@ -36,7 +36,9 @@ async fn answer(
 ) -> Result<JoinAnswer, Refusal> {
     let claimed = Claimed::<JoinRequest>::read(service, peer, body, exchange).await?;
     let grant = admit(&claimed.request, &claimed.seen())?;
+    exchange.charge()?;
     service.challenges.spend(claimed.challenge, claimed.now)?;
+    let_in(service, &grant.node, claimed.key.generation).await?;
     let answer = signed(service, &grant, &claimed.cluster)?;
     remember_machine(service, &grant.node, claimed.request.machine_id);
     tracing::info!(peer = %peer.address, node = grant.node, "a node was let in");
@@ -44,9 +46,7 @@ async fn answer(
 }
 
 pub(super) fn remember_machine(service: &Service, node: &str, id: Option<String>) {
-    if let Some(id) = id {
-        locked(&service.joined).insert(node.to_owned(), id);
-    }
+    locked(&service.joined).insert(node.to_owned(), LetIn { machine: id, at: service.now() });
 }
 
 fn signed(service: &Service, grant: &Grant, cluster: &ValidatedCluster) -> Result<JoinAnswer, Refusal> {

@@ -1,4 +1,4 @@
-//! `master`: the cluster's keys, for a master that proves itself with a secret of its own.
+//! `master`: the cluster's keys, for a master that proves itself with a secret of its own. They go to one machine per arming.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tls::Peer;
 
 use super::{Service, claim::Claimed, exchange::Exchange, join::remember_machine};
 use crate::{
-    Refusal,
+    Admission, Generation, Given, Refusal,
     admit::admit_master,
     wire::{MasterAnswer, MasterRequest},
 };
@@ -35,8 +35,21 @@ async fn answer(
 ) -> Result<MasterAnswer, Refusal> {
     let claimed = Claimed::<MasterRequest>::read(service, peer, body, exchange).await?;
     let node = admit_master(&claimed.request, &claimed.seen())?;
-    let Claimed { request, challenge, key, now, .. } = claimed;
+    exchange.charge()?;
+    let Claimed { request, challenge, key, now, _share, .. } = claimed;
     service.challenges.spend(challenge, now)?;
+    let to = Given { when: Generation::at(now).0, claim: request.claim.clone(), machine: request.machine_id.clone() };
+    let judge = |admission: Admission| {
+        let admission = match key.generation {
+            Some(generation) => {
+                admission.check(&node, generation)?;
+                admission.let_in(generation)
+            }
+            None => admission,
+        };
+        admission.give(&node, to.clone())
+    };
+    service.setup.records.settle(&node, Box::new(judge)).await?;
     let trouble = |why: String| Refusal::Trouble { why };
     let keys = service.setup.holdings.keys_for(&node, request.machine_id.as_deref()).await.map_err(trouble)?;
     let envelope = keys.close(key.secret.expose_secret(), &request).map_err(|error| trouble(error.to_string()))?;

@@ -7,17 +7,20 @@ use axum::{
     extract::{ConnectInfo, State},
     response::Response,
 };
-use spec::Node;
+use spec::{Node, Role, ValidatedCluster};
 use tls::Peer;
 
 use super::{
     Service, body,
     exchange::Exchange,
     join::{authority_pem, sign},
+    reports,
 };
 use crate::{
     Caller, Purpose, Refusal,
     admit::wanted,
+    new_secret,
+    secret::moment,
     wire::{ClaimedRole, Heard, KnownNode, Nodes, RenewAnswer, RenewCsrs},
 };
 
@@ -38,11 +41,19 @@ async fn renewed(
     exchange: &mut Exchange<'_>,
 ) -> Result<RenewAnswer, Refusal> {
     let node = agent(service, peer, exchange)?;
-    let csrs: RenewCsrs = body::json(body).await?;
+    let mut share = exchange.share();
+    let csrs: RenewCsrs = body::json(body, &mut share).await?;
+    exchange.charge()?;
     let kubelet = csrs.kubelet.map(|csr| wanted(Purpose::Kubelet, &node, &csr)).transpose()?;
     let kube_proxy = wanted(Purpose::KubeProxy, &node, &csrs.kube_proxy)?;
     let agent = wanted(Purpose::Agent, &node, &csrs.agent)?;
+    let join_keys = service.setup.holdings.join_keys();
+    let minimum = service.setup.records.known(&node).minimum;
+    let next = |held| new_secret::close(&join_keys, &node, &held, &csrs.agent, minimum, service.now());
+    let secret = csrs.secret.map(next).transpose();
+    let secret = secret.map_err(|error| Refusal::Trouble { why: error.to_string() })?.flatten();
     Ok(RenewAnswer {
+        secret,
         ca: authority_pem(service)?,
         kubelet: kubelet.map(|request| sign(service, Purpose::Kubelet, &node, &request)).transpose()?,
         kube_proxy: sign(service, Purpose::KubeProxy, &node, &kube_proxy)?,
@@ -62,9 +73,10 @@ pub(super) async fn report(
 
 async fn reported(service: &Service, peer: &Peer, body: Body, exchange: &mut Exchange<'_>) -> Result<Heard, Refusal> {
     let node = agent(service, peer, exchange)?;
-    let status = body::json(body).await?;
+    let mut share = exchange.share();
+    let status = reports::read(&body::text(body, &mut share).await?)?;
     service.reports.certified(node, status, service.now());
-    Ok(Heard { authority: service.setup.announced.borrow().clone() })
+    Ok(service.setup.announced.borrow().clone())
 }
 
 pub(super) async fn nodes(State(service): State<Arc<Service>>, ConnectInfo(peer): ConnectInfo<Peer>) -> Response {
@@ -78,7 +90,9 @@ fn listed(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result
     let caller = Caller::from_certificate(peer.certificate.as_deref())?;
     let cluster = service.cluster();
     if caller != Caller::Admin {
-        exchange.claimed_by(&caller.node(&cluster, peer.ip())?);
+        let node = caller.node(&cluster, peer.ip())?;
+        exchange.claimed_by(&node);
+        check_is_master(&cluster, &node)?;
     }
     let known = |node: &Node| KnownNode {
         node: node.name.clone(),
@@ -94,10 +108,23 @@ fn listed(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result
     })
 }
 
+/// Refuses what only the agents of masters may do.
+pub(super) fn check_is_master(cluster: &ValidatedCluster, node: &str) -> Result<(), Refusal> {
+    match cluster.node(node) {
+        Some(node) if node.has(Role::Master) => Ok(()),
+        _ => Err(Refusal::NotAllowed { why: "only the agent of a master may do this".to_owned() }),
+    }
+}
+
 /// The node whose agent is calling.
 pub(super) fn agent(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result<String, Refusal> {
     exchange.begin()?;
     let node = Caller::from_certificate(peer.certificate.as_deref())?.node(&service.cluster(), peer.ip())?;
     exchange.claimed_by(&node);
-    Ok(node)
+    let revoked = moment(service.setup.records.known(&node).certified_from);
+    let issued = peer.certificate.as_deref().and_then(Caller::issued);
+    match revoked.filter(|revoked| issued.is_none_or(|issued| issued < *revoked)) {
+        Some(since) => Err(Refusal::Revoked { node, since }),
+        None => Ok(node),
+    }
 }

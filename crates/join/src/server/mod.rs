@@ -1,24 +1,31 @@
 //! The join service of a master.
 //!
 //! ```text
-//! hello    anybody                      a challenge
+//! hello    anybody                      a challenge; masters and administrators also hear how this master stands
 //! ca       anybody, with a token's id   the authority, proved with that token
-//! join     proof of a secret            throttle ─► body ─► challenge ─► credential ─► admit ─► spend ─► sign
+//! join     proof of a secret            throttle ─► body ─► challenge ─► credential ─► admit ─► spend ─► record ─► sign
 //! master   proof of a secret of its own  the same way, ending with the cluster's keys in an envelope
 //! ceph     proof of a secret of its own  the same way, ending with what the node's roles need of Ceph's keys
 //! renew    the agent's certificate      new certificates for the same node
-//! leave    the agent's certificate      its Node object is removed
+//! leave    the agent's certificate      its Node object is removed, unless somebody has set something on it
 //! report   the agent's certificate      kept in memory until the next one
 //! hold     a master's agent             this master writes nothing to etcd for a moment
-//! nodes    an agent's or administrator's certificate
+//! rotation-key   a master's agent       what opens the new keys of a rotation
+//! nodes    a master's agent's or an administrator's certificate
 //!
 //! early-report   proof of a secret      the same as `report`, for a node that has not joined
 //! ```
+//! Whoever asks can be anybody, so everything has a bound: connections and what each may hold (`limits`), bytes of bodies
+//! (`budget`), failures (`throttle`), speed (`pace`), lines in the journal (`tally`). Each is kept by `source::Source`: a
+//! certificate's name, or the address of a stranger, so that no stranger uses up what a node needs.
+//!
 //! State is only in memory: spent challenges, failed attempts, machine ids of those who joined, reports. A restart loses
-//! nothing that nodes do not send again.
+//! nothing that nodes do not send again. What must not be forgotten is kept by [`Records`].
 
+mod admissions;
 mod authority;
 mod body;
+mod budget;
 mod ceph;
 mod challenge;
 mod claim;
@@ -30,10 +37,15 @@ mod hold;
 mod holdings;
 mod join;
 mod leave;
+mod limits;
 mod master;
 mod member;
 mod outside;
+mod pace;
 mod reports;
+mod rotation_key;
+mod source;
+mod tally;
 mod throttle;
 
 use std::{
@@ -48,24 +60,35 @@ use axum::{
     routing::{get, post},
 };
 use host::Clock;
-use jiff::Timestamp;
-use spec::ValidatedCluster;
-use tls::{Listener, Peer};
-use tokio::{sync::watch, time::timeout};
+use jiff::{SignedDuration, Timestamp};
+use spec::{Role, ValidatedCluster};
+use tls::Listener;
+use tokio::{
+    sync::watch,
+    time::{Instant, interval, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
+pub use self::admissions::{Judge, Kept, Records};
 pub use self::ceph::{CephKeys, Identified};
 pub use self::doubters::Doubters;
 pub use self::hold::{Done, Writes};
 pub use self::holdings::{Holdings, Keys};
-pub use self::leave::Departures;
+pub use self::leave::{Departure, Departures};
+pub use self::limits::serve_router;
 pub(crate) use self::outside::locked;
-pub use self::outside::{Answer, Credentials, DiskSigner, KnownMachines, NotReady, Signer, SigningError, StoredToken};
-use self::{challenge::Challenges, reports::Reports, throttle::Throttle};
-use crate::{secret::NoRandomness, wire};
+pub use self::outside::{
+    Answer, Credentials, DiskSigner, KnownMachine, KnownMachines, NotReady, Signer, SigningError, StoredToken,
+};
+use self::{budget::Budget, challenge::Challenges, pace::Pace, reports::Reports, tally::Tally, throttle::Throttle};
+use crate::{Bearer, Living, Sign, secret::NoRandomness, wire};
 
 /// The API answers within this time or is not ready.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A node that was let in has registered long before; one that has not by then was given up.
+const REGISTERS_WITHIN: SignedDuration = SignedDuration::from_mins(10);
+/// A node that is there reports every few seconds.
+const REPORTS_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// What the service needs to know and whom it asks.
 pub struct Setup {
@@ -81,14 +104,16 @@ pub struct Setup {
     pub credentials: Arc<dyn Credentials>,
     /// Which machine is which node.
     pub machines: Arc<dyn KnownMachines>,
+    /// Who remembers what was granted and revoked.
+    pub records: Arc<dyn Records>,
     /// Who knows Ceph's identity.
     pub ceph: Arc<dyn CephKeys>,
     /// Who removes nodes that leave.
     pub departures: Arc<dyn Departures>,
     /// Who stands between this master's API server and etcd.
     pub writes: Arc<dyn Writes>,
-    /// [`crate::authority_mark`] of what every node is to trust, once all masters do.
-    pub announced: watch::Receiver<Option<String>>,
+    /// What every node is to know, once all masters agree.
+    pub announced: watch::Receiver<wire::Heard>,
     /// Who signs.
     pub signer: Arc<dyn Signer>,
     /// What time it is.
@@ -97,24 +122,32 @@ pub struct Setup {
 
 /// Serves until stopped. Requests that are being answered at that moment are cut off; their nodes try again.
 pub async fn serve(listener: Listener, setup: Setup, stop: CancellationToken) -> io::Result<()> {
-    let service = router(setup).map_err(io::Error::other)?.into_make_service_with_connect_info::<Peer>();
+    let service = Service::new(setup).map_err(io::Error::other)?;
     tokio::select! {
-        ended = axum::serve(listener, service) => ended,
+        never = serve_router(listener, routes(&service)) => match never {},
+        () = tell_refusals(&service) => Ok(()),
         () = stop.cancelled() => Ok(()),
+    }
+}
+
+/// Says now and then what was refused, also where nobody asks any more.
+async fn tell_refusals(service: &Service) {
+    let mut look = interval(tally::MINUTE / 6);
+    loop {
+        look.tick().await;
+        if let Some(summary) = service.tally.due(Instant::now()) {
+            tracing::warn!("{summary}");
+        }
     }
 }
 
 /// The requests of this service, for whoever serves more than that on the same port. Needs `ConnectInfo<Peer>`.
 pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
-    let service = Service {
-        listening_since: setup.clock.now(),
-        setup,
-        challenges: Challenges::new()?,
-        throttle: Throttle::default(),
-        joined: Mutex::default(),
-        reports: Reports::default(),
-    };
-    Ok(Router::new()
+    Ok(routes(&Service::new(setup)?))
+}
+
+fn routes(service: &Arc<Service>) -> Router {
+    Router::new()
         .route(wire::HELLO, get(hello::hello))
         .route(wire::CA, get(authority::authority))
         .route(wire::JOIN, post(join::join))
@@ -125,8 +158,9 @@ pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
         .route(wire::EARLY_REPORT, post(early::early_report))
         .route(wire::LEAVE, post(leave::leave))
         .route(wire::HOLD, post(hold::hold))
+        .route(wire::ROTATION_KEY, post(rotation_key::rotation_key))
         .route(wire::NODES, get(member::nodes))
-        .with_state(Arc::new(service)))
+        .with_state(Arc::clone(service))
 }
 
 /// The state that all handlers share.
@@ -134,13 +168,40 @@ struct Service {
     setup: Setup,
     challenges: Challenges,
     throttle: Throttle,
-    /// Machine ids of the nodes that joined here, by node; at most one per node of cluster.yaml.
-    joined: Mutex<BTreeMap<String, String>>,
+    pace: Pace,
+    budget: Arc<Budget>,
+    tally: Tally,
+    /// The nodes that joined here; at most one per node of cluster.yaml.
+    joined: Mutex<BTreeMap<String, LetIn>>,
     reports: Reports,
+    /// When nodes left here; at most one per node of cluster.yaml.
+    left: Mutex<BTreeMap<String, Timestamp>>,
     listening_since: Timestamp,
 }
 
+/// A node that was let in here.
+struct LetIn {
+    /// Which machine it is, if it has told.
+    machine: Option<String>,
+    at: Timestamp,
+}
+
 impl Service {
+    fn new(setup: Setup) -> Result<Arc<Self>, NoRandomness> {
+        Ok(Arc::new(Self {
+            listening_since: setup.clock.now(),
+            setup,
+            challenges: Challenges::new()?,
+            throttle: Throttle::default(),
+            pace: Pace::default(),
+            budget: Arc::default(),
+            tally: Tally::new(Instant::now()),
+            joined: Mutex::default(),
+            reports: Reports::default(),
+            left: Mutex::default(),
+        }))
+    }
+
     fn now(&self) -> Timestamp {
         self.setup.clock.now()
     }
@@ -149,22 +210,65 @@ impl Service {
         Arc::clone(&self.setup.cluster.borrow())
     }
 
+    /// The machine that is this node and is alive: its agent has reported within a minute, or its Node is Ready. A node that
+    /// was removed from the cluster is not, whatever still runs somewhere.
+    async fn living(&self, node: &str) -> Option<Living> {
+        let reported = self.reports.alive(node, self.now());
+        let reported = reported.map(|(machine, when)| Living { machine, sign: Sign::Reported(when) });
+        match timeout(PATIENCE, self.setup.machines.of(node)).await {
+            Ok(Ok(Some(KnownMachine { id, ready_since: Some(since) }))) if !id.is_empty() => {
+                Some(Living { machine: id, sign: Sign::Ready(since) })
+            }
+            Ok(Ok(None)) => None,
+            Ok(Ok(Some(_)) | Err(NotReady)) | Err(_) => reported,
+        }
+    }
+
     /// Who is known to have this machine, if it is not `except`. While the API is away, only those are known who joined
     /// here: a clone that gets in meanwhile shows up as a duplicate later, and the check is no matter of security.
+    ///
+    /// Workers say themselves which machine they are, so what they say keeps no master out.
     async fn machine_owner(&self, machine_id: &str, except: Option<&str>) -> Option<String> {
         let cluster = self.cluster();
-        let is_other = |node: &str| except != Some(node);
-        let here = locked(&self.joined)
+        let is_master = |node: &str| cluster.node(node).is_some_and(|node| node.has(Role::Master));
+        let mut owners: Vec<String> = locked(&self.joined)
             .iter()
-            .find(|(node, id)| *id == machine_id && is_other(node) && cluster.node(node).is_some())
-            .map(|(node, _)| node.clone());
-        if here.is_some() {
-            return here;
+            .filter(|(node, let_in)| let_in.machine.as_deref() == Some(machine_id) && cluster.node(node).is_some())
+            .map(|(node, _)| node.clone())
+            .collect();
+        if self.setup.holdings.machine_id().as_deref() == Some(machine_id) {
+            owners.push(self.setup.master.clone());
         }
-        let known = timeout(PATIENCE, self.setup.machines.owner(machine_id)).await.unwrap_or(Err(NotReady));
+        let known = timeout(PATIENCE, self.setup.machines.owners(machine_id)).await.unwrap_or(Err(NotReady));
         if known.is_err() {
             tracing::debug!("the API is not ready: machine ids were not compared with its nodes");
         }
-        known.ok().flatten().filter(|node| is_other(node))
+        owners.extend(known.into_iter().flatten());
+        let counts = |owner: &String| except != Some(owner) && (!except.is_some_and(is_master) || is_master(owner));
+        owners.retain(counts);
+        owners.sort_by_key(|owner| !is_master(owner));
+        owners.into_iter().next()
+    }
+
+    /// Who bears a node's name at the moment.
+    async fn bearer(&self, node: &str) -> Bearer {
+        match timeout(PATIENCE, self.setup.machines.of(node)).await.unwrap_or(Err(NotReady)) {
+            Err(NotReady) => return Bearer::Unknown,
+            Ok(Some(_)) => return Bearer::Registered,
+            Ok(None) => {}
+        }
+        let now = self.now();
+        let is_recent = |at: Timestamp, within: SignedDuration| now.duration_since(at).abs() < within;
+        // The agent of a node that is being reset reports on for a moment after its node has left.
+        let has_left = locked(&self.left).get(node).is_some_and(|left| is_recent(*left, REPORTS_WITHIN));
+        let let_in = locked(&self.joined);
+        let known = let_in.get(node);
+        let is_reporting = |report: wire::Report| !report.early && is_recent(report.received, REPORTS_WITHIN);
+        let reports = !has_left && self.reports.of(node).is_some_and(is_reporting);
+        if reports || known.is_some_and(|known| is_recent(known.at, REGISTERS_WITHIN)) {
+            Bearer::Machine(known.and_then(|known| known.machine.clone()))
+        } else {
+            Bearer::Nobody
+        }
     }
 }

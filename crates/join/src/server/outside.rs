@@ -39,8 +39,20 @@ pub trait Credentials: Send + Sync {
 
 /// Which machine is which node.
 pub trait KnownMachines: Send + Sync {
-    /// The node whose machine has this id (see [`crate::machine_id`]).
-    fn owner<'a>(&'a self, machine_id: &'a str) -> Answer<'a, Option<String>>;
+    /// The nodes whose machine has this id (see [`crate::machine_id`]), as they say themselves.
+    fn owners<'a>(&'a self, machine_id: &'a str) -> Answer<'a, Vec<String>>;
+
+    /// The machine of a node, asked at this moment; `None` if there is no Node object of this name.
+    fn of<'a>(&'a self, node: &'a str) -> Answer<'a, Option<KnownMachine>>;
+}
+
+/// A node's machine, as the cluster knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownMachine {
+    /// See [`crate::machine_id`]; empty where its kubelet does not know it.
+    pub id: String,
+    /// Since when its kubelet says that all is well; `None` if it does not.
+    pub ready_since: Option<Timestamp>,
 }
 
 /// Whoever signs for nodes.

@@ -2,8 +2,8 @@
 
 use explain::Explain;
 use join::{
-    Applicant, Credential, JoinKey, Member,
-    wire::{ClaimedCredential, EarlyReport, Hello, KnownNode, Refused},
+    Applicant, Credential, Generation, JoinKey, Member,
+    wire::{EarlyReport, Hello, KnownNode, Refused},
 };
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -47,7 +47,11 @@ async fn nobody_reports_for_another() {
             ..world.applicant("worker-02")
         }),
         ("a secret of another cluster's key", "BS-JOIN-002", |world| Applicant {
-            credential: Credential::NodeSecret(JoinKey::generate().unwrap().node_secret("worker-01", None)),
+            credential: Credential::NodeSecret(JoinKey::generate().unwrap().node_secret(
+                "worker-01",
+                Generation(9),
+                None,
+            )),
             ..world.applicant("worker-01")
         }),
         ("an expired token", "BS-JOIN-003", |world| Applicant {
@@ -123,7 +127,7 @@ async fn honest(world: &World, status: &str) -> EarlyReport {
     let mut report = EarlyReport {
         cluster: "home".into(),
         node: "worker-01".into(),
-        credential: ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 0 },
+        credential: world.secret("worker-01").claimed(),
         challenge,
         status: status.into(),
         proof: String::new(),

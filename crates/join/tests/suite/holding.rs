@@ -1,4 +1,4 @@
-//! Only masters hold each other's writes back.
+//! Only masters hold each other's writes back, and tell each other what opens new keys.
 
 use explain::Explain;
 use join::{Member, Pair};
@@ -19,6 +19,7 @@ async fn a_master_asks_and_lets_go() {
     master.hold(true).await.unwrap();
     master.hold(false).await.unwrap();
     assert_eq!(world.held_back(), [true, false]);
+    assert_eq!(master.rotation_key().await.unwrap().as_deref(), Some("the second lock"));
 }
 
 #[tokio::test]
@@ -31,9 +32,12 @@ async fn nobody_else_may() {
         [("a worker", pair(&joined.agent)), ("its kubelet", pair(&joined.kubelet)), ("an administrator", admin)]
     {
         assert_eq!(member.hold(true).await.unwrap_err().code().id, "BS-JOIN-017", "{who}");
+        assert_eq!(member.rotation_key().await.unwrap_err().code().id, "BS-JOIN-017", "{who}");
     }
     let (certificate, key) = world.agent_of("master-01");
     let stolen = member(&world, &certificate, &key).hold(true).await.unwrap_err();
     assert_eq!(stolen.code().id, "BS-JOIN-007", "its certificate from another machine: {stolen}");
+    let stolen = member(&world, &certificate, &key).rotation_key().await.unwrap_err();
+    assert_eq!(stolen.code().id, "BS-JOIN-007", "a copy of a master does not get at new keys: {stolen}");
     assert!(world.held_back().is_empty());
 }

@@ -9,7 +9,10 @@ use tokio::{
     time::timeout,
 };
 
-use crate::world::{WORKER_01, WORKER_02, World};
+use crate::{
+    leaving::member,
+    world::{WORKER_01, WORKER_02, World},
+};
 
 async fn send(world: &World, body: impl Into<reqwest::Body>) -> (StatusCode, String) {
     let http = tls::client(&world.ca_pem, None).unwrap();
@@ -36,7 +39,10 @@ async fn nonsense_is_answered_with_a_code() {
     for (body, status, code) in cases {
         let seen = send(&world, body.to_vec()).await;
         assert_eq!((seen.0.as_u16(), seen.1.as_str()), (status, code), "{} bytes", body.len());
-        assert!(world.journal().contains(code));
+    }
+    let journal = world.journal();
+    for code in ["BS-JOIN-015", "BS-JOIN-011"] {
+        assert_eq!(journal.matches(code).count(), 1, "the first of a kind is told, the others are counted: {journal}");
     }
     assert_eq!(world.signed(), 0);
 }
@@ -90,15 +96,110 @@ async fn a_body_that_never_ends_delays_nobody_and_is_cut_off() {
 }
 
 /// A request that promises a body and sends only its beginning.
-async fn slow_request(world: &World) -> tokio_rustls::client::TlsStream<tokio::net::TcpStream> {
+async fn slow_request(world: &World) -> Stream {
+    let mut stream = connect(world).await;
+    let head = "POST /v1/join HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{\"cluster\":";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
+type Stream = tokio_rustls::client::TlsStream<tokio::net::TcpStream>;
+
+/// A connection without a certificate, on which anything can be said in HTTP/1.
+async fn connect(world: &World) -> Stream {
     use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(world.ca_pem.as_bytes()).unwrap()).unwrap();
     let config = rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     let tcp = tokio::net::TcpStream::connect(world.address).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
-    let mut stream = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config)).connect(name, tcp).await.unwrap();
-    let head = "POST /v1/join HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{\"cluster\":";
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream
+    tokio_rustls::TlsConnector::from(std::sync::Arc::new(config)).connect(name, tcp).await.unwrap()
+}
+
+/// What came back until the connection was closed.
+async fn answer(mut stream: Stream) -> String {
+    let mut answer = Vec::new();
+    // Where the server closes while we still have something to say, the rest is an error.
+    let ended = timeout(Duration::from_secs(25), stream.read_to_end(&mut answer)).await;
+    assert!(ended.is_ok(), "closed in time");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn endless_headers_and_silence_end_the_connection() {
+    let world = World::new().await;
+    let mut large = connect(&world).await;
+    large.write_all(format!("GET /v1/hello HTTP/1.1\r\nx: {}", "x".repeat(40_000)).as_bytes()).await.unwrap();
+    let large = answer(large).await;
+    assert!(large.is_empty() || large.starts_with("HTTP/1.1 431"), "{large}");
+
+    let mut slow = connect(&world).await;
+    slow.write_all(b"GET /v1/hello HTTP/1.1\r\nx: ").await.unwrap();
+    let silent = connect(&world).await;
+    let (slow, silent) = tokio::join!(answer(slow), answer(silent));
+    assert_eq!((slow.as_str(), silent.as_str()), ("", ""));
+}
+
+#[tokio::test]
+async fn bodies_of_strangers_have_bounds_and_leave_room_for_nodes() {
+    let world = World::new().await;
+    let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        let mut stream = connect(&world).await;
+        let head = "POST /v1/join HTTP/1.1\r\nhost: localhost\r\ncontent-length: 65536\r\n\r\n";
+        stream.write_all(format!("{head}{}", " ".repeat(65_000)).as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let (status, code) = send(&world, " ".repeat(10_000)).await;
+    assert_eq!((status.as_u16(), code.as_str()), (503, "BS-JOIN-040"), "one address has its share and no more");
+
+    let agent = member(&world, &joined.agent);
+    let report = serde_json::json!({ "text": "x".repeat(60_000) });
+    agent.report(&report).await.unwrap();
+    drop(slow);
+    world.come_from(WORKER_02);
+    world.client().join(&world.applicant("worker-02")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_pod_does_not_lock_out_the_agent_of_its_node() {
+    let world = World::new().await;
+    let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    let agent = member(&world, &joined.agent);
+    let mut refused = Vec::new();
+    for _ in 0..11 {
+        refused.push(send(&world, "").await.1);
+    }
+    assert_eq!(refused[10], "BS-JOIN-014", "strangers at this address wait");
+    agent.report(&serde_json::json!({})).await.expect("a certificate speaks for itself");
+    agent.renew("worker-01", join::Whose::Ours, None).await.expect("it is not the pod");
+}
+
+#[tokio::test]
+async fn a_hostile_node_is_held_back_alone() {
+    let world = World::new().await;
+    let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    let hostile = member(&world, &joined.agent);
+    let code = |error: join::JoinError| explain::Explain::code(&error).id;
+    let mut codes = Vec::new();
+    for _ in 0..11 {
+        codes.push(code(hostile.nodes().await.unwrap_err()));
+    }
+    assert_eq!((codes[0], codes[10]), ("BS-JOIN-017", "BS-JOIN-014"));
+    world.client().hello(None).await.expect("strangers at its address are others");
+
+    world.come_from(WORKER_02);
+    let joined = world.client().join(&world.applicant("worker-02")).await.unwrap();
+    let greedy = member(&world, &joined.agent);
+    let mut fast = 0;
+    let refused = loop {
+        match greedy.renew("worker-02", join::Whose::Ours, None).await {
+            Ok(_) if fast < 100 => fast += 1,
+            Ok(_) => panic!("nobody held it back"),
+            Err(error) => break error,
+        }
+    };
+    assert!(code(refused) == "BS-JOIN-041" && (4..20).contains(&fast), "{fast} renewals at once");
 }

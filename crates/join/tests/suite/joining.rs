@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use explain::Explain;
 use join::{
-    Applicant, Client, Credential, Joined, Member, Pair, Trust, Whose,
+    Applicant, Client, Credential, JoinKey, Joined, Member, Pair, Trust, Whose,
+    server::Setup,
     wire::{KnownNode, Nodes},
 };
 use secrecy::ExposeSecret;
 
-use crate::world::{CLUSTER, WORKER_01, WORKER_02, World, cluster};
+use crate::world::{CLUSTER, Held, WORKER_01, WORKER_02, World, cluster};
 
 fn subject(pair: &Pair) -> String {
     let pem = x509_parser::pem::Pem::iter_from_buffer(pair.cert_pem.as_bytes()).next().unwrap().unwrap();
@@ -65,15 +66,16 @@ async fn a_token_is_enough_to_learn_the_authority_and_join() {
 }
 
 #[tokio::test]
-async fn hello_tells_who_is_there_and_who_has_the_machine() {
+async fn hello_tells_who_is_there_and_insiders_who_has_the_machine() {
     let world = World::new().await;
     let id = join::machine_id("some machine");
     world.know_machine(&id, "worker-02");
-    let (_, hello) = world.client().hello(Some(&id)).await.unwrap();
+    let (certificate, key) = world.admin.clone();
+    let (_, hello) = world.client().showing(certificate, key.into()).hello(Some(&id)).await.unwrap();
     assert_eq!((hello.cluster.as_str(), hello.master.as_str(), hello.ready), ("home", "master-01", true));
     assert_eq!(hello.machine.as_deref(), Some("worker-02"));
-    let (_, hello) = world.client().hello(None).await.unwrap();
-    assert_eq!(hello.machine, None);
+    let (_, hello) = world.client().hello(Some(&id)).await.unwrap();
+    assert_eq!((hello.ready, hello.machine, hello.own_machine), (true, None, None), "not a stranger");
 }
 
 #[tokio::test]
@@ -81,17 +83,17 @@ async fn a_member_renews_and_reports() {
     let world = World::new().await;
     let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
     let agent = member(&world, &joined.agent);
-    let renewed = agent.renew("worker-01", Whose::Ours).await.unwrap();
+    let renewed = agent.renew("worker-01", Whose::Ours, None).await.unwrap();
     assert_eq!([&renewed.kube_proxy, &renewed.agent].map(subject), WORKER_01_SUBJECTS[1..]);
     assert_ne!(renewed.agent.cert_pem, joined.agent.cert_pem);
     assert!(renewed.kubelet.is_none(), "the kubelet looks after itself");
-    let all = agent.renew("worker-01", Whose::All).await.unwrap();
+    let all = agent.renew("worker-01", Whose::All, None).await.unwrap();
     assert_eq!(all.kubelet.as_ref().map(subject).as_deref(), Some(WORKER_01_SUBJECTS[0]));
 
     let agent = member(&world, &renewed.agent);
     agent.report(&serde_json::json!({ "phase": "Joining" })).await.unwrap();
     let heard = agent.report(&serde_json::json!({ "phase": "Ready" })).await.unwrap();
-    assert_eq!(heard.authority.as_deref(), Some("mark"), "and hears what every node is to trust");
+    assert_eq!(heard, crate::world::heard(), "and hears what every node is to trust");
     let seen = |known: Nodes| {
         let one = |node: KnownNode| (node.node, node.report.map(|report| (report.early, report.status)));
         known.nodes.into_iter().map(one).collect::<Vec<_>>()
@@ -101,11 +103,19 @@ async fn a_member_renews_and_reports() {
         ("worker-01".to_owned(), Some((false, serde_json::json!({ "phase": "Ready" })))),
         ("worker-02".to_owned(), None),
     ];
-    assert_eq!(seen(agent.nodes().await.unwrap()), expected, "the last one counts");
+    assert_eq!(agent.nodes().await.unwrap_err().code().id, "BS-JOIN-017", "a worker need not know of the others");
     let admin = (world.admin.0.as_str(), world.admin.1.as_str());
     let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
     world.come_from([198, 51, 100, 7]);
-    assert_eq!(seen(admin.nodes().await.unwrap()), expected, "an administrator may look from anywhere");
+    assert_eq!(
+        seen(admin.nodes().await.unwrap()),
+        expected,
+        "an administrator may look from anywhere; the last one counts"
+    );
+    world.come_from(crate::world::MASTER);
+    let (certificate, key) = world.agent_of("master-01");
+    let master = Member::new(vec![world.address], &world.ca_pem, (&certificate, &key)).unwrap();
+    assert_eq!(seen(master.nodes().await.unwrap()), expected);
 }
 
 #[tokio::test]
@@ -116,7 +126,7 @@ async fn a_node_that_left_cluster_yaml_is_out() {
     agent.report(&serde_json::json!({})).await.unwrap();
     let without: Vec<&str> = CLUSTER.lines().filter(|line| !line.contains("worker-01")).collect();
     world.described.send(Arc::new(cluster(&without.join("\n")))).unwrap();
-    assert_eq!(agent.renew("worker-01", Whose::Ours).await.unwrap_err().code().id, "BS-JOIN-005");
+    assert_eq!(agent.renew("worker-01", Whose::Ours, None).await.unwrap_err().code().id, "BS-JOIN-005");
     assert_eq!(world.client().join(&world.applicant("worker-01")).await.unwrap_err().code().id, "BS-JOIN-005");
     let admin = (world.admin.0.as_str(), world.admin.1.as_str());
     let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
@@ -139,11 +149,15 @@ async fn a_certificate_is_good_for_its_own_node_only() {
     let status = serde_json::json!({});
 
     assert_eq!(
-        code(agent.renew("worker-02", Whose::Ours).await.map(drop)),
+        code(agent.renew("worker-02", Whose::Ours, None).await.map(drop)),
         "BS-JOIN-008",
         "another node's certificate"
     );
-    assert_eq!(code(kubelet.renew("worker-01", Whose::Ours).await.map(drop)), "BS-JOIN-017", "the kubelet is no agent");
+    assert_eq!(
+        code(kubelet.renew("worker-01", Whose::Ours, None).await.map(drop)),
+        "BS-JOIN-017",
+        "the kubelet is no agent"
+    );
     assert_eq!(code(kubelet.report(&status).await.map(drop)), "BS-JOIN-017");
     assert_eq!(code(kubelet.nodes().await.map(drop)), "BS-JOIN-017");
     assert_eq!(code(admin.report(&status).await.map(drop)), "BS-JOIN-017", "an administrator has no node");
@@ -152,4 +166,39 @@ async fn a_certificate_is_good_for_its_own_node_only() {
     world.come_from(WORKER_01);
     assert!(nobody.hello(None).await.is_ok());
     assert_eq!(world.signed(), signed, "nothing was signed");
+}
+
+/// While the join key is replaced, secrets of either key let a node in, and it gets one of the new key.
+#[tokio::test]
+async fn a_join_key_is_replaced_without_anybody_being_left_behind() {
+    let world = World::new().await;
+    let (old, new) = (world.held().join_key.unwrap(), JoinKey::generate().unwrap());
+    let applicant = |key: &JoinKey| {
+        let credential =
+            Credential::NodeSecret(key.node_secret("worker-01", world.secret("worker-01").generation, None));
+        Applicant { credential, ..world.applicant("worker-01") }
+    };
+    for (stage, current, previous, expected) in [
+        ("before", &old, None, [true, false]),
+        ("trust", &old, Some(&new), [true, true]),
+        ("sign", &new, Some(&old), [true, true]),
+        ("drop", &new, None, [false, true]),
+    ] {
+        let (join_key, previous_join_key) = (Some(current.clone()), previous.cloned());
+        let held = Held { join_key, previous_join_key, ..world.held() };
+        let address = world.serve(Setup { holdings: Arc::new(held), ..world.setup() }).await;
+        let client = Client::new(vec![address], Trust::Ca(world.ca_pem.clone()));
+        let mut got_in = [false; 2];
+        for (got_in, key) in got_in.iter_mut().zip([&old, &new]) {
+            *got_in = client.join(&applicant(key)).await.is_ok();
+        }
+        assert_eq!(got_in, expected, "{stage}");
+        let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+        let shown = (joined.agent.cert_pem.as_str(), joined.agent.key_pem.expose_secret());
+        let agent = Member::new(vec![address], &world.ca_pem, shown).unwrap();
+        let held = old.node_secret("worker-01", world.secret("worker-01").generation, None);
+        let renewed = agent.renew("worker-01", Whose::Ours, Some(&held)).await.unwrap().secret;
+        let is_current = renewed.is_some_and(|(secret, of)| current.made(&secret) && of == current.mark());
+        assert_eq!(is_current, stage != "drop", "{stage}: whoever has nothing good gets nothing");
+    }
 }

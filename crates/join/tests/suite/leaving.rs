@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 
 use crate::world::{WORKER_02, World};
 
-fn member(world: &World, pair: &Pair) -> Member {
+pub(crate) fn member(world: &World, pair: &Pair) -> Member {
     Member::new(vec![world.address], &world.ca_pem, (&pair.cert_pem, pair.key_pem.expose_secret())).unwrap()
 }
 
@@ -41,5 +41,17 @@ async fn while_the_api_is_away_nothing_is_promised() {
     world.take_api_away(true);
     let error = member(&world, &joined.agent).leave().await.unwrap_err();
     assert_eq!((error.code().id, error.is_retryable()), ("BS-JOIN-012", true), "{error}");
+    assert!(world.left().is_empty());
+}
+
+#[tokio::test]
+async fn what_others_have_set_on_a_node_is_not_shed_by_leaving() {
+    let world = World::new().await;
+    let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
+    world.set_on_nodes(&["it is cordoned", "the taint dedicated=db:NoSchedule"]);
+    let error = member(&world, &joined.agent).leave().await.unwrap_err();
+    assert_eq!((error.code().id, error.is_retryable()), ("BS-JOIN-042", false));
+    let told = error.to_string().replace(&world.address.to_string(), "ADDRESS");
+    insta::assert_snapshot!(format!("{told}\n{}", error.advice()));
     assert!(world.left().is_empty());
 }

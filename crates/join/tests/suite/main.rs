@@ -12,5 +12,7 @@ mod masters;
 mod refusals;
 mod replay;
 mod sealing;
+mod shared;
+mod stolen;
 mod trust;
 mod world;

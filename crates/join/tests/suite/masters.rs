@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use explain::Explain;
-use join::{Applicant, Client, Credential, Trust, server::Setup, wire::Standing};
+use join::{Applicant, Claim, Client, Credential, Trust, server::Setup, wire::Standing};
 
 use crate::world::{Held, WORKER_01, World};
 
@@ -18,8 +18,9 @@ async fn a_master_gets_the_clusters_keys_with_a_secret_of_its_own() {
     let world = World::new().await;
     world.come_from(MASTER_01);
     let bound = world.new_token(None, Some("master-01"));
+    let claim = Claim::generate().unwrap();
     for applicant in [world.applicant("master-01"), with(&world, "master-01", Credential::Token(bound))] {
-        let (_, keys) = world.client().master_keys(&applicant).await.unwrap();
+        let (_, keys) = world.client().master_keys(&applicant, &claim).await.unwrap();
         assert_eq!(keys.files["pki/ca.key"], "the key, for master-01");
         assert_eq!(format!("{keys:?}"), "MasterKeys { .. }");
         let journal = world.journal();
@@ -45,7 +46,7 @@ async fn nobody_else_gets_them() {
     ];
     for (who, address, applicant, expected) in cases {
         world.come_from(address);
-        let refused = world.client().master_keys(&applicant).await.unwrap_err();
+        let refused = world.client().master_keys(&applicant, &Claim::generate().unwrap()).await.unwrap_err();
         assert_eq!(refused.code().id, expected, "{who}: {refused}");
         assert!(world.journal().contains(expected), "{who}");
     }
@@ -54,22 +55,68 @@ async fn nobody_else_gets_them() {
 #[tokio::test]
 async fn nodes_go_to_a_master_that_can_let_them_in() {
     let world = World::new().await;
-    let apart = Held { standing: Standing::Apart, admits: false, join_key: None };
+    let apart = Held { standing: Standing::Apart, admits: false, join_key: None, previous_join_key: None };
     let waiting = world.serve(Setup { holdings: Arc::new(apart), ..world.setup() }).await;
     let gone = "127.0.0.1:1".parse().unwrap();
     let client = Client::new(vec![gone, waiting, world.address], Trust::Ca(world.ca_pem.clone()));
     let (master, hello) = client.hello(None).await.unwrap();
-    assert_eq!((master, hello.standing, hello.admits), (world.address, Standing::Member, true));
+    assert_eq!((master, hello.admits), (world.address, true));
     assert_eq!(client.join(&world.applicant("worker-01")).await.unwrap().master, world.address);
-
-    let survey = client.survey(Duration::from_secs(5)).await;
-    let told: Vec<Option<Standing>> =
-        survey.iter().map(|(_, said)| said.as_ref().ok().map(|hello| hello.standing)).collect();
-    assert_eq!(told, [None, Some(Standing::Apart), Some(Standing::Member)]);
 
     let early = Client::new(vec![gone, waiting], Trust::Ca(world.ca_pem.clone()));
     let (master, hello) = early.hello(None).await.unwrap();
     assert!(master == waiting && !hello.admits);
     let refused = early.join(&world.applicant("worker-01")).await.unwrap_err();
     assert!(refused.code().id == "BS-JOIN-016" && refused.is_retryable(), "{refused}");
+}
+
+/// What each of three masters says to somebody: gone, apart, member.
+async fn told(world: &World, shows: Option<(String, String)>) -> [Option<(Standing, bool)>; 3] {
+    let apart = Held { standing: Standing::Apart, admits: false, join_key: None, previous_join_key: None };
+    let waiting = world.serve(Setup { holdings: Arc::new(apart), ..world.setup() }).await;
+    let gone = "127.0.0.1:1".parse().unwrap();
+    let client = Client::new(vec![gone, waiting, world.address], Trust::Ca(world.ca_pem.clone()));
+    let client = match shows {
+        Some((certificate, key)) => client.showing(certificate, key.into()),
+        None => client,
+    };
+    let survey = client.survey(Duration::from_secs(5)).await;
+    let standing = |said: &Result<join::wire::Hello, _>| {
+        let hello = said.as_ref().ok()?;
+        Some((hello.standing?, hello.own_machine.is_some()))
+    };
+    [0, 1, 2].map(|index: usize| standing(&survey[index].1))
+}
+
+#[tokio::test]
+async fn how_masters_stand_is_told_to_masters_and_administrators() {
+    let world = World::new().await;
+    let sealed = std::fs::read_to_string(world.sealed.path().join("master-01/serving.pem")).unwrap();
+    let (certificate, key) = join::seal::split(&sealed).unwrap();
+    let all = [None, Some((Standing::Apart, true)), Some((Standing::Member, true))];
+    let nothing = [None, None, None];
+    let serving = (certificate, secrecy::ExposeSecret::expose_secret(&key).to_owned());
+    for (who, address, shows, expected) in [
+        ("a stranger", MASTER_01, None, nothing),
+        ("a worker", WORKER_01, Some(world.agent_of("worker-01")), nothing),
+        ("a master that has joined", MASTER_01, Some(world.agent_of("master-01")), all),
+        ("a master that has not", MASTER_01, Some(serving.clone()), all),
+        ("its certificate from elsewhere", WORKER_01, Some(serving), nothing),
+        ("an administrator", WORKER_01, Some(world.admin.clone()), all),
+    ] {
+        world.come_from(address);
+        assert_eq!(told(&world, shows).await, expected, "{who}");
+    }
+}
+
+#[tokio::test]
+async fn what_workers_say_of_their_machine_keeps_no_master_out() {
+    let world = World::new().await;
+    let own = join::machine_id("master-01");
+    let liar = Applicant { machine_id: Some(own.clone()), ..world.applicant("worker-01") };
+    let refused = world.client().join(&liar).await.unwrap_err();
+    assert_eq!(refused.code().id, "BS-JOIN-010", "a worker cannot be this master's machine: {refused}");
+    world.know_machine(&own, "worker-01");
+    world.come_from(MASTER_01);
+    world.client().master_keys(&world.applicant("master-01"), &Claim::generate().unwrap()).await.unwrap();
 }

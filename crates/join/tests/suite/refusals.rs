@@ -5,10 +5,10 @@ use std::sync::Arc;
 use explain::Explain;
 use jiff::{SignedDuration, Timestamp};
 use join::{
-    Applicant, Client, Credential, JoinKey, Trust,
+    Applicant, Client, Credential, Generation, JoinKey, Trust,
     server::Setup,
     token,
-    wire::{ClaimedCredential, ClaimedRole, Hello, JoinCsrs, JoinRequest, Refused},
+    wire::{ClaimedRole, Hello, JoinCsrs, JoinRequest, Refused},
 };
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use secrecy::ExposeSecret;
@@ -33,7 +33,7 @@ const CASES: &[Case] = &[
         with(world, Credential::Token(token))
     }),
     ("a secret of another cluster's key", |world| {
-        with(world, Credential::NodeSecret(JoinKey::generate().unwrap().node_secret("worker-01", None)))
+        with(world, Credential::NodeSecret(JoinKey::generate().unwrap().node_secret("worker-01", Generation(9), None)))
     }),
     ("another node's secret", |world| with(world, Credential::NodeSecret(world.secret("worker-02")))),
     ("another node's name", |world| Applicant { node: "worker-02".into(), ..world.applicant("worker-01") }),
@@ -126,10 +126,8 @@ async fn a_master_that_cannot_help_says_so_and_another_one_is_asked() {
 #[tokio::test]
 async fn an_expired_secret_is_refused_by_the_masters_clock() {
     let world = World::new().await;
-    let key = join::seal::Sealed::read(&host::RealDisk::new("/"), &world.sealed.path().join("master-01"));
-    let key = key.unwrap().unwrap().join_key.unwrap();
     let soon = Timestamp::now() + SignedDuration::from_secs(3600);
-    let applicant = with(&world, Credential::NodeSecret(key.node_secret("worker-01", Some(soon))));
+    let applicant = with(&world, Credential::NodeSecret(world.later_secret("worker-01", 1, Some(soon))));
     assert!(world.client().join(&applicant).await.is_ok());
     world.shift_clock(3601);
     assert_eq!(world.client().join(&applicant).await.unwrap_err().code().id, "BS-JOIN-003");
@@ -213,7 +211,7 @@ pub(crate) async fn request(world: &World, csrs: &JoinCsrs) -> JoinRequest {
         cluster: "home".into(),
         node: "worker-01".into(),
         role: ClaimedRole::Worker,
-        credential: ClaimedCredential::NodeSecret { node: "worker-01".into(), expires: 0 },
+        credential: world.secret("worker-01").claimed(),
         challenge,
         csrs: csrs.clone(),
         machine_id: None,
@@ -224,7 +222,7 @@ pub(crate) async fn request(world: &World, csrs: &JoinCsrs) -> JoinRequest {
 async fn refused(world: &World, request: &mut JoinRequest) -> String {
     request.prove(world.secret("worker-01").bytes().expose_secret());
     let code = post(world, request).await.unwrap_err();
-    assert!(world.journal().contains(&code), "the same code in the journal");
+    assert!(world.all_logged().contains(&code), "the same code in the journal");
     code
 }
 

@@ -9,7 +9,10 @@ use std::{
 use explain::Explain;
 use host::{Change, RealDisk};
 use jiff::{SignedDuration, Timestamp};
-use join::seal::{self, Sealed};
+use join::{
+    Generation,
+    seal::{self, Sealed, Terms},
+};
 
 use crate::world::{CLUSTER, cluster, seal_into, seal_plan};
 
@@ -41,6 +44,10 @@ fn read(out: &Path, name: &str) -> String {
 /// What a plan still has to do.
 fn left(text: &str, out: &Path) -> Vec<Change> {
     Change::missing(seal_plan(&cluster(text), out).unwrap(), &disk()).unwrap()
+}
+
+fn until(end: Timestamp) -> Terms {
+    Terms { expires: Some(end), ..Terms::default() }
 }
 
 #[test]
@@ -154,7 +161,7 @@ fn an_expired_secret_is_made_anew_and_a_good_one_stays() {
     let out = seal_into(&cluster(CLUSTER));
     let master = Sealed::read(&disk(), &out.path().join("master-01")).unwrap().unwrap();
     let past = Timestamp::now() - SignedDuration::from_secs(60);
-    let expired = master.join_key.unwrap().node_secret("worker-01", Some(past));
+    let expired = master.join_key.unwrap().node_secret("worker-01", Generation(7), Some(past));
     let path = out.path().join("worker-01/join-secret");
     fs::write(&path, secrecy::ExposeSecret::expose_secret(&expired.text())).unwrap();
 
@@ -162,12 +169,50 @@ fn an_expired_secret_is_made_anew_and_a_good_one_stays() {
     let cluster = cluster(CLUSTER);
     let existing = seal::Existing::read(&disk(), out.path(), &cluster).unwrap();
     let sources = seal::Sources::default();
-    for change in seal::plan(&cluster, &sources, &existing, Timestamp::now(), Some(soon)).unwrap() {
+    for change in seal::plan(&cluster, &sources, &existing, Timestamp::now(), &until(soon)).unwrap() {
         change.apply(&disk()).unwrap();
     }
     let expiry = |node: &str| Sealed::read(&disk(), &out.path().join(node)).unwrap().unwrap().secret.expires;
     assert_eq!(expiry("worker-01").map(Timestamp::as_second), Some(soon.as_second()));
     assert_eq!(expiry("worker-02"), None);
+}
+
+#[test]
+fn a_node_that_is_renewed_gets_a_newer_secret_and_a_master_another_certificate() {
+    let out = seal_into(&cluster(CLUSTER));
+    let read_all =
+        || ["master-01", "worker-01", "worker-02"].map(|node| read(out.path(), &format!("{node}/join-secret")));
+    let serving = || read(out.path(), "master-01/serving.pem");
+    let generation = |node: &str| Sealed::read(&disk(), &out.path().join(node)).unwrap().unwrap().secret.generation;
+    let seal_with = |terms: &Terms| {
+        let cluster = cluster(CLUSTER);
+        let existing = seal::Existing::read(&disk(), out.path(), &cluster).unwrap();
+        for change in seal::plan(&cluster, &seal::Sources::default(), &existing, Timestamp::now(), terms).unwrap() {
+            change.apply(&disk()).unwrap();
+        }
+    };
+    let (before, shown, made) = (read_all(), serving(), generation("worker-01"));
+    seal_with(&until(Timestamp::now() + SignedDuration::from_hours(1)));
+    assert_eq!(
+        (read_all(), serving()),
+        (before.clone(), shown.clone()),
+        "what is good stays, whatever new ones are like"
+    );
+
+    let soon = Timestamp::now() + SignedDuration::from_hours(1);
+    seal_with(&Terms { expires: Some(soon), renew: ["worker-01".to_owned()].into() });
+    let after = read_all();
+    assert_eq!([&after[0], &after[2]], [&before[0], &before[2]]);
+    assert!(generation("worker-01") > made && serving() == shown);
+
+    seal_with(&Terms { expires: Some(soon), renew: ["master-01".to_owned()].into() });
+    assert_ne!(serving(), shown);
+    let pem = x509_parser::pem::Pem::iter_from_buffer(serving().as_bytes()).next().unwrap().unwrap();
+    let end = pem.parse_x509().unwrap().validity().not_after.timestamp();
+    assert_eq!(end, soon.as_second(), "it ends with the secret");
+    let kept = serving();
+    seal_with(&Terms::default());
+    assert_eq!(serving(), kept);
 }
 
 #[test]
@@ -186,7 +231,7 @@ fn what_would_split_or_open_the_cluster_is_refused() {
     let cluster_home = cluster(CLUSTER);
     let existing = seal::Existing::read(&disk(), out.path(), &cluster_home).unwrap();
     let now = Timestamp::now();
-    let error = seal::plan(&cluster_home, &seal::Sources::default(), &existing, now, Some(now)).unwrap_err();
+    let error = seal::plan(&cluster_home, &seal::Sources::default(), &existing, now, &until(now)).unwrap_err();
     assert_eq!(error.code().id, "BS-JOIN-030");
 
     fs::remove_dir_all(out.path().join("master-01")).unwrap();
@@ -228,7 +273,7 @@ fn masters_get_the_manifest_of_the_network_add_on() {
         let sources = seal::Sources::read(&disk(), dir.path(), &cluster).unwrap();
         let out = tempfile::tempdir().unwrap();
         let existing = seal::Existing::read(&disk(), out.path(), &cluster).unwrap();
-        for change in seal::plan(&cluster, &sources, &existing, Timestamp::now(), None).unwrap() {
+        for change in seal::plan(&cluster, &sources, &existing, Timestamp::now(), &Terms::default()).unwrap() {
             change.apply(&disk()).unwrap();
         }
         for name in &expected {

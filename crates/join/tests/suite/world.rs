@@ -22,13 +22,14 @@ use ceph::Identity;
 use host::{Change, Clock, RealDisk};
 use jiff::{SignedDuration, Timestamp};
 use join::{
-    Applicant, Client, Credential, JoinKey, MasterKeys, NodeSecret, Purpose, Trust, seal,
+    Admission, Admissions, Applicant, Client, Credential, Generation, JoinKey, Marks, MasterKeys, NodeSecret, Purpose,
+    Trust, seal,
     server::{
-        self, Answer, CephKeys, Credentials, Departures, DiskSigner, Done, Holdings, Identified, Keys, KnownMachines,
-        NotReady, Setup, Signer, SigningError, StoredToken, Writes,
+        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, Holdings, Identified, Judge,
+        Kept, Keys, KnownMachine, KnownMachines, NotReady, Records, Setup, Signer, SigningError, StoredToken, Writes,
     },
     token,
-    wire::{ClaimedRole, Standing},
+    wire::{ClaimedRole, Heard, Standing},
 };
 use rcgen::{CertificateParams, KeyPair};
 use spec::{Token, ValidatedCluster, check_text};
@@ -84,8 +85,12 @@ impl Signer for CountingSigner {
 #[derive(Default)]
 struct Api {
     away: AtomicBool,
+    registry_away: AtomicBool,
     tokens: Mutex<BTreeMap<String, StoredToken>>,
     machines: Mutex<BTreeMap<String, String>>,
+    nodes: Mutex<BTreeMap<String, KnownMachine>>,
+    held: Mutex<Vec<String>>,
+    admissions: Mutex<Admissions>,
     left: Mutex<Vec<String>>,
     held_back: Mutex<Vec<bool>>,
     ceph: Mutex<Option<BTreeMap<String, String>>>,
@@ -105,15 +110,42 @@ impl Credentials for Api {
 }
 
 impl KnownMachines for Api {
-    fn owner<'a>(&'a self, machine_id: &'a str) -> Answer<'a, Option<String>> {
-        let answer = self.ask(|| self.machines.lock().unwrap().get(machine_id).cloned());
+    fn owners<'a>(&'a self, machine_id: &'a str) -> Answer<'a, Vec<String>> {
+        let answer = self.ask(|| self.machines.lock().unwrap().get(machine_id).cloned().into_iter().collect());
+        Box::pin(async { answer })
+    }
+
+    fn of<'a>(&'a self, node: &'a str) -> Answer<'a, Option<KnownMachine>> {
+        let answer = self.ask(|| self.nodes.lock().unwrap().get(node).cloned());
+        let answer =
+            answer.and_then(|found| if self.registry_away.load(Ordering::Relaxed) { Err(NotReady) } else { Ok(found) });
         Box::pin(async { answer })
     }
 }
 
+impl Records for Api {
+    fn known(&self, node: &str) -> Admission {
+        self.admissions.lock().unwrap().of(node)
+    }
+
+    fn settle<'a>(&'a self, node: &'a str, judge: Judge<'a>) -> Kept<'a> {
+        let judged = judge(self.known(node)).map(|admission| self.admissions.lock().unwrap().add(node, &admission));
+        Box::pin(async { judged })
+    }
+}
+
 impl Departures for Api {
-    fn remove<'a>(&'a self, node: &'a str) -> Answer<'a, ()> {
-        let answer = self.ask(|| self.left.lock().unwrap().push(node.to_owned()));
+    fn remove<'a>(&'a self, node: &'a str) -> Answer<'a, Departure> {
+        let answer = self.ask(|| {
+            let by = self.held.lock().unwrap().clone();
+            if by.is_empty() {
+                self.left.lock().unwrap().push(node.to_owned());
+                self.nodes.lock().unwrap().remove(node);
+                Departure::Gone
+            } else {
+                Departure::Held(by)
+            }
+        });
         Box::pin(async move { answer })
     }
 }
@@ -141,12 +173,20 @@ impl CephKeys for Api {
     }
 }
 
+/// What every node is told.
+pub(crate) fn heard() -> Heard {
+    let marks = Marks { authority: "ca".into(), tokens: "kid".into(), join: None };
+    Heard { marks: Some(marks), rotating: false }
+}
+
 /// What a master has.
 #[derive(Clone)]
 pub(crate) struct Held {
     pub(crate) standing: Standing,
     pub(crate) admits: bool,
     pub(crate) join_key: Option<JoinKey>,
+    /// While the key is replaced.
+    pub(crate) previous_join_key: Option<JoinKey>,
 }
 
 impl Holdings for Held {
@@ -162,8 +202,12 @@ impl Holdings for Held {
         self.admits
     }
 
-    fn join_key(&self) -> Option<JoinKey> {
-        self.join_key.clone()
+    fn join_keys(&self) -> Vec<JoinKey> {
+        self.join_key.iter().chain(&self.previous_join_key).cloned().collect()
+    }
+
+    fn rotation_key(&self) -> Option<String> {
+        Some("the second lock".to_owned())
     }
 
     fn keys_for<'a>(&'a self, node: &'a str, _machine_id: Option<&'a str>) -> Keys<'a> {
@@ -259,19 +303,20 @@ impl World {
     pub(crate) fn held(&self) -> Held {
         let directory = self.sealed.path().join("master-01");
         let join_key = seal::Sealed::read(&RealDisk::new("/"), &directory).unwrap().unwrap().join_key;
-        Held { standing: Standing::Member, admits: true, join_key }
+        Held { standing: Standing::Member, admits: true, join_key, previous_join_key: None }
     }
 
     /// What the service of this master needs.
     pub(crate) fn setup(&self) -> Setup {
         Setup {
-            announced: watch::channel(Some("mark".to_owned())).1,
+            announced: watch::channel(heard()).1,
             master: "master-01".into(),
             cluster: self.described.subscribe(),
             holdings: Arc::new(self.held()),
             api_ready: watch::Sender::new(true).subscribe(),
             credentials: self.api.clone(),
             machines: self.api.clone(),
+            records: self.api.clone(),
             ceph: self.api.clone(),
             departures: self.api.clone(),
             writes: self.api.clone(),
@@ -293,8 +338,8 @@ impl World {
             }
             next.run(request)
         });
-        let service = server::router(setup).unwrap().layer(pretend).into_make_service_with_connect_info::<Peer>();
-        tokio::spawn(async move { axum::serve(listener, service).await });
+        let router = server::router(setup).unwrap().layer(pretend);
+        tokio::spawn(server::serve_router(listener, router));
         address
     }
 
@@ -315,6 +360,39 @@ impl World {
         self.api.machines.lock().unwrap().insert(id.to_owned(), node.to_owned());
     }
 
+    /// The token of cluster.yaml is known without the API, Nodes are not.
+    pub(crate) fn take_registry_away(&self) {
+        self.api.registry_away.store(true, Ordering::Relaxed);
+    }
+
+    /// There is a Node object of this name.
+    pub(crate) fn register(&self, node: &str) {
+        self.know_node(node, "", None);
+    }
+
+    /// What others have set on every Node.
+    pub(crate) fn set_on_nodes(&self, by: &[&str]) {
+        *self.api.held.lock().unwrap() = by.iter().map(|text| (*text).to_owned()).collect();
+    }
+
+    /// The cluster has this node, on this machine.
+    pub(crate) fn know_node(&self, node: &str, machine: &str, ready_since: Option<Timestamp>) {
+        let known = KnownMachine { id: join::machine_id(machine), ready_since };
+        self.api.nodes.lock().unwrap().insert(node.to_owned(), known);
+    }
+
+    /// The cluster has no such node any more.
+    pub(crate) fn forget_node(&self, node: &str) {
+        self.api.nodes.lock().unwrap().remove(node);
+    }
+
+    /// As a command on a master does.
+    pub(crate) fn record(&self, node: &str, change: impl FnOnce(Admission) -> Admission) {
+        let mut admissions = self.api.admissions.lock().unwrap();
+        let changed = change(admissions.of(node));
+        admissions.add(node, &changed);
+    }
+
     /// The nodes that were removed.
     pub(crate) fn left(&self) -> Vec<String> {
         self.api.left.lock().unwrap().clone()
@@ -329,7 +407,7 @@ impl World {
     pub(crate) fn agent_of(&self, node: &str) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let request = CertificateParams::default().serialize_request(&key).unwrap().pem().unwrap();
-        let request = pki::Request::from_pem(&request).unwrap();
+        let request = pki::Request::from_pem(request.as_bytes()).unwrap();
         (self.signer.sign(&request, &Purpose::Agent.subject(node), 1).unwrap(), key.serialize_pem())
     }
 
@@ -353,6 +431,11 @@ impl World {
         self.signer.signed.load(Ordering::Relaxed)
     }
 
+    /// What the service has logged.
+    pub(crate) fn all_logged(&self) -> String {
+        String::from_utf8(self.journal.0.lock().unwrap().clone()).unwrap()
+    }
+
     /// What the service logged since the last time.
     pub(crate) fn journal(&self) -> String {
         String::from_utf8(std::mem::take(&mut *self.journal.0.lock().unwrap())).unwrap()
@@ -361,6 +444,12 @@ impl World {
     pub(crate) fn secret(&self, node: &str) -> NodeSecret {
         let path = self.sealed.path().join(node).join("join-secret");
         NodeSecret::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    /// Another secret of a node, made so many seconds later than the sealed one.
+    pub(crate) fn later_secret(&self, node: &str, seconds: u32, expires: Option<Timestamp>) -> NodeSecret {
+        let generation = Generation(self.secret(node).generation.0 + seconds);
+        self.held().join_key.unwrap().node_secret(node, generation, expires)
     }
 
     /// A node as its sealed directory makes it.
@@ -396,7 +485,7 @@ pub(crate) fn seal_plan(cluster: &ValidatedCluster, out: &Path) -> Result<Vec<Ch
         nodes: [("worker-01.yaml".to_owned(), b"node: { name: worker-01 }\n".to_vec())].into(),
         add_on: BTreeMap::new(),
     };
-    seal::plan(cluster, &sources, &existing, Timestamp::now(), None)
+    seal::plan(cluster, &sources, &existing, Timestamp::now(), &seal::Terms::default())
 }
 
 fn admin_of(kubeconfig: &str) -> (String, String) {

@@ -37,6 +37,11 @@ impl Node {
     }
 }
 
+/// Whether a run ended because the machine has to wait: for an old one of its name to be missed, or for somebody to arm it.
+fn is_to_wait(message: &str) -> bool {
+    [join::codes::ALIVE, join::codes::KEYS_GIVEN].iter().any(|code| message.contains(code.id))
+}
+
 impl Step for Node {
     type Seen = Seen;
 
@@ -56,7 +61,7 @@ impl Step for Node {
         let run = RunRecord::latest_for(Purpose::Up, &*disk, &Layout::default().state_dir);
         let run = run.map_err(|error| StepError::from_explained(&error))?;
         let run = run.filter(|run| Some(&run.boot_id) == boot_id.as_ref());
-        if let Some(run) = run.as_ref().filter(|run| run.outcome == Outcome::Failed) {
+        if let Some(run) = run.as_ref().filter(|run| run.outcome == Outcome::Failed && !is_to_wait(&run.message())) {
             let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
             failures.insert(run.run.clone());
             if failures.len() >= FAILURES {

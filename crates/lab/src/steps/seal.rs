@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{About, Step, StepError};
 use host::{Change, Host};
-use join::seal::{self, Existing, Sources};
+use join::seal::{self, Existing, Sources, Terms};
 
 use crate::{Lab, LabError};
 
@@ -33,10 +33,12 @@ impl Step for Seal {
         let config = self.lab.config_dir();
         let out = self.lab.sealed_dir();
         let cluster = spec::check_dir(&config).cluster.ok_or_else(|| LabError::Config(config.clone()))?;
+        // They never end: a lab may be taken up again after months, and its clocks are set as one likes.
         let explained = |error: seal::SealError| StepError::from_explained(&error);
         let sources = Sources::read(&*host.disk, &config, &cluster)?;
         let existing = Existing::read(&*host.disk, &out, &cluster).map_err(explained)?;
-        let changes = seal::plan(&cluster, &sources, &existing, host.clock.now(), None).map_err(explained)?;
+        let changes =
+            seal::plan(&cluster, &sources, &existing, host.clock.now(), &Terms::default()).map_err(explained)?;
         Ok(Change::missing(changes, &*host.disk)?)
     }
 

@@ -13,6 +13,10 @@ fn rotate(machine: &Machine, successors: &Successors, stage: Stage) -> Vec<host:
     pki::rotation(&machine.existing(), &input(), successors, stage, now()).unwrap()
 }
 
+fn everything() -> Successors {
+    Successors::of_authorities(&input().cluster, now()).unwrap().with_service_account().unwrap()
+}
+
 fn text(machine: &Machine, name: &str) -> String {
     String::from_utf8(machine.read(name)).unwrap()
 }
@@ -24,7 +28,7 @@ fn certificates(machine: &Machine, name: &str) -> usize {
 #[test]
 fn every_stage_writes_what_it_must_and_settles() {
     let machine = Machine::complete(&input());
-    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let successors = everything();
     for stage in Stage::ALL {
         let changes = rotate(&machine, &successors, stage);
         let names = written(&changes).join("\n");
@@ -37,6 +41,8 @@ fn every_stage_writes_what_it_must_and_settles() {
             assert_eq!(certificates(&machine, &row.certificate()), trusted, "{stage:?} {}", row.name);
         }
         assert_eq!(certificates(&machine, table::SIGNER), 1, "{stage:?}");
+        let public = text(&machine, table::SERVICE_ACCOUNT.public);
+        assert_eq!(public.matches("BEGIN PUBLIC KEY").count(), trusted, "{stage:?}");
         assert_eq!(pki::faults(&machine.existing(), &input(), now()), [], "{stage:?}");
         let inventory = pki::inventory(&machine.existing(), now());
         assert!(inventory.iter().all(|entry| entry.state == pki::State::Ok), "{stage:?}: {inventory:#?}");
@@ -49,7 +55,7 @@ fn every_stage_writes_what_it_must_and_settles() {
 #[test]
 fn neighbours_believe_each_other() {
     let machine = Machine::complete(&input());
-    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let successors = everything();
     let servers = ["pki/apiserver.crt", "pki/etcd/peer.crt", "pki/front-proxy-client.crt"];
     let authorities = ["pki/ca.crt", "pki/etcd/ca.crt", "pki/front-proxy-ca.crt"];
     let mut earlier = [servers.map(|name| machine.read(name)), authorities.map(|name| machine.read(name))];
@@ -70,7 +76,7 @@ fn neighbours_believe_each_other() {
 
 #[test]
 fn a_crash_anywhere_is_gone_on_from() {
-    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let successors = everything();
     let machine = Machine::complete(&input());
     for stage in Stage::ALL {
         let before: Vec<(String, Vec<u8>)> =
@@ -93,7 +99,7 @@ fn a_crash_anywhere_is_gone_on_from() {
 /// One that was off while the others went on.
 #[test]
 fn stages_can_be_skipped() {
-    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let successors = everything();
     let machine = Machine::complete(&input());
     machine.apply(&rotate(&machine, &successors, Stage::Drop));
     assert_eq!(rotate(&machine, &successors, Stage::Drop), []);
@@ -111,14 +117,57 @@ fn an_authority_whose_key_is_elsewhere_is_not_rotated() {
 
 #[test]
 fn a_successor_is_as_good_as_a_first_one() {
-    let successors = Successors::make(&input().cluster, now()).unwrap();
+    let successors = everything();
     let machine = Machine::complete(&input());
     machine.apply(&rotate(&machine, &successors, Stage::Drop));
     assert_eq!(outcome(&machine.plan(&input(), days_later(100))), "nothing to do");
-    let again = Successors::make(&input().cluster, now()).unwrap();
+    let again = everything();
     assert_ne!(again.cluster(), successors.cluster());
     for stage in Stage::ALL {
         machine.apply(&rotate(&machine, &again, stage));
     }
     assert_eq!(text(&machine, "pki/ca.crt"), again.cluster());
+}
+
+/// What is not rotated stays as it is, byte for byte.
+#[test]
+fn only_what_has_a_successor_is_replaced() {
+    let [authorities, service_account] = [
+        Successors::of_authorities(&input().cluster, now()).unwrap(),
+        Successors::default().with_service_account().unwrap(),
+    ];
+    for (what, successors, moves) in [
+        ("nothing", Successors::default(), [false, false]),
+        ("authorities", authorities, [true, false]),
+        ("service account", service_account, [false, true]),
+    ] {
+        let machine = Machine::complete(&input());
+        let state = || {
+            let of = |names: &[&str]| names.iter().map(|name| machine.read(name)).collect::<Vec<_>>();
+            [of(&["pki/ca.crt", "pki/ca.key", "pki/etcd/ca.crt"]), of(&["pki/sa.pub", "pki/sa.key"])]
+        };
+        let before = state();
+        for stage in Stage::ALL {
+            machine.apply(&rotate(&machine, &successors, stage));
+        }
+        let after = state();
+        assert_eq!([before[0] != after[0], before[1] != after[1]], moves, "{what}");
+    }
+}
+
+/// Tokens of either key are believed until the last stage, and the first key of the file is the one in use.
+#[test]
+fn the_key_of_tokens_goes_the_same_way() {
+    let machine = Machine::complete(&input());
+    let old = (text(&machine, "pki/sa.pub"), text(&machine, "pki/sa.key"));
+    let successors = Successors::default().with_service_account().unwrap();
+    machine.apply(&rotate(&machine, &successors, Stage::Trust));
+    let both = text(&machine, "pki/sa.pub");
+    let new = both.strip_prefix(&old.0).unwrap().to_owned();
+    assert_eq!(text(&machine, "pki/sa.key"), old.1);
+    machine.apply(&rotate(&machine, &successors, Stage::Sign));
+    assert_eq!(text(&machine, "pki/sa.pub"), format!("{new}{}", old.0));
+    assert_ne!(text(&machine, "pki/sa.key"), old.1);
+    machine.apply(&rotate(&machine, &successors, Stage::Drop));
+    assert_eq!(text(&machine, "pki/sa.pub"), new);
 }

@@ -39,7 +39,7 @@ fn a_signed_request_gets_its_key_and_our_names_and_nothing_else() {
     greedy.distinguished_name.push(DnType::CommonName, "system:admin");
     greedy.distinguished_name.push(DnType::OrganizationName, "system:masters");
     greedy.subject_alt_names = vec![SanType::DnsName("kubernetes".try_into().unwrap())];
-    let request = Request::from_pem(&greedy.serialize_request(&key).unwrap().pem().unwrap()).unwrap();
+    let request = Request::from_pem(greedy.serialize_request(&key).unwrap().pem().unwrap().as_bytes()).unwrap();
     let subject = Subject { common_name: "system:node:worker-01".into(), organization: Some("system:nodes".into()) };
 
     let signer = Signer::new(&machine.existing(), "demo", now()).unwrap();

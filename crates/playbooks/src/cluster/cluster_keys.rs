@@ -1,7 +1,8 @@
 //! What all masters share: authorities, service account key, the key for encryption at rest, the join key.
 //!
 //! The master that starts the cluster takes them from its sealed directory, or makes them in the steps behind this one.
-//! Every other master asks one that has them. What is in use already wins.
+//! Every other master asks one that has them. What is in use already wins. They are given to one machine of a name only, so
+//! the machine first makes and syncs the claim by which it is known when it asks again after a crash.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,7 +12,7 @@ use std::{
 use engine::{About, Step, StepError, TakeBack};
 use etcd::{Initial, State};
 use host::{Change, Content, Disk, Host, HostError};
-use join::{MasterKeys, wire::ClaimedRole};
+use join::{Claim, MasterKeys, NoClaim, wire::ClaimedRole};
 
 use super::{
     fence,
@@ -30,6 +31,7 @@ pub(super) struct ClusterKeys {
     leads: bool,
     from: PathBuf,
     to: PathBuf,
+    state_dir: PathBuf,
 }
 
 /// What was found.
@@ -50,6 +52,7 @@ impl ClusterKeys {
             leads,
             from: layout.config_dir.clone(),
             to: layout.kubernetes_dir.clone(),
+            state_dir: layout.state_dir.clone(),
         }
     }
 
@@ -76,7 +79,9 @@ impl ClusterKeys {
 
     async fn ask(&self, host: &Host) -> Result<(), StepError> {
         let (applicant, trust) = self.membership.applicant(&*host.disk, ClaimedRole::Master)?;
-        let answered = self.membership.client(trust).await.master_keys(&applicant).await;
+        let no_claim = |error: NoClaim| StepError::from_explained(&error);
+        let claim = Claim::ensure(&*host.disk, &self.state_dir).map_err(no_claim)?;
+        let answered = self.membership.client(trust).await.master_keys(&applicant, &claim).await;
         let (_, keys) = answered.map_err(|error| membership::failed(&error))?;
         for change in self.write(&keys) {
             change.apply(&*host.disk)?;

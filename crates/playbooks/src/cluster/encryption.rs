@@ -57,7 +57,7 @@ impl Step for EncryptionKey {
             rand::fill(&mut key).map_err(|_| StepError::new(codes::NO_RANDOM, "the system gives no random numbers"))?;
             STANDARD.encode(key)
         };
-        let content = Content::Secret(render::encryption_config(&key).into_bytes());
+        let content = Content::Secret(render::Encryption::first(&key).text().into_bytes());
         Ok(vec![Change::File { path: self.path.clone(), mode: 0o600, content }])
     }
 }

@@ -1,4 +1,5 @@
-//! A node that is reset leaves the cluster: its Node object goes, and on a master its etcd member.
+//! A node that is reset leaves the cluster: its Node object goes, and on a master its etcd member. A master that gives the
+//! cluster's keys up may be given them again: its name is armed anew.
 //!
 //! A worker may not delete Nodes; a master's join service does it for it. Where no master answers, the machine is reset
 //! all the same, and the person is told what is left in the cluster. The only master takes the cluster with it.
@@ -7,6 +8,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use engine::{Notes, StepError, TakeBack};
@@ -26,14 +28,19 @@ use kubeapi::{
     },
 };
 use spec::{ValidatedCluster, ports};
+use tokio::time::timeout;
 
 use crate::{
     Layout,
     access::{self, Access},
+    admissions,
     etcd_access::etcd_access,
     kubeconfig::Identity,
     service::{self, Started},
 };
+
+/// An API that does not answer in this time is away.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What is known of the cluster that the node leaves.
 pub(super) struct Cluster {
@@ -41,16 +48,24 @@ pub(super) struct Cluster {
     /// Where the masters' join services are; empty where cluster.yaml is gone.
     masters: Vec<SocketAddr>,
     kubernetes_dir: PathBuf,
+    /// The cluster's keys stay on this machine, so it will not ask for them again.
+    keeps_keys: bool,
 }
 
 impl Cluster {
     /// As far as cluster.yaml and the machine's own note tell.
-    pub(super) fn new(cluster: Option<&ValidatedCluster>, node: Option<&str>, layout: &Layout) -> Arc<Self> {
+    pub(super) fn new(
+        cluster: Option<&ValidatedCluster>,
+        node: Option<&str>,
+        layout: &Layout,
+        keeps_keys: bool,
+    ) -> Arc<Self> {
         let masters = cluster.map(|cluster| cluster.masters().map(|master| SocketAddr::new(master.ip, ports::JOIN)));
         Arc::new(Self {
             node: node.map(str::to_owned),
             masters: masters.into_iter().flatten().collect(),
             kubernetes_dir: layout.kubernetes_dir.clone(),
+            keeps_keys,
         })
     }
 
@@ -73,10 +88,33 @@ impl Cluster {
         };
         match removed {
             Ok(()) => Notes::new(),
+            Err(error) if error.code() == join::codes::HELD => vec![format!("{error}; {}", error.advice())],
             Err(error) => vec![format!(
                 "the Node object `{node}` is still in the cluster: {error}; remove it on a master with `kubectl delete node {node}`"
             )],
         }
+    }
+
+    /// Lets a master that comes back, as this or another machine, be given the cluster's keys; says if that did not work. To
+    /// be done first: this master's own API server is the way to the others.
+    pub(super) async fn arm_again(&self, host: &Host) -> Option<String> {
+        let (node, as_master) = (self.node.as_ref()?, self.kubernetes_dir.join("super-admin.conf"));
+        let has_keys = host.is_live && host.disk.exists(&as_master).unwrap_or_default();
+        if !has_keys || self.keeps_keys || !self.may_have_other_masters() {
+            return None;
+        }
+        let armed = async {
+            let client = Access::new(as_master).required(host).await?;
+            admissions::rearm(&client, node, host.clock.now()).await
+        };
+        let why = match timeout(PATIENCE, armed).await {
+            Ok(Ok(_)) => return None,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the API does not answer".to_owned(),
+        };
+        Some(format!(
+            "{node} will not be given the cluster's keys again by itself: {why}; type `blackstart node rearm {node}` on a master"
+        ))
     }
 
     async fn ask_a_master(&self, host: &Host, agent_conf: &str) -> Result<(), StepError> {

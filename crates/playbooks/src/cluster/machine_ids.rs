@@ -1,4 +1,6 @@
 //! Asks the masters whether another node has this machine's id: two machines from one image are one node to Kubernetes.
+//!
+//! They tell who shows a certificate. A worker that has none yet hears it when it joins.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +29,7 @@ impl MachineIds for AskMasters {
         Box::pin(async move {
             let (_, trust) = self.membership.credential(&*host.disk).map_err(|error| error.to_string())?;
             let hashed = join::machine_id(machine_id);
-            let asked = self.membership.client(trust).await;
+            let asked = self.membership.known(host, trust).await;
             match timeout(LIMIT, asked.hello(Some(&hashed))).await {
                 Ok(Ok((_, hello))) => Ok(hello.machine.filter(|holder| *holder != self.membership.node)),
                 Ok(Err(error)) => Err(error.to_string()),

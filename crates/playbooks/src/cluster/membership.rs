@@ -2,13 +2,10 @@
 //!
 //! In this order: a token given on the command line, the secret of its sealed directory, the token of cluster.yaml.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
+use std::{net::SocketAddr, path::Path};
 
 use engine::StepError;
-use host::{Disk, HostError};
+use host::{Disk, Host, HostError};
 use join::{Applicant, Client, Credential, JoinError, Trust, seal::Sealed, wire::ClaimedRole};
 use spec::{Node, Token, ValidatedCluster};
 use tokio::sync::OnceCell;
@@ -26,8 +23,9 @@ pub(crate) struct Membership {
     token: Option<Token>,
     /// Of cluster.yaml.
     embedded: Option<Token>,
-    config_dir: PathBuf,
+    layout: Layout,
     client: OnceCell<Client>,
+    known: OnceCell<Client>,
 }
 
 impl Membership {
@@ -38,14 +36,15 @@ impl Membership {
             masters: cluster.masters().map(|master| SocketAddr::new(master.ip, spec::ports::JOIN)).collect(),
             token: token.cloned(),
             embedded: cluster.bootstrap().token.clone(),
-            config_dir: layout.config_dir.clone(),
+            layout: layout.clone(),
             client: OnceCell::new(),
+            known: OnceCell::new(),
         }
     }
 
     /// What this node proves itself with, and whom it believes.
     pub(crate) fn credential(&self, disk: &dyn Disk) -> Result<(Credential, Trust), StepError> {
-        let sealed = Sealed::read(disk, &self.config_dir).map_err(|error| StepError::from_explained(&error))?;
+        let sealed = Sealed::read(disk, &self.layout.config_dir).map_err(|error| StepError::from_explained(&error))?;
         let believe = |token: &Token| match &sealed {
             Some(sealed) => Trust::Ca(sealed.ca_pem.clone()),
             None => Trust::Token(token.clone()),
@@ -73,6 +72,18 @@ impl Membership {
     /// The client, which remembers since when it cannot reach whom.
     pub(crate) async fn client(&self, trust: Trust) -> &Client {
         self.client.get_or_init(async || Client::new(self.masters.clone(), trust)).await
+    }
+
+    /// One that also shows who this machine is, where it can: masters tell strangers little.
+    pub(crate) async fn known(&self, host: &Host, trust: Trust) -> &Client {
+        let make = async || {
+            let client = Client::new(self.masters.clone(), trust);
+            match crate::shown(&*host.disk, &self.layout, host.clock.now()) {
+                Some((certificate, key)) => client.showing(certificate, key),
+                None => client,
+            }
+        };
+        self.known.get_or_init(make).await
     }
 }
 

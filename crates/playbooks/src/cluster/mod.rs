@@ -58,7 +58,7 @@ use render::{
     objects::{self as rendered, Upstream},
     units,
 };
-pub use reset::{INSTALLED, PKI, Reset, hold_still, may_leave, reversal, tidy};
+pub use reset::{INSTALLED, PKI, Reset, arm_again, hold_still, may_leave, reversal, tidy};
 use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};
@@ -261,10 +261,12 @@ fn cluster_info(of: &Of<'_>, access: &Arc<Access>) -> Objects {
     let published = of.cluster.masters().next().unwrap_or(of.node);
     let (cluster, url) = (of.cluster.clone(), services::api_url(of.cluster, published));
     let ca = of.layout.kubernetes_dir.join("pki/ca.crt");
+    let unwanted = rendered::kubeadm_unwanted(of.cluster);
     Objects::new(about, access, move |host| {
         let ca = host.disk.read_optional(&ca)?.unwrap_or_default();
         Ok(rendered::kubeadm(&cluster, &String::from_utf8_lossy(&ca), &url))
     })
+    .without(unwanted)
 }
 
 /// Names outside the cluster are asked for where cluster.yaml says, else where this node asks. A node without a name server

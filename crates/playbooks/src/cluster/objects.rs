@@ -19,6 +19,10 @@ use crate::{
 /// How long an image may be missing before that is the answer.
 const IMAGE_PATIENCE: Duration = Duration::from_secs(20);
 
+/// The two things that are done.
+const APPLY: &str = "apply";
+const REMOVE: &str = "remove";
+
 /// Makes the objects.
 type Wanted = Box<dyn Fn(&Host) -> Result<Vec<Value>, StepError> + Send + Sync>;
 
@@ -27,6 +31,8 @@ pub(super) struct Objects {
     about: About,
     access: Arc<Access>,
     wanted: Wanted,
+    /// What an earlier run made, and is not to be there any more.
+    unwanted: Vec<Value>,
     /// Since when an image cannot be had.
     image_missing: Mutex<Option<Instant>>,
 }
@@ -36,6 +42,7 @@ pub(super) struct Seen {
     wanted: usize,
     /// `None` where there is no API to ask.
     differing: Option<Vec<Value>>,
+    left_over: usize,
     waiting: Vec<Waiting>,
 }
 
@@ -47,7 +54,12 @@ impl Objects {
         objects: impl Fn(&Host) -> Result<Vec<Value>, StepError> + Send + Sync + 'static,
     ) -> Self {
         let wanted = Box::new(objects);
-        Self { about, access: access.clone(), wanted, image_missing: Mutex::new(None) }
+        Self { about, access: access.clone(), wanted, unwanted: Vec::new(), image_missing: Mutex::new(None) }
+    }
+
+    /// Removes these where an earlier run has made them.
+    pub(super) fn without(self, unwanted: Vec<Value>) -> Self {
+        Self { unwanted, ..self }
     }
 }
 
@@ -78,13 +90,17 @@ impl Step for Objects {
         let objects = (self.wanted)(host)?;
         let wanted = objects.len();
         let Some(client) = self.access.client(host).await? else {
-            return Ok(Seen { wanted, differing: None, waiting: Vec::new() });
+            return Ok(Seen { wanted, differing: None, left_over: 0, waiting: Vec::new() });
         };
         let differing = kubeapi::differing(&client, &objects).await;
         let differing = match differing {
             // A dry run on a machine whose API server is not up shows what would be applied.
             Err(error) if error.is_transient() && matches!(error, kubeapi::ApiError::Unreachable { .. }) => None,
             found => Some(found.map_err(|error| access::failed(&error))?),
+        };
+        let left_over = match &differing {
+            None => 0,
+            Some(_) => kubeapi::left_over(&client, &self.unwanted).await.map_err(|error| access::failed(&error))?.len(),
         };
         let waiting = match &differing {
             Some(differing) if differing.is_empty() => {
@@ -93,15 +109,15 @@ impl Step for Objects {
             _ => Vec::new(),
         };
         self.give_up_on_images(&waiting)?;
-        Ok(Seen { wanted, differing, waiting })
+        Ok(Seen { wanted, differing, left_over, waiting })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
         let count = seen.differing.as_ref().map_or(seen.wanted, Vec::len);
-        if count == 0 {
-            return Ok(Vec::new());
-        }
-        Ok(vec![Change::Act { key: "apply".into(), what: format!("apply {}", counted(count, "object")) }])
+        let act = |key: &str, verb: &str, count: usize| {
+            (count > 0).then(|| Change::Act { key: key.into(), what: format!("{verb} {}", counted(count, "object")) })
+        };
+        Ok(act(APPLY, "apply", count).into_iter().chain(act(REMOVE, "remove", seen.left_over)).collect())
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {
@@ -111,9 +127,13 @@ impl Step for Objects {
     }
 
     async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
         let client = self.access.required(host).await?;
-        kubeapi::apply_all(&client, &(self.wanted)(host)?).await.map_err(|error| access::failed(&error))
+        let done = match key.as_str() {
+            REMOVE => kubeapi::remove_all(&client, &self.unwanted).await,
+            _ => kubeapi::apply_all(&client, &(self.wanted)(host)?).await,
+        };
+        done.map_err(|error| access::failed(&error))
     }
 }
 

@@ -69,7 +69,7 @@ pub struct Reset<'a> {
 
 /// How the steps of a node are taken back.
 pub fn reversal(reset: &Reset<'_>) -> Reversal {
-    let cluster = Cluster::new(reset.cluster, reset.node, reset.layout);
+    let cluster = Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki);
     let except: Vec<PathBuf> = reset.keep_pki.then(|| KUBELET_PKI.into()).into_iter().collect();
     let mut kept: Vec<&str> = Vec::new();
     kept.extend(reset.keep_pki.then_some(PKI).into_iter().flatten());
@@ -121,7 +121,12 @@ impl TakeBack for GoesWithEtcd {
 
 /// Whether the others in the cluster can do without this node; an etcd that does not answer has nothing to say.
 pub async fn may_leave(reset: &Reset<'_>, host: &Host) -> Result<(), StepError> {
-    Cluster::new(reset.cluster, reset.node, reset.layout).check_quorum(host).await
+    Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki).check_quorum(host).await
+}
+
+/// Lets the node be given the cluster's keys again, where they go with the reset; returns what is to be done by hand.
+pub async fn arm_again(reset: &Reset<'_>, host: &Host) -> Option<String> {
+    Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki).arm_again(host).await
 }
 
 /// Sees to it that nothing of ours begins anew while it is taken back, not even after a restart of the machine in the

@@ -1,5 +1,6 @@
 //! What a node leaves in the API beside its Node: requests for certificates that nobody has answered, join tokens that are
-//! bound to it, and the lease by which it told that it lives.
+//! bound to it, the lease by which it told that it lives, and on a master the note that it has the cluster's keys: another
+//! machine may take its place.
 
 use engine::{About, Step, StepError};
 use host::{Change, Host};
@@ -14,6 +15,7 @@ use pki::Request;
 use render::objects::NODE_ANNOTATION;
 
 use super::{Target, gone, refused};
+use crate::admissions;
 
 const TOKENS: &str = "type=bootstrap.kubernetes.io/token";
 const TOKEN_PREFIX: &str = "bootstrap-token-";
@@ -30,6 +32,7 @@ pub(super) enum Trace {
     Request(String),
     Token(String),
     Lease(String),
+    Keys(String),
 }
 
 impl Trace {
@@ -39,6 +42,7 @@ impl Trace {
             Self::Request(name) => format!("request/{name}"),
             Self::Token(name) => format!("token/{name}"),
             Self::Lease(name) => format!("lease/{name}"),
+            Self::Keys(name) => format!("keys/{name}"),
         }
     }
 
@@ -49,6 +53,7 @@ impl Trace {
             "request" => Some(Self::Request(name)),
             "token" => Some(Self::Token(name)),
             "lease" => Some(Self::Lease(name)),
+            "keys" => Some(Self::Keys(name)),
             _ => None,
         }
     }
@@ -61,6 +66,7 @@ impl Trace {
                 format!("delete the join token {}, which is bound to it", name.trim_start_matches(TOKEN_PREFIX))
             }
             Self::Lease(name) => format!("delete the lease {name} in {LEASES}"),
+            Self::Keys(name) => format!("let the cluster's keys go to another machine of the name {name}, once"),
         }
     }
 }
@@ -78,10 +84,7 @@ fn is_pending_of(csr: &CertificateSigningRequest, node: &str) -> bool {
         || status.conditions.iter().flatten().any(|condition| matches!(condition.type_.as_str(), "Denied" | "Failed"));
     let user = format!("system:node:{node}");
     // The first certificate of a node is asked for by a token: only the request itself tells for whom.
-    let is_for_it = || {
-        Request::from_pem(&String::from_utf8_lossy(&csr.spec.request.0))
-            .is_ok_and(|request| request.common_names.contains(&user))
-    };
+    let is_for_it = || Request::from_pem(&csr.spec.request.0).is_ok_and(|request| request.common_names.contains(&user));
     !is_over && (csr.spec.username.as_deref() == Some(user.as_str()) || is_for_it())
 }
 
@@ -106,11 +109,13 @@ impl Step for Traces {
         let requests = requests.list(&ListParams::default()).await.map_err(refused("list the certificate requests"))?;
         let tokens: Api<Secret> = Api::namespaced(client.clone(), "kube-system");
         let tokens = tokens.list(&ListParams::default().fields(TOKENS)).await.map_err(refused("list the tokens"))?;
-        let leases: Api<Lease> = Api::namespaced(client, LEASES);
+        let leases: Api<Lease> = Api::namespaced(client.clone(), LEASES);
         let lease = leases.get_opt(node).await.map_err(refused(format!("see the lease of {node}")))?;
+        let keys = admissions::read(&client).await?.of(node).given.map(|_| Trace::Keys(node.clone()));
         let requests = requests.iter().filter(|csr| is_pending_of(csr, node)).map(|csr| Trace::Request(csr.name_any()));
         let tokens = tokens.iter().filter(|token| is_bound_to(token, node)).map(|token| Trace::Token(token.name_any()));
-        Ok(requests.chain(tokens).chain(lease.map(|lease| Trace::Lease(lease.name_any()))).collect())
+        let lease = lease.map(|lease| Trace::Lease(lease.name_any()));
+        Ok(requests.chain(tokens).chain(lease).chain(keys).collect())
     }
 
     fn plan(&self, left: &Vec<Trace>) -> Result<Vec<Change>, StepError> {
@@ -134,6 +139,7 @@ impl Step for Traces {
                 let deleted = Api::<Lease>::namespaced(client, LEASES).delete(&name, &at_once).await;
                 gone(deleted, format!("delete the lease of {name}"))
             }
+            Some(Trace::Keys(name)) => admissions::rearm(&client, &name, host.clock.now()).await.map(drop),
             None => Ok(()),
         }
     }
@@ -181,6 +187,7 @@ mod tests {
             Trace::Request("csr-abc".into()),
             Trace::Token("bootstrap-token-abcdef".into()),
             Trace::Lease("worker-01".into()),
+            Trace::Keys("master-02".into()),
         ];
         for trace in &all {
             assert_eq!(Trace::parse(&trace.key()).as_ref(), Some(trace));
@@ -190,6 +197,7 @@ mod tests {
         delete the certificate request csr-abc, which nobody has answered
         delete the join token abcdef, which is bound to it
         delete the lease worker-01 in kube-node-lease
+        let the cluster's keys go to another machine of the name master-02, once
         ");
     }
 }

@@ -74,7 +74,12 @@ pub(crate) async fn take_back(host: &Host, unit: &str) -> Result<(), StepError> 
         "containerd.service" => containers::end(host).await,
         "kube-proxy.service" => nft::delete(host, &[("ip", "kube-proxy"), ("ip6", "kube-proxy")]).await,
         "blackstart-agent.service" => {
-            let tables = [("ip", "blackstart"), ("ip6", "blackstart"), ("inet", "blackstart-hold")];
+            let tables = [
+                ("ip", "blackstart"),
+                ("ip6", "blackstart"),
+                ("inet", "blackstart-hold"),
+                ("inet", "blackstart-shield"),
+            ];
             nft::delete(host, &tables).await?;
             routes::remove(host, PROTOCOL).await?;
             Ok(host::remove_file(&*host.disk, Path::new(CNI_FILE))?)

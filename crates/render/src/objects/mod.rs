@@ -11,7 +11,7 @@ mod token;
 
 pub use coredns::{Upstream, coredns};
 pub use csi::csi_secret;
-pub use kubeadm::kubeadm;
+pub use kubeadm::{kubeadm, kubeadm_unwanted};
 pub use rbac::{AGENTS_GROUP, rbac};
 pub use token::{NODE_ANNOTATION, token};
 

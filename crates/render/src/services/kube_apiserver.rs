@@ -12,6 +12,11 @@ use crate::{
     unit::{Command, Unit},
 };
 
+/// Who issues service account tokens, as they say themselves.
+pub fn service_account_issuer(cluster: &ValidatedCluster) -> String {
+    format!("https://kubernetes.default.svc.{}", cluster.networking().domain)
+}
+
 /// The API server of this master.
 pub fn kube_apiserver(cluster: &ValidatedCluster, node: &Node) -> Service {
     let authentication = kubernetes("authentication.yaml");
@@ -40,7 +45,7 @@ pub fn kube_apiserver(cluster: &ValidatedCluster, node: &Node) -> Service {
         .flag("kubelet-client-certificate", pki("apiserver-kubelet-client.crt"))
         .flag("kubelet-client-key", pki("apiserver-kubelet-client.key"))
         .flag("kubelet-preferred-address-types", "InternalIP,ExternalIP,Hostname")
-        .flag("service-account-issuer", format!("https://kubernetes.default.svc.{}", networking.domain))
+        .flag("service-account-issuer", service_account_issuer(cluster))
         .flag("service-account-key-file", pki("sa.pub"))
         .flag("service-account-signing-key-file", pki("sa.key"))
         .flag("service-cluster-ip-range", networking.service_cidr)

@@ -48,8 +48,10 @@ pub fn kube_controller_manager(cluster: &ValidatedCluster, node: &Node) -> Servi
         .flag("use-service-account-credentials", true)
         .flag("service-account-private-key-file", pki("sa.key"))
         .flag("root-ca-file", CLUSTER_CA)
-        .flag("cluster-signing-cert-file", pki("ca-signer.crt"))
-        .flag("cluster-signing-key-file", pki("ca.key"))
+        // People's certificates, which an administrator approves by hand. Where one signer has files of its own, those
+        // without any do not run: kubelets' certificates are our agent's to sign, and nobody needs those of unknown purpose.
+        .flag("cluster-signing-kube-apiserver-client-cert-file", pki("ca-signer.crt"))
+        .flag("cluster-signing-kube-apiserver-client-key-file", pki("ca.key"))
         .flag("cluster-name", cluster.name())
         .flag("allocate-node-cidrs", allocates)
         .flag("cluster-cidr", networking.pod_cidr)
@@ -78,6 +80,16 @@ mod tests {
     fn by_default() {
         let cluster = cluster(HOME);
         insta::assert_snapshot!(whole(&kube_controller_manager(&cluster, node(&cluster, "master-01"))));
+    }
+
+    /// A request is read by whoever approves it. A second reader that signs could see another one in it.
+    #[test]
+    fn it_signs_for_no_kubelet() {
+        let cluster = cluster(HOME);
+        let unit = kube_controller_manager(&cluster, node(&cluster, "master-01")).unit;
+        let signers: Vec<&str> =
+            unit.lines().filter(|line| line.contains("--cluster-signing-")).map(str::trim).collect();
+        assert!(signers.iter().all(|line| line.contains("--cluster-signing-kube-apiserver-client-")), "{signers:?}");
     }
 
     #[test]

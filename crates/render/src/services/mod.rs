@@ -12,9 +12,9 @@ mod kubelet;
 
 pub use cni::cni_basic;
 pub use containerd::containerd;
-pub use encryption::encryption_config;
+pub use encryption::{Encryption, EncryptionKey};
 pub use etcd::{EtcdFiles, etcd};
-pub use kube_apiserver::kube_apiserver;
+pub use kube_apiserver::{kube_apiserver, service_account_issuer};
 pub use kube_controller_manager::kube_controller_manager;
 pub use kube_proxy::kube_proxy;
 pub use kube_scheduler::kube_scheduler;

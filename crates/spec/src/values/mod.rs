@@ -18,6 +18,7 @@ mod size;
 mod store;
 mod switch;
 mod token;
+mod ttl;
 mod unlisted;
 mod version;
 

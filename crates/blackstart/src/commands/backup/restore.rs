@@ -41,7 +41,8 @@ pub(super) fn run(context: &Context, file: &Path, options: &KeyOptions, how: &Ho
     let cluster = restore::cluster(&verified.contents)?;
     let node = this_master(context, &cluster, how.node)?;
     let disk = &*context.host.disk;
-    let plan = Plan::new(&verified.contents, &node.name, disk, &layout.config_dir, &layout.kubernetes_dir)?;
+    let now = context.host.clock.now();
+    let plan = Plan::new(&verified.contents, &node.name, now, disk, &layout.config_dir, &layout.kubernetes_dir)?;
     if !how.force && !plan.different.is_empty() {
         return Err(BackupError::Different(plan.different).into());
     }
@@ -57,6 +58,7 @@ pub(super) fn run(context: &Context, file: &Path, options: &KeyOptions, how: &Ho
     let member = SoleMember { cluster: cluster.name(), name: &node.name, ip: node.ip, machine: &machine };
     let staging = of_etcd::staged(context, &member, |staging| unpacked(context, file, &key, staging))?;
     plan.apply(disk)?;
+    of_etcd::arm_others(context, &cluster, node)?;
     let settled = staging.settle(&member, context.host.clock.now())?;
     if context.out.is_json() {
         let result = json!({ "restored": node.name, "manifest": verified.manifest, "written": plan.write.len(),

@@ -6,6 +6,7 @@ use backup::{
     BackupError,
     restore::{Settled, SoleMember, Staging, check_snapshot},
 };
+use join::Admissions;
 use playbooks::systemd;
 use serde_json::json;
 use spec::{BootstrapRole, Node, ValidatedCluster};
@@ -52,7 +53,24 @@ pub(in crate::commands) fn restore(
     let machine = machine(context)?;
     let member = SoleMember { cluster: cluster.name(), name: &node.name, ip: node.ip, machine: &machine };
     let staging = staged(context, &member, snapshot)?;
+    arm_others(context, cluster, node)?;
     Ok(staging.settle(&member, context.host.clock.now())?)
+}
+
+/// The data may say that the other masters have the cluster's keys, and they are to come with empty disks: their names are
+/// armed anew, in this master's file, from which the cluster will learn it.
+pub(in crate::commands) fn arm_others(
+    context: &Context,
+    cluster: &ValidatedCluster,
+    node: &Node,
+) -> Result<(), Failure> {
+    let (disk, state_dir, now) = (&*context.host.disk, &context.layout.state_dir, context.host.clock.now());
+    let mut all = Admissions::of_file(disk, state_dir)??;
+    for other in cluster.masters().filter(|master| master.name != node.name) {
+        all.add(&other.name, &all.of(&other.name).rearmed(now));
+    }
+    host::create_dir_all(disk, state_dir, 0o755)?;
+    Ok(all.to_file(state_dir).apply(disk)?)
 }
 
 /// The first half: the data is made, and nothing is changed yet.

@@ -58,6 +58,9 @@ pub(in crate::commands) fn reset(context: &Context, options: &ResetOptions) -> R
     let report = block_on(async {
         let signals = cancel_on_signal(runner.cancel.clone());
         cluster::hold_still(&context.host, &plan).await?;
+        if let Some(left) = cluster::arm_again(&reset, &context.host).await {
+            note(&format!("{left}\n"));
+        }
         let report = runner.take_back(&reversal).await;
         signals.abort();
         Ok::<_, Ended>(report?)

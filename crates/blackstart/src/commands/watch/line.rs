@@ -25,8 +25,7 @@ impl Line {
 
     fn add(mut self, style: Option<Style>, text: &str) -> Self {
         // Much of it was written by another machine, and must not drive the terminal.
-        let shown = text.chars().map(|character| if character.is_control() { ' ' } else { character });
-        self.0.push((style, shown.collect()));
+        self.0.push((style, explain::plain(text).into_owned()));
         self
     }
 

@@ -18,8 +18,10 @@ use crate::{
     context::{Context, Ended},
 };
 
-/// Kubeconfigs whose certificate may ask how all nodes are, the administrator's first: it may ask from anywhere.
-const KUBECONFIGS: [&str; 2] = ["admin.conf", "agent.conf"];
+/// The kubeconfig whose certificate may ask how all nodes are. Masters have it; workers are not told of each other.
+const KUBECONFIG: &str = "admin.conf";
+/// Whom a worker that has joined believes.
+const CA: &str = "pki/ca.crt";
 
 /// A cluster, and whatever of it can be seen from here.
 pub(super) struct Source {
@@ -44,19 +46,20 @@ impl Source {
         let cluster = context.cluster(None)?;
         let name = context.node(&cluster, None)?.name.clone();
         let (disk, layout) = (context.host.disk.clone(), context.layout.clone());
-        for path in KUBECONFIGS {
+        for path in [KUBECONFIG, CA] {
             // Whoever may not read them is told now, and not by an empty picture.
             disk.read_optional(&layout.kubernetes_dir.join(path))?;
         }
         let token = cluster.bootstrap().token.clone();
         let (kubernetes_dir, config_dir) = (layout.kubernetes_dir.clone(), layout.config_dir.clone());
-        let trusting = disk.clone();
+        let (trusting, joined) = (disk.clone(), kubernetes_dir.join(CA));
         let access = Access {
             kubeconfig: Box::new(move || kubeconfig(&*disk, &kubernetes_dir)),
-            trust: Box::new(move || match Sealed::read(&*trusting, &config_dir) {
-                Ok(Some(sealed)) => Some(Trust::Ca(sealed.ca_pem)),
-                Ok(None) => token.clone().map(Trust::Token),
-                Err(_) => None, // a damaged directory is for `node up` to tell
+            trust: Box::new(move || match (trusting.read_optional(&joined), Sealed::read(&*trusting, &config_dir)) {
+                (Ok(Some(ca)), _) => Some(Trust::Ca(String::from_utf8_lossy(&ca).into_owned())),
+                (_, Ok(Some(sealed))) => Some(Trust::Ca(sealed.ca_pem)),
+                (_, Ok(None)) => token.clone().map(Trust::Token),
+                (_, Err(_)) => None, // a damaged directory is for `node up` to tell
             }),
         };
         let place = Place::Node { host: context.host.clone(), layout, name };
@@ -132,10 +135,7 @@ fn seen(Glance { power, cut_off_from, root, .. }: Glance) -> Seen {
     Seen { power: Some(power), cut_off_from, run }
 }
 
-/// The first one that is there.
 fn kubeconfig(disk: &dyn Disk, kubernetes_dir: &Path) -> Option<String> {
-    KUBECONFIGS.iter().find_map(|name| {
-        let text = disk.read_optional(&kubernetes_dir.join(name)).ok()??;
-        Some(String::from_utf8_lossy(&text).into_owned())
-    })
+    let text = disk.read_optional(&kubernetes_dir.join(KUBECONFIG)).ok()??;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }

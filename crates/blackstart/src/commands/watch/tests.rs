@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use join::wire::{ClaimedRole, Hello, KnownNode, Nodes, Report, Standing};
+use join::wire::{ClaimedRole, Hello, KnownNode, Nodes, Report};
 use lab::Power;
 use playbooks::run_record::{Outcome, Purpose, StepState, Trouble};
 use serde_json::json;
@@ -210,7 +210,7 @@ fn a_node_that_has_not_joined_sees_itself_and_whether_masters_answer() {
         ready: false,
         challenge: String::new(),
         machine: None,
-        standing: Standing::Member,
+        standing: None,
         admits: true,
         own_machine: None,
         now: at(43),

@@ -54,9 +54,9 @@ fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
         MasterState::NotAsked => Line::default()
             .styled(Style::Dim, format!("{name} is not asked yet: there is no certificate to ask it with")),
         MasterState::ApiReady => Line::default()
-            .text(format!("{name} answers and its API is ready; this node has not joined, so it sees only itself")),
+            .text(format!("{name} answers and its API is ready; this node sees only itself: `blackstart watch` on a master shows all")),
         MasterState::ApiNotReady => Line::default()
-            .text(format!("{name} answers and its API is not ready; this node has not joined, so it sees only itself")),
+            .text(format!("{name} answers and its API is not ready; this node sees only itself: `blackstart watch` on a master shows all")),
         MasterState::Silent => {
             let long = master.since.map(|since| format!(" for {}", ago(since, now))).unwrap_or_default();
             let why = [master.code.as_deref(), master.message.as_deref()].into_iter().flatten().collect::<Vec<_>>();

@@ -61,7 +61,11 @@ async fn standings(context: &Context<'_>) -> Result<Standings, CouldNotLook> {
     let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else {
         return Ok(Standings::new());
     };
-    let answers = Client::new(Sealed::masters(context.cluster), Trust::Ca(ca)).survey(LIMIT).await;
-    let told = answers.into_iter().filter_map(|(_, outcome)| outcome.ok());
-    Ok(told.map(|hello| (hello.master, hello.standing)).collect())
+    let client = Client::new(Sealed::masters(context.cluster), Trust::Ca(ca));
+    let client = match playbooks::shown(&*context.host.disk, context.layout, context.host.clock.now()) {
+        Some((certificate, key)) => client.showing(certificate, key),
+        None => client,
+    };
+    let told = client.survey(LIMIT).await.into_iter().filter_map(|(_, outcome)| outcome.ok());
+    Ok(told.filter_map(|hello| Some((hello.master, hello.standing?))).collect())
 }

@@ -18,8 +18,9 @@ use engine::{About, Step, StepError, Verdict};
 use etcd::Initial;
 use explain::Explain;
 use host::{Change, Content, Host};
+use jiff::Timestamp;
 use join::{
-    JoinError,
+    Credential, JoinError,
     wire::{Hello, Standing},
 };
 
@@ -88,18 +89,21 @@ impl Fence {
         if self.others.is_empty() || self.force {
             return Ok(Seen::Asked { decision: Decision::Found(Vec::new()), machines, moment });
         }
-        let (_, trust) = self.membership.credential(&*host.disk)?;
-        let survey = self.membership.client(trust).await.survey(LIMIT).await;
+        let (credential, trust) = self.membership.credential(&*host.disk)?;
+        refuse_ended(&credential, now)?;
+        let survey = self.membership.known(host, trust).await.survey(LIMIT).await;
         let (mut said, mut clocks) = (Vec::new(), Vec::new());
         for (address, outcome) in survey {
             let Some((name, ip)) = self.others.iter().find(|(_, ip)| *ip == address.ip()) else { continue };
-            if let Ok(Hello { standing: Standing::Apart, own_machine: Some(machine), .. }) = &outcome {
+            if let Ok(Hello { standing: Some(Standing::Apart), own_machine: Some(machine), .. }) = &outcome {
                 machines.push((name.clone(), *ip, machine.clone()));
             }
-            if let Ok(Hello { standing: Standing::Decided | Standing::Member, now, .. }) = &outcome {
-                clocks.push((name.as_str(), *now));
+            let clock = outcome.as_ref().ok().map(|hello| hello.now);
+            let understood = understood(outcome);
+            if let (Said::Part { .. }, Some(now)) = (&understood, clock) {
+                clocks.push((name.as_str(), now));
             }
-            said.push((name.clone(), understood(outcome)));
+            said.push((name.clone(), understood));
         }
         if let Some(difference) = clock::difference(now, &clocks) {
             return Err(StepError::new(codes::CLOCKS_APART, difference));
@@ -108,11 +112,28 @@ impl Fence {
     }
 }
 
+/// Sealed directories end together: nobody would believe anybody, and all would wait.
+fn refuse_ended(credential: &Credential, now: Timestamp) -> Result<(), StepError> {
+    match credential {
+        Credential::NodeSecret(secret) if secret.is_expired(now) => {
+            let end = secret.expires.unwrap_or(now);
+            let message = format!("the sealed directory of this machine ended at {end}, and it is {now:.0}");
+            Err(StepError::new(join::codes::EXPIRED, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn understood(outcome: Result<Hello, JoinError>) -> Said {
     match outcome {
-        Ok(Hello { standing: Standing::Apart, own_machine: Some(_), .. }) => Said::Apart,
-        Ok(Hello { standing: Standing::Apart, .. }) => Said::Doubtful("it has no machine id".to_owned()),
-        Ok(hello) => Said::Part { admits: hello.admits },
+        Ok(Hello { standing: Some(Standing::Apart), own_machine: Some(_), .. }) => Said::Apart,
+        Ok(Hello { standing: Some(Standing::Apart), .. }) => Said::Doubtful("it has no machine id".to_owned()),
+        Ok(Hello { standing: Some(Standing::Decided | Standing::Member), admits, .. }) => Said::Part { admits },
+        // A machine without a sealed directory is a stranger to it. Who can let others in has decided before.
+        Ok(Hello { standing: None, admits: true, .. }) => Said::Part { admits: true },
+        Ok(Hello { standing: None, .. }) => {
+            Said::Doubtful("it does not tell this machine, which shows it no certificate, how it stands".to_owned())
+        }
         Err(JoinError::Unreachable { tried }) => match tried.into_iter().next() {
             Some(unreached) => Said::Silent { since: unreached.since, why: unreached.why },
             None => Said::Doubtful("it was not asked".to_owned()),

@@ -2,15 +2,20 @@
 //!
 //! Connections are made anew each time: certificates and servers are replaced on the way.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use agent::{
-    Identity, Status,
-    rotation::{NAME, NAMESPACE, Rotation, Turn},
+    AgentError, Identity, Paths, Status,
+    rotation::{self, NAME, NAMESPACE, Rotation, Subject, Subjects, Successors, Turn, pass},
 };
+use etcd::Access;
 use host::Host;
 use jiff::{SignedDuration, Timestamp};
-use join::{Member, authority_mark};
+use join::{Marks, Member, authority_mark};
 use kubeapi::{
     Client,
     k8s_openapi::api::{
@@ -22,12 +27,13 @@ use kubeapi::{
         api::{DeleteParams, Patch, PatchParams, PostParams},
     },
 };
-use pki::{Stage, Successors};
+use pki::Stage;
 use playbooks::Layout;
 use serde_json::json;
 use spec::{Node, ValidatedCluster, ports};
 
-use crate::Failure;
+use super::{Work, ending, secrets};
+use crate::{Failure, codes, commands::etcd::any_member, context::Context};
 
 /// Three reports that did not come; `watch` calls it silent then.
 const FRESH: SignedDuration = SignedDuration::from_secs(15);
@@ -51,11 +57,11 @@ impl<'a> Way<'a> {
         Self { host, layout, cluster, own }
     }
 
-    /// The turns of a stage: this master first, so that what is wrong shows where somebody looks.
-    pub(super) fn turns(&self) -> Vec<Turn> {
-        let others = self.cluster.masters().filter(|master| master.name != self.own.name);
-        let masters = std::iter::once(self.own).chain(others).map(|master| Turn::Master(master.name.clone()));
-        masters.chain([Turn::Nodes]).collect()
+    /// What a stage consists of: this master first, so that what is wrong shows where somebody looks.
+    pub(super) fn work(&self, stage: Stage, subjects: &Subjects) -> Vec<Work> {
+        let others = self.cluster.masters().filter(|master| master.name != self.own.name).map(|master| &master.name);
+        let masters = std::iter::once(&self.own.name).chain(others);
+        of_stage(masters, stage, subjects)
     }
 
     /// The rotation that goes on, if one does.
@@ -64,9 +70,10 @@ impl<'a> Way<'a> {
         Ok(secret.as_ref().map(Rotation::of).transpose()?)
     }
 
-    pub(super) async fn begin(&self, successors: &Successors) -> Result<Rotation, Failure> {
+    pub(super) async fn begin(&self, subjects: &Subjects, successors: &Successors) -> Result<Rotation, Failure> {
         let encryption = self.text("encryption.yaml")?;
-        let rotation = Rotation::new(successors, &self.own.name, &encryption)?;
+        let pass = pass::make(self.host, &self.paths())?;
+        let rotation = Rotation::new(subjects, successors, &self.own.name, &encryption, &pass)?;
         let object: Secret = serde_json::from_value(rotation.object())
             .map_err(|error| Failure::new(agent::codes::NO_ROTATION, error.to_string()))?;
         let secrets = self.secrets().await?;
@@ -77,9 +84,10 @@ impl<'a> Way<'a> {
     pub(super) async fn end(&self) -> Result<(), Failure> {
         let secrets = self.secrets().await?;
         match secrets.delete(NAME, &DeleteParams::default()).await {
-            Err(Error::Api(status)) if status.code == 404 => Ok(()),
-            ended => ended.map(drop).map_err(api("end the rotation")),
+            Err(Error::Api(status)) if status.code == 404 => {}
+            ended => drop(ended.map_err(api("end the rotation"))?),
         }
+        Ok(pass::forget(self.host, &self.paths())?)
     }
 
     /// Tells everybody whose turn it is. A master that has reached the stage has nothing to do.
@@ -88,25 +96,59 @@ impl<'a> Way<'a> {
         secrets.patch(NAME, &PatchParams::default(), &patch).await.map(drop).map_err(api("give the turn"))
     }
 
-    /// Who has not reached the stage.
-    pub(super) async fn missing(&self, stage: Stage, turn: &Turn) -> Result<Vec<String>, Failure> {
+    /// Who has not reached the stage, and what is left there.
+    pub(super) async fn missing(&self, stage: Stage, subjects: &Subjects, turn: &Turn) -> Result<Vec<String>, Failure> {
         match turn {
             Turn::Master(name) => {
                 let reached = self.read().await?.and_then(|rotation| rotation.reached.get(name).copied());
                 Ok(if reached >= Some(stage) { Vec::new() } else { vec![name.clone()] })
             }
             Turn::Nodes => {
-                let mark = authority_mark(&self.text("pki/ca.crt")?);
+                let marks = self.marks(stage, subjects)?;
                 let heard = self.heard().await?;
-                let is_there = |node: &&Node| {
-                    let status = heard.get(&node.name).and_then(|heard| heard.status.as_ref());
-                    status.is_some_and(|status| status.settled_on.as_deref() == Some(&mark))
-                };
-                let missing = self.cluster.nodes().iter().filter(|node| !is_there(node));
-                let missing: Vec<String> = missing.map(|node| node.name.clone()).collect();
-                if missing.is_empty() { self.pods(stage, &mark).await } else { Ok(missing) }
+                let missing = self.cluster.nodes().iter().filter_map(|node| left(node, heard.get(&node.name), &marks));
+                let missing: Vec<String> = missing.collect();
+                if missing.is_empty() { self.pods(stage, &marks.authority).await } else { Ok(missing) }
             }
         }
+    }
+
+    /// What every node is to trust and to hold.
+    fn marks(&self, stage: Stage, subjects: &Subjects) -> Result<Marks, Failure> {
+        let marks = rotation::marks(self.host, &self.paths(), Some((subjects, stage)))?;
+        marks.ok_or_else(|| Failure::new(pki::codes::MAY_NOT_MAKE, "this master has no CA or no service account key"))
+    }
+
+    /// Encrypts every Secret with the key that comes first now, which is the same on every master.
+    pub(super) async fn encrypt(&self, rotation: &Rotation, say: &dyn Fn(&str)) -> Result<usize, Failure> {
+        let pass = pass::read(self.host, &self.paths())?.ok_or(AgentError::Locked)?;
+        let key = rotation.successors(&self.text("encryption.yaml")?, &pass)?.encryption();
+        let key = key.ok_or_else(|| Failure::new(codes::NOT_ENCRYPTED, "this rotation has no key for Secrets"))?;
+        let access = Access::read(&*self.host.disk, &self.layout.kubernetes_dir)?;
+        let (etcd, _) = any_member(&access, self.cluster, self.own).await?;
+        secrets::encrypt(&etcd, &self.client().await?, &key.prefix(), say).await
+    }
+
+    /// Secrets that wait for a token of the new key.
+    pub(super) async fn renew_tokens(&self) -> Result<Vec<String>, Failure> {
+        let key = pki::token_key_id(self.text(pki::table::SERVICE_ACCOUNT.key)?.as_bytes());
+        let key = key.ok_or_else(|| Failure::new(pki::codes::UNREADABLE, "this master's sa.key cannot be read"))?;
+        secrets::renew_tokens(&self.client().await?, &key).await
+    }
+
+    pub(super) async fn back_up(&self, context: &Context) -> Result<PathBuf, Failure> {
+        ending::back_up(context, self.cluster, self.own).await
+    }
+
+    /// Whether nodes' secrets are made here.
+    pub(super) fn has_join_key(&self) -> Result<bool, Failure> {
+        let given = self.host.disk.exists(&self.layout.kubernetes_dir.join("pki/join.key"))?;
+        Ok(given || self.has_config(join::seal::layout::JOIN_KEY)?)
+    }
+
+    /// Whether the configuration directory has such a file.
+    pub(super) fn has_config(&self, name: &str) -> Result<bool, Failure> {
+        Ok(self.host.disk.exists(&self.layout.config_dir.join(name))?)
     }
 
     /// The nodes that have not been heard of lately.
@@ -166,7 +208,7 @@ impl<'a> Way<'a> {
         Ok(newest)
     }
 
-    async fn client(&self) -> Result<Client, Failure> {
+    pub(super) async fn client(&self) -> Result<Client, Failure> {
         let kubeconfig = self.text("super-admin.conf")?;
         Ok(kubeapi::connect_impatiently(&kubeconfig).await?)
     }
@@ -175,9 +217,41 @@ impl<'a> Way<'a> {
         Ok(Api::namespaced(self.client().await?, NAMESPACE))
     }
 
-    fn text(&self, name: &str) -> Result<String, Failure> {
+    /// A file beside the kubeconfigs.
+    pub(super) fn text(&self, name: &str) -> Result<String, Failure> {
         let path = self.layout.kubernetes_dir.join(Path::new(name));
         Ok(String::from_utf8_lossy(&self.host.disk.read(&path)?).into_owned())
+    }
+
+    fn paths(&self) -> Paths {
+        Paths {
+            config_dir: self.layout.config_dir.clone(),
+            state_dir: self.layout.state_dir.clone(),
+            kubernetes_dir: self.layout.kubernetes_dir.clone(),
+        }
+    }
+}
+
+/// Masters, then what needs all of them, then all nodes, then what needs all of those.
+fn of_stage<'a>(masters: impl Iterator<Item = &'a String>, stage: Stage, subjects: &Subjects) -> Vec<Work> {
+    let signs = |subject| stage == Stage::Sign && subjects.contains(&subject);
+    let mut work: Vec<Work> = masters.map(|name| Work::Turn(Turn::Master(name.clone()))).collect();
+    work.extend(signs(Subject::Encryption).then_some(Work::Encrypt));
+    work.extend(signs(Subject::ServiceAccount).then_some(Work::RenewTokens));
+    work.push(Work::Turn(Turn::Nodes));
+    work.extend(signs(Subject::ServiceAccount).then_some(Work::TokensRead));
+    work
+}
+
+/// Why a node is waited for; `None` if it is where it has to be.
+fn left(node: &Node, heard: Option<&Heard>, marks: &Marks) -> Option<String> {
+    let status = heard.and_then(|heard| heard.status.as_ref());
+    if status.is_some_and(|status| status.settled_on.as_ref() == Some(marks)) {
+        return None;
+    }
+    match status.and_then(|status| status.unsettled.as_ref()) {
+        Some(why) => Some(format!("{} ({why})", node.name)),
+        None => Some(node.name.clone()),
     }
 }
 
@@ -196,4 +270,40 @@ fn age(received: Timestamp, now: Timestamp) -> SignedDuration {
 
 fn api(doing: &'static str) -> impl FnOnce(Error) -> Failure {
     move |error| Failure::new(agent::codes::API, format!("cannot {doing}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_waits_for_what_its_subjects_need() {
+        use Subject::{Backup, Ca, Encryption, Join, ServiceAccount};
+        let masters = ["a".to_owned(), "b".to_owned()];
+        let letters = |stage, subjects: &[Subject]| -> String {
+            let subjects: Subjects = subjects.iter().copied().collect();
+            let letter = |work: &Work| match work {
+                Work::Turn(Turn::Master(name)) => name.clone(),
+                Work::Turn(Turn::Nodes) => "*".to_owned(),
+                Work::Encrypt => "E".to_owned(),
+                Work::RenewTokens => "T".to_owned(),
+                Work::TokensRead => "R".to_owned(),
+            };
+            of_stage(masters.iter(), stage, &subjects).iter().map(letter).collect()
+        };
+        for (subjects, expected) in [
+            (vec![Ca], "ab*"),
+            (vec![Join, Backup], "ab*"),
+            (vec![Encryption], "abE*"),
+            (vec![ServiceAccount], "abT*R"),
+            (Subject::ALL.to_vec(), "abET*R"),
+        ] {
+            assert_eq!(letters(Stage::Sign, &subjects), expected, "{subjects:?}");
+            assert_eq!(
+                [Stage::Trust, Stage::Drop].map(|stage| letters(stage, &subjects)),
+                ["ab*", "ab*"],
+                "{subjects:?}"
+            );
+        }
+    }
 }

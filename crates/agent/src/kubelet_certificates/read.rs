@@ -1,9 +1,11 @@
 //! What a `CertificateSigningRequest` asks for, read and proved to come from the holder of the key.
-
-use std::collections::BTreeSet;
+//!
+//! This is the only reader: who decides and who signs see the same [`Ask`].
 
 use explain::Code;
+use jiff::SignedDuration;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use pki::Request;
 
 use crate::codes;
 
@@ -35,15 +37,17 @@ pub(super) enum Requestor {
 /// A request for a kubelet's certificate whose form is right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ask {
+    /// What was sent, of which only the key is used.
+    pub(super) request: Request,
     pub(super) purpose: Purpose,
     /// The node it is for.
     pub(super) node: String,
     pub(super) requestor: Requestor,
-    /// Names and addresses it asks for.
-    pub(super) names: BTreeSet<spec::San>,
+    /// For how long the certificate is wanted, if that is said.
+    pub(super) lasts: Option<SignedDuration>,
 }
 
-/// Why a request is denied: the code, and what was seen.
+/// Why a request is denied, or fails: the code, and what was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Denial {
     pub(super) code: Code,
@@ -69,20 +73,25 @@ impl Ask {
             SERVING => Purpose::Serving,
             _ => return Ok(None),
         };
-        let request = pki::Request::from_pem(&String::from_utf8_lossy(&csr.spec.request.0))
+        let request = Request::from_pem(&csr.spec.request.0)
             .map_err(|error| Denial::new(codes::UNREADABLE, error.to_string()))?;
         if !request.has_strong_key {
-            return Err(Denial::new(codes::WEAK_KEY, "it is not ECDSA with P-256, P-384 or P-521"));
+            return Err(Denial::new(codes::WEAK_KEY, "it is not ECDSA with P-256 or P-384"));
         }
         let node = subject(&request)?;
         check_usages(purpose, csr.spec.usages.as_deref().unwrap_or_default())?;
         check_names(purpose, &request)?;
-        Ok(Some(Self { purpose, node, requestor: requestor(csr), names: request.names }))
+        // Last, because whatever was found before says more. Nothing gets by.
+        if !request.is_canonical {
+            return Err(Denial::new(codes::FORM, "written again, what it says is not what was sent"));
+        }
+        let lasts = csr.spec.expiration_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
+        Ok(Some(Self { request, purpose, node, requestor: requestor(csr), lasts }))
     }
 }
 
 /// The node's name, from a subject that is exactly a node's.
-fn subject(request: &pki::Request) -> Result<String, Denial> {
+fn subject(request: &Request) -> Result<String, Denial> {
     let whole = format!("CN={}, O={}", request.common_names.join("+"), request.organizations.join("+"));
     let node = match (&request.common_names[..], &request.organizations[..]) {
         ([user], [group]) if group == GROUP && !request.has_other_attributes => user.strip_prefix(USER),
@@ -108,7 +117,7 @@ fn check_usages(purpose: Purpose, usages: &[String]) -> Result<(), Denial> {
     Err(Denial::new(codes::USAGES, format!("it asks for `{}`", usages.join(", "))))
 }
 
-fn check_names(purpose: Purpose, request: &pki::Request) -> Result<(), Denial> {
+fn check_names(purpose: Purpose, request: &Request) -> Result<(), Denial> {
     if request.has_other_names {
         return Err(Denial::new(codes::NAMES, "it asks for mail addresses, URIs or the like"));
     }

@@ -1,102 +1,10 @@
-use k8s_openapi::{
-    ByteString,
-    api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec},
+use super::{
+    super::drafts::{Draft, addresses_of_others, bound_to, client, first, serving, with_node},
+    *,
 };
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SanType};
-use serde_json::json;
-
-use super::*;
 use crate::testing::{cluster, cluster_with};
 
-/// A request as a kubelet makes it; cases change what they are about.
-struct Draft {
-    signer: &'static str,
-    common_name: String,
-    organization: &'static str,
-    dns: Vec<&'static str>,
-    ips: Vec<&'static str>,
-    uri: bool,
-    weak: bool,
-    usages: Vec<&'static str>,
-    username: String,
-    groups: Vec<&'static str>,
-    pem: Option<&'static str>,
-    known: Known,
-}
-
-fn client(node: &str) -> Draft {
-    Draft {
-        signer: "kubernetes.io/kube-apiserver-client-kubelet",
-        common_name: format!("system:node:{node}"),
-        organization: "system:nodes",
-        dns: vec![],
-        ips: vec![],
-        uri: false,
-        weak: false,
-        usages: vec!["digital signature", "client auth"],
-        username: format!("system:node:{node}"),
-        groups: vec!["system:nodes", "system:authenticated"],
-        pem: None,
-        known: Known::default(),
-    }
-}
-
-fn first(node: &str) -> Draft {
-    Draft {
-        username: "system:bootstrap:abcdef".into(),
-        groups: vec!["system:bootstrappers", "system:bootstrappers:kubeadm:default-node-token", "system:authenticated"],
-        known: Known { node: None, token: Some(Token { node: None }) },
-        ..client(node)
-    }
-}
-
-fn serving(node: &str, dns: &[&'static str], ips: &[&'static str]) -> Draft {
-    Draft {
-        signer: "kubernetes.io/kubelet-serving",
-        dns: dns.to_vec(),
-        ips: ips.to_vec(),
-        usages: vec!["digital signature", "server auth"],
-        ..client(node)
-    }
-}
-
-fn with_node(addresses: &[(&str, &str)], draft: Draft) -> Draft {
-    let addresses: Vec<_> =
-        addresses.iter().map(|(kind, address)| json!({ "type": kind, "address": address })).collect();
-    let node = json!({ "metadata": { "name": "any" }, "status": { "addresses": addresses } });
-    Draft { known: Known { node: serde_json::from_value(node).unwrap(), ..draft.known }, ..draft }
-}
-
-fn bound_to(node: &str, draft: Draft) -> Draft {
-    Draft { known: Known { token: Some(Token { node: Some(node.to_owned()) }), ..draft.known }, ..draft }
-}
-
 impl Draft {
-    fn csr(&self) -> CertificateSigningRequest {
-        let mut params = CertificateParams::default();
-        params.distinguished_name = DistinguishedName::new();
-        params.distinguished_name.push(DnType::OrganizationName, self.organization);
-        params.distinguished_name.push(DnType::CommonName, self.common_name.clone());
-        let dns = self.dns.iter().map(|name| SanType::DnsName((*name).try_into().unwrap()));
-        let ips = self.ips.iter().map(|ip| SanType::IpAddress(ip.parse().unwrap()));
-        let uri = self.uri.then(|| SanType::URI("spiffe://x".try_into().unwrap()));
-        params.subject_alt_names = dns.chain(ips).chain(uri).collect();
-        let algorithm = if self.weak { &PKCS_ED25519 } else { &PKCS_ECDSA_P256_SHA256 };
-        let pem = params.serialize_request(&KeyPair::generate_for(algorithm).unwrap()).unwrap().pem().unwrap();
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        CertificateSigningRequest {
-            spec: CertificateSigningRequestSpec {
-                signer_name: self.signer.to_owned(),
-                request: ByteString(self.pem.unwrap_or(&pem).as_bytes().to_vec()),
-                usages: Some(owned(&self.usages)),
-                username: Some(self.username.clone()),
-                groups: Some(owned(&self.groups)),
-                ..CertificateSigningRequestSpec::default()
-            },
-            ..CertificateSigningRequest::default()
-        }
-    }
-
     fn decided(&self, cluster: &ValidatedCluster) -> String {
         let decision = match Ask::read(&self.csr()) {
             Ok(None) => return "ignored".to_owned(),
@@ -104,7 +12,7 @@ impl Draft {
             Err(denial) => Decision::Deny(denial),
         };
         match decision {
-            Decision::Approve => "approved".to_owned(),
+            Decision::Fits => "fits".to_owned(),
             Decision::Deny(denial) => format!("{} {}", denial.code, denial.seen),
             Decision::Later(denial) => format!("later, or {} {}", denial.code, denial.seen),
         }
@@ -113,6 +21,13 @@ impl Draft {
 
 fn report(cluster: &ValidatedCluster, cases: Vec<(&str, Draft)>) -> String {
     cases.into_iter().map(|(what, draft)| format!("{what}: {}\n", draft.decided(cluster))).collect()
+}
+
+/// The honest request for us, another one for Go.
+fn two_faces() -> Vec<u8> {
+    let pem = |draft: Draft| String::from_utf8(draft.csr().spec.request.0).unwrap();
+    let honest = pem(client("worker-01")).replace("END CERTIFICATE REQUEST", "END X");
+    (honest + &pem(client("master-01"))).into_bytes()
 }
 
 #[test]
@@ -149,7 +64,10 @@ fn client_certificates() {
         ("no usages", Draft { usages: vec![], ..client("worker-01") }),
         ("with names", Draft { dns: vec!["kubernetes"], ..client("worker-01") }),
         ("a weak key", Draft { weak: true, ..client("worker-01") }),
-        ("no request", Draft { pem: Some("hello"), ..client("worker-01") }),
+        ("no request", Draft { pem: Some(b"hello".to_vec()), ..client("worker-01") }),
+        ("no text", Draft { pem: Some(vec![0xff; 300]), ..client("worker-01") }),
+        ("two faces", Draft { pem: Some(two_faces()), ..client("worker-01") }),
+        ("as other programs write it", Draft { utf8: true, ..client("worker-01") }),
     ];
     insta::assert_snapshot!(report(&cluster(), cases));
 }
@@ -181,33 +99,55 @@ fn serving_certificates() {
 
 #[test]
 fn nodes_that_are_not_listed_where_they_are_allowed() {
-    let guest = |dns: &[&'static str], ips: &[&'static str]| {
-        with_node(
-            &[
-                ("InternalIP", "10.0.0.99"),
-                ("Hostname", "guest"),
-                ("InternalIP", "10.0.0.11"),
-                ("InternalIP", "127.0.0.1"),
-                ("ExternalIP", "10.96.0.1"),
-                ("InternalDNS", "kubernetes.default.svc"),
-                ("InternalDNS", "worker-01"),
-            ],
-            serving("guest", dns, ips),
-        )
+    let named = |name: &'static str, dns: &[&'static str], ips: &[&'static str]| {
+        // Its kubelet may say of it whatever it likes.
+        let said = [name].into_iter().chain(dns.iter().copied()).map(|name| ("InternalDNS", name));
+        let addresses: Vec<_> = said.chain(ips.iter().map(|ip| ("InternalIP", *ip))).collect();
+        with_node(&addresses, serving(name, dns, ips))
     };
+    let guest = |dns: &[&'static str], ips: &[&'static str]| named("guest", dns, ips);
     let cases = vec![
         ("joins with a token", first("guest")),
         ("joins with the token of a listed one", bound_to("worker-01", first("guest"))),
         ("joins as a master", first("master-01")),
+        ("joins as a listed one in upper case", first("Worker-01")),
+        ("joins under no name at all", first("a..b")),
         ("renews", client("guest")),
         ("serves", guest(&["guest"], &["10.0.0.99"])),
+        ("serves with two families", guest(&["guest"], &["10.0.0.99", "2001:db8::99"])),
+        ("serves by address alone", guest(&[], &["10.0.0.99"])),
         ("serves before it is there", serving("guest", &["guest"], &["10.0.0.99"])),
-        ("an address that is not its own", guest(&["guest"], &["10.0.0.98"])),
+        ("another name of its own", guest(&["guest", "guest.example.org"], &["10.0.0.99"])),
+        (
+            "an address that is not its own",
+            with_node(&[("InternalIP", "10.0.0.99")], serving("guest", &["guest"], &["10.0.0.98"])),
+        ),
+        ("an address of another Node", addresses_of_others(&["10.0.0.99"], guest(&["guest"], &["10.0.0.99"]))),
         ("a master's address", guest(&["guest"], &["10.0.0.99", "10.0.0.11"])),
+        ("a worker's address", guest(&["guest"], &["10.0.0.21"])),
+        ("a master's address as IPv6", guest(&["guest"], &["::ffff:10.0.0.11"])),
         ("loopback", guest(&["guest"], &["127.0.0.1"])),
+        ("loopback, the other family", guest(&["guest"], &["::1"])),
+        ("no address", guest(&["guest"], &["0.0.0.0"])),
+        ("everybody", guest(&["guest"], &["224.0.0.1", "255.255.255.255"])),
+        ("link-local", guest(&["guest"], &["169.254.0.1", "fe80::1"])),
         ("the API's service address", guest(&["guest"], &["10.96.0.1"])),
+        ("another service's address", guest(&["guest"], &["10.96.0.10"])),
+        ("a pod's address", guest(&["guest"], &["10.244.1.7"])),
         ("the API's service name", guest(&["kubernetes.default.svc"], &["10.0.0.99"])),
+        ("a wildcard", guest(&["*.default.svc"], &["10.0.0.99"])),
+        ("upper case", guest(&["KUBERNETES"], &["10.0.0.99"])),
+        ("its own name in upper case", guest(&["Guest"], &["10.0.0.99"])),
+        ("localhost", guest(&["localhost"], &["10.0.0.99"])),
         ("a listed node's name", guest(&["worker-01"], &["10.0.0.99"])),
+        ("called like the API", named("kubernetes", &["kubernetes"], &["10.0.0.99"])),
+        ("called like a service", named("db.default.svc", &["db.default.svc"], &["10.0.0.99"])),
+        (
+            "called like a service, in full",
+            named("db.default.svc.cluster.local", &["db.default.svc.cluster.local"], &["10.0.0.99"]),
+        ),
+        ("called like every machine", named("x.localhost", &["x.localhost"], &["10.0.0.99"])),
+        ("called like a listed one's host", named("rack-7", &["rack-7"], &["10.0.0.99"])),
         (
             "a listed worker is still held to cluster.yaml",
             with_node(&[("InternalIP", "10.0.0.98")], serving("worker-01", &["worker-01"], &["10.0.0.98"])),

@@ -1,0 +1,3 @@
+module blackstart/requests
+
+go 1.19
