@@ -16,6 +16,7 @@ mod cases;
 mod evicted;
 mod flood;
 mod forged;
+mod kms;
 mod kubelet_csr;
 mod member;
 mod stolen;
@@ -47,6 +48,16 @@ fn nobody_gets_in() {
     cluster.install(&cluster.sealed_dir(ABSENT), ABSENT);
     cluster.await_ready(&Cluster::MACHINES);
     cluster.check(&[stolen::CHECKS, flood::CHECKS, strangers::LOCKED_OUT]);
+}
+
+/// One master whose Secrets a KMS encrypts. Takes turns with the lab of three masters.
+#[test]
+fn a_kms_encrypts_secrets() {
+    if !is_turn(0) {
+        return;
+    }
+    let _turn = turn();
+    kms::machine().check(&[kms::CHECKS]);
 }
 
 /// Three masters whose keys are all rotated. The suite of three masters does the same on the other days.

@@ -143,4 +143,9 @@ explain::codes! {
         "see which OSD it is (`ceph health detail`, `ceph osd perf`), and what else its disk does (`iostat -x 1`); a disk that dies is slow first";
     CEPH_UNWELL = "BS-DIAG-078", "Ceph reports a problem",
         "`ceph health detail` on a monitor's node has all of it; for a daemon that is down, run `blackstart diagnose` on its node";
+
+    KMS_SILENT = "BS-DIAG-079", "the KMS plugin does not answer, so the API server can read and write no Secret",
+        "start the plugin on this master and see its own log; the API server finds it again by itself";
+    KMS_DIFFERS = "BS-DIAG-080", "Secrets are not encrypted by the KMS that cluster.yaml names",
+        "run `blackstart pki rotate encryption` on a master: it encrypts every Secret as cluster.yaml says";
 }

@@ -4,11 +4,11 @@
 
 mod ceph;
 
-use std::{collections::BTreeSet, fmt, net::IpAddr, time::Duration};
+use std::{collections::BTreeSet, fmt, net::IpAddr, path::PathBuf, time::Duration};
 
 use ipnet::IpNet;
 use secrecy::SecretString;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use ceph::{Ceph, Osd, OsdStore};
 
@@ -20,6 +20,7 @@ pub struct ValidatedCluster {
     pub(crate) networking: Networking,
     pub(crate) api: Api,
     pub(crate) bootstrap: Bootstrap,
+    pub(crate) kms: Option<Kms>,
     pub(crate) ceph: Option<Ceph>,
     pub(crate) nodes: Vec<Node>,
 }
@@ -48,6 +49,11 @@ impl ValidatedCluster {
     /// How nodes get in.
     pub fn bootstrap(&self) -> &Bootstrap {
         &self.bootstrap
+    }
+
+    /// The KMS that encrypts Secrets in etcd; `None` where masters do it with a key of their own.
+    pub fn kms(&self) -> Option<&Kms> {
+        self.kms.as_ref()
     }
 
     /// Ceph's settings; `None` where no node has a Ceph role.
@@ -216,6 +222,17 @@ pub struct Bootstrap {
     pub unlisted_nodes: UnlistedNodes,
     /// How long the secret of a sealed node is good for joining.
     pub secret_ttl: SecretTtl,
+}
+
+/// A KMS v2 plugin on every master.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kms {
+    /// It stands in etcd before every value that was encrypted by it.
+    pub name: String,
+    /// The plugin's socket.
+    pub socket: PathBuf,
+    /// The deadline of one call.
+    pub timeout: Duration,
 }
 
 /// How long the secret of a sealed node is good for joining.

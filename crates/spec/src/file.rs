@@ -17,7 +17,10 @@ use crate::{
     cluster::{Endpoint, InterfaceChoice, Mac, Role, San, SecretTtl, Token, UnlistedNodes, Version},
     place::{List, Place, Spanned},
     read::{Fields, Section},
-    values::{AddOnKind, ClusterName, DmiSerial, DmiUuid, Domain, Gateway, ManifestPath, NodeName, Port, PrefixLength},
+    values::{
+        AddOnKind, ClusterName, DmiSerial, DmiUuid, Domain, Gateway, KmsEndpoint, KmsName, KmsTimeout, ManifestPath,
+        NodeName, Port, PrefixLength,
+    },
 };
 
 pub(crate) use ceph::{CephSection, NodeCephSection, OsdSection};
@@ -50,6 +53,8 @@ pub(crate) struct ClusterSection {
     pub(crate) api: Option<ApiSection>,
     /// How nodes get in.
     pub(crate) bootstrap: Option<BootstrapSection>,
+    /// How Secrets are encrypted in etcd.
+    pub(crate) encryption: Option<EncryptionSection>,
     /// Ceph's networks and defaults; used when nodes have Ceph roles.
     pub(crate) ceph: Option<CephSection>,
     #[schemars(skip)]
@@ -125,6 +130,30 @@ pub(crate) struct BootstrapSection {
     /// How long the secret of a sealed node is good for joining, such as `30d` or `12h`, or `never`.
     #[schemars(extend("default" = "30d"))]
     pub(crate) secret_ttl: Option<Spanned<SecretTtl>>,
+}
+
+/// How Secrets are encrypted in etcd.
+#[derive(Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct EncryptionSection {
+    /// A KMS v2 plugin that encrypts Secrets. Without it, masters encrypt with a key of their own. A cluster that runs
+    /// changes over with `blackstart pki rotate encryption`.
+    pub(crate) kms: Option<KmsSection>,
+}
+
+/// A KMS v2 plugin, which runs on every master.
+#[derive(Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct KmsSection {
+    /// The provider's name, a DNS label. It stands in etcd before every Secret; another KMS needs another name.
+    #[schemars(required)]
+    pub(crate) name: Option<Spanned<KmsName>>,
+    /// The plugin's socket on every master.
+    #[schemars(required)]
+    pub(crate) endpoint: Option<Spanned<KmsEndpoint>>,
+    /// The deadline of one call to the plugin, `1s` to `30s`.
+    #[schemars(extend("default" = "3s"))]
+    pub(crate) timeout: Option<Spanned<KmsTimeout>>,
 }
 
 /// One machine.
@@ -206,6 +235,7 @@ impl Section for ClusterSection {
             networking: fields.optional("networking"),
             api: fields.optional("api"),
             bootstrap: fields.optional("bootstrap"),
+            encryption: fields.optional("encryption"),
             ceph: fields.optional("ceph"),
             place: fields.place(),
         }
@@ -248,6 +278,22 @@ impl Section for BootstrapSection {
             token: fields.optional("token"),
             unlisted_nodes: fields.optional("unlisted_nodes"),
             secret_ttl: fields.optional("secret_ttl"),
+        }
+    }
+}
+
+impl Section for EncryptionSection {
+    fn read(fields: &mut Fields<'_, '_>) -> Self {
+        Self { kms: fields.optional("kms") }
+    }
+}
+
+impl Section for KmsSection {
+    fn read(fields: &mut Fields<'_, '_>) -> Self {
+        Self {
+            name: fields.required("name"),
+            endpoint: fields.required("endpoint"),
+            timeout: fields.optional("timeout"),
         }
     }
 }

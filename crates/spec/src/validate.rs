@@ -2,15 +2,15 @@
 
 mod ceph;
 
-use std::{collections::HashSet, path::Path as FsPath};
+use std::{collections::HashSet, path::Path as FsPath, time::Duration};
 
 use serde::Serialize;
 
 use crate::{
     checks,
-    cluster::{Api, Bootstrap, Hardware, InterfaceChoice, NetworkAddOn, Networking, Node, ValidatedCluster},
+    cluster::{Api, Bootstrap, Hardware, InterfaceChoice, Kms, NetworkAddOn, Networking, Node, ValidatedCluster},
     draft::{Draft, DraftNode, NodeFileFacts},
-    file::{ClusterFile, ClusterSection, NetworkingSection, NodeFile},
+    file::{ClusterFile, ClusterSection, KmsSection, NetworkingSection, NodeFile},
     path::Path,
     place::{FileId, Place},
     problem::{Problem, Severity},
@@ -23,6 +23,7 @@ use crate::{
 
 const DEFAULT_API_PORT: u16 = 6443;
 const DEFAULT_DOMAIN: &str = "cluster.local";
+const DEFAULT_KMS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What a check found.
 #[derive(Debug, Serialize)]
@@ -94,7 +95,8 @@ fn read<T: Read>(file: FileId, source: &SourceFile, problems: &mut Problems<'_>)
 
 /// The cluster from a draft without errors; every required value is there then.
 fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
-    let ClusterSection { name, kubernetes_version, networking, api, bootstrap, ceph: _, place: _ } = draft.cluster;
+    let ClusterSection { name, kubernetes_version, networking, api, bootstrap, encryption, ceph: _, place: _ } =
+        draft.cluster;
     let mut nodes: Vec<Node> = draft.nodes.iter().map(build_node).collect::<Option<_>>()?;
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
     let token = bootstrap.as_ref().and_then(|section| section.token.as_ref());
@@ -119,8 +121,20 @@ fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
             unlisted_nodes: unlisted.map(|choice| choice.value).unwrap_or_default(),
             secret_ttl: ttl.map(|ttl| ttl.value).unwrap_or_default(),
         },
+        kms: match encryption.as_ref().and_then(|section| section.kms.as_ref()) {
+            Some(kms) => Some(build_kms(kms)?),
+            None => None,
+        },
         ceph: ceph::cluster(draft),
         nodes,
+    })
+}
+
+fn build_kms(section: &KmsSection) -> Option<Kms> {
+    Some(Kms {
+        name: section.name.as_ref()?.0.clone(),
+        socket: section.endpoint.as_ref()?.0.clone(),
+        timeout: section.timeout.as_ref().map_or(DEFAULT_KMS_TIMEOUT, |timeout| timeout.0),
     })
 }
 

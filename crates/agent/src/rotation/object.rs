@@ -92,13 +92,14 @@ impl Rotation {
         let close = |lock: &String| {
             envelope::close(lock.as_bytes(), PURPOSE, &[pass.as_bytes()], text.clone()).map_err(|_| Unreadable)
         };
-        let new = successors.encryption().map(|key| key.secret);
+        let new = successors.encryption();
+        let new = new.iter().flat_map(Encryption::keys).map(|key| &key.secret);
         Ok(Self {
             subjects: subjects.clone(),
             stage: Stage::Trust,
             turn: Turn::Master(first.to_owned()),
             reached: BTreeMap::new(),
-            sealed: locks(encryption).iter().chain(&new).map(close).collect::<Result<_, _>>()?,
+            sealed: locks(encryption).iter().chain(new).map(close).collect::<Result<_, _>>()?,
         })
     }
 
@@ -163,7 +164,7 @@ impl Rotation {
 /// The keys of a configuration of encryption at rest. One that somebody else has written stays as it is, so all of it is
 /// as good as a key.
 fn locks(encryption: &str) -> Vec<String> {
-    let keys = Encryption::parse(encryption).map(|parsed| parsed.keys.into_iter().map(|key| key.secret).collect());
+    let keys = Encryption::parse(encryption).map(|parsed| parsed.keys().map(|key| key.secret.clone()).collect());
     keys.unwrap_or_else(|| vec![encryption.to_owned()])
 }
 
@@ -185,7 +186,10 @@ mod tests {
     const PASS: &str = "made for this rotation";
 
     fn rotation_of(subjects: &Subjects, encryption: &str) -> (Rotation, Successors) {
-        let successors = Successors::make("demo", subjects, Timestamp::now()).unwrap();
+        let text = "cluster: {name: demo}\nnodes:\n- {name: master-01, ip: 192.168.1.11, roles: [master], \
+                    hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
+        let cluster = spec::check_text(text).cluster.unwrap();
+        let successors = Successors::make(&cluster, subjects, Timestamp::now()).unwrap();
         (Rotation::new(subjects, &successors, "master-01", encryption, PASS).unwrap(), successors)
     }
 
@@ -196,14 +200,14 @@ mod tests {
     /// Whatever the configuration of a master is on the way, it opens; what only the old or another key has, does not.
     #[test]
     fn the_keys_open_at_every_stage_of_the_key_that_locks_them() {
-        let old = Encryption::first("b2xk");
+        let old = Encryption::first("b2xk", None);
         let (begun, successors) = rotation_of(&Subjects::from(Subject::ALL), &old.text());
         let new = successors.encryption().unwrap();
         for stage in Stage::ALL {
-            let at_rest = Encryption { keys: stage.ordered(old.keys.clone(), vec![new.clone()]) };
+            let at_rest = Encryption { providers: stage.ordered(old.providers.clone(), new.providers.clone()) };
             assert!(begun.successors(&at_rest.text(), PASS).is_ok_and(|opened| opened == successors), "{stage:?}");
         }
-        assert!(begun.successors(&Encryption::first("YW5vdGhlcg==").text(), PASS).is_err());
+        assert!(begun.successors(&Encryption::first("YW5vdGhlcg==", None).text(), PASS).is_err());
         assert!(begun.successors(&old.text(), "of another rotation").is_err(), "a copy of a master is not enough");
     }
 

@@ -8,6 +8,7 @@
 //!
 //! Whatever is first is in use, and all of them are good: so at each stage every master can read what any other has
 //! written, and lets in whom any other lets in. A backup is read by people only, so there is nothing to be prepared for it.
+//! A KMS of cluster.yaml comes before the key in `encryption.yaml`; one that is in use and stays keeps its place at every stage.
 //! CAs and the service account key go the same way, in [`pki::rotation`].
 
 use std::path::PathBuf;
@@ -18,9 +19,10 @@ use host::{Change, Content};
 use jiff::Timestamp;
 use join::{JoinKey, seal::layout};
 use pki::{Existing, Input, Shared, Stage};
-use render::{Encryption, EncryptionKey};
+use render::{Encryption, EncryptionKey, EncryptionProvider};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
+use spec::{Kms, ValidatedCluster};
 
 use super::{Subject, Subjects};
 use crate::{Agent, AgentError, join_key};
@@ -34,25 +36,27 @@ pub(super) const ENCRYPTION: &str = "encryption.yaml";
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Successors {
     pki: pki::Successors,
-    encryption: Option<NewKey>,
+    encryption: Option<NewEncryption>,
     join: Option<String>,
     backup: Option<String>,
 }
 
-/// A key for encryption at rest.
+/// What Secrets are to be encrypted with: a key, and the KMS that was in cluster.yaml when the rotation began. It is the same
+/// for all masters, whatever their copies of cluster.yaml say.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct NewKey {
+struct NewEncryption {
     name: String,
     secret: String,
+    kms: Option<Kms>,
 }
 
 impl Successors {
     /// New ones.
-    pub fn make(cluster: &str, subjects: &Subjects, now: Timestamp) -> Result<Self, AgentError> {
+    pub fn make(cluster: &ValidatedCluster, subjects: &Subjects, now: Timestamp) -> Result<Self, AgentError> {
         let has = |subject| subjects.contains(&subject);
         let mut pki = pki::Successors::default();
         if has(Subject::Ca) {
-            pki = pki::Successors::of_authorities(cluster, now)?;
+            pki = pki::Successors::of_authorities(cluster.name(), now)?;
         }
         if has(Subject::ServiceAccount) {
             pki = pki.with_service_account()?;
@@ -60,16 +64,16 @@ impl Successors {
         let join_key = || Ok::<_, AgentError>(JoinKey::generate()?.text().expose_secret().to_owned());
         Ok(Self {
             pki,
-            encryption: has(Subject::Encryption).then(NewKey::generate).transpose()?,
+            encryption: has(Subject::Encryption).then(|| NewEncryption::make(cluster.kms())).transpose()?,
             join: has(Subject::Join).then(join_key).transpose()?,
             backup: has(Subject::Backup).then(|| backup::Key::generate().expose_secret().to_owned()),
         })
     }
 
-    /// The key with which Secrets are to be encrypted, if it is one of the subjects.
-    pub fn encryption(&self) -> Option<EncryptionKey> {
-        let NewKey { name, secret } = self.encryption.clone()?;
-        Some(EncryptionKey { name, secret })
+    /// How Secrets are to be encrypted, if that is one of the subjects.
+    pub fn encryption(&self) -> Option<Encryption> {
+        let NewEncryption { name, secret, kms } = self.encryption.clone()?;
+        Some(Encryption::with(EncryptionKey { name, secret }, kms.as_ref()))
     }
 
     /// The changes that bring a master to a stage; nothing, if it is there.
@@ -101,20 +105,22 @@ impl Successors {
     }
 }
 
-impl NewKey {
-    /// With a name of its own: it is what tells in etcd which key a Secret was encrypted with.
-    fn generate() -> Result<Self, AgentError> {
+impl NewEncryption {
+    /// The key has a name of its own: it is what tells in etcd which key a Secret was encrypted with.
+    fn make(kms: Option<&Kms>) -> Result<Self, AgentError> {
         let (mut secret, mut name) = ([0; 32], [0; 4]);
         rand::fill(&mut secret).and_then(|()| rand::fill(&mut name)).map_err(|_| join::NoRandomness)?;
         let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { name: format!("key-{name}"), secret: BASE64_STANDARD.encode(secret) })
+        Ok(Self { name: format!("key-{name}"), secret: BASE64_STANDARD.encode(secret), kms: kms.cloned() })
     }
 }
 
 /// `None` for a file that somebody else has written.
-fn encryption_at(present: &str, new: EncryptionKey, stage: Stage) -> Option<String> {
-    let present = Encryption::parse(present)?;
-    Some(Encryption { keys: stage.ordered(present.keys, vec![new]) }.text())
+fn encryption_at(present: &str, mut new: Encryption, stage: Stage) -> Option<String> {
+    let (kms, present) = Encryption::parse(present)?.without_common_kms(&mut new);
+    let ordered = stage.ordered(present.providers, new.providers);
+    let providers = kms.map(EncryptionProvider::Kms).into_iter().chain(ordered).collect();
+    Some(Encryption { providers }.text())
 }
 
 fn join_at(present: &str, new: &str, stage: Stage) -> String {
@@ -135,7 +141,7 @@ pub(crate) fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
     let key = dir.join(layout::ENCRYPTION_KEY);
     if let Some(encryption) = held.and_then(|text| Encryption::parse(&String::from_utf8_lossy(&text)))
         && disk.exists(&key)?
-        && let Some(first) = encryption.keys.first()
+        && let Some(first) = encryption.keys().next()
     {
         changes.push(secret(key, format!("{}\n", first.secret)));
     }
@@ -180,7 +186,7 @@ mod tests {
             change.apply(disk).unwrap();
         }
         let key = JoinKey::generate().unwrap();
-        write(&agent, "/etc/kubernetes/encryption.yaml", &Encryption::first("b2xk").text());
+        write(&agent, "/etc/kubernetes/encryption.yaml", &Encryption::first("b2xk", None).text());
         write(&agent, "/etc/cluster-config/encryption.key", "b2xk\n");
         write(&agent, "/etc/cluster-config/join.key", key.text().expose_secret());
         let own = key.node_secret("master-01", join::Generation(1), None);
@@ -202,7 +208,7 @@ mod tests {
     fn each_subject_changes_its_own_files_at_each_stage() {
         for subject in Subject::ALL {
             let agent = master();
-            let successors = Successors::make("demo", &Subjects::from([subject]), Timestamp::now()).unwrap();
+            let successors = Successors::make(&agent.cluster, &Subjects::from([subject]), Timestamp::now()).unwrap();
             for stage in Stage::ALL {
                 let before: Vec<String> = FILES.iter().map(|(_, files)| read(&agent, files[0])).collect();
                 for change in successors.changes(&agent, stage).unwrap() {
@@ -219,32 +225,57 @@ mod tests {
 
     #[test]
     fn what_is_in_use_is_first_and_all_are_good() {
-        let new = |stage| {
-            let key = EncryptionKey { name: "key-2".into(), secret: "bmV3".into() };
-            let text = encryption_at(&Encryption::first("b2xk").text(), key, stage).unwrap();
-            let names = Encryption::parse(&text).unwrap().keys.into_iter().map(|key| key.name);
-            (names.collect::<Vec<_>>().join(" "), join_at("old\n", "new", stage).replace('\n', " "))
-        };
-        let expected = [("key1 key-2", "old new "), ("key-2 key1", "new old "), ("key-2", "new ")];
-        for (stage, (keys, lines)) in Stage::ALL.into_iter().zip(expected) {
-            assert_eq!(new(stage), (keys.to_owned(), lines.to_owned()), "{stage:?}");
+        for (stage, expected) in Stage::ALL.into_iter().zip(["old new ", "new old ", "new "]) {
+            assert_eq!(join_at("old\n", "new", stage).replace('\n', " "), expected, "{stage:?}");
         }
-        assert!(
-            encryption_at("kind: Something", EncryptionKey { name: "a".into(), secret: "b".into() }, Stage::Trust)
-                .is_none()
-        );
+    }
+
+    /// From any provider to any other. Whatever is planned at a stage, planning again changes nothing.
+    #[test]
+    fn providers_of_encryption_come_and_go() {
+        let kms = |name: &str| {
+            let timeout = std::time::Duration::from_secs(3);
+            (!name.is_empty()).then(|| Kms { name: name.to_owned(), socket: "/run/kms.sock".into(), timeout })
+        };
+        let names = |text: &str| {
+            let providers = Encryption::parse(text).unwrap().providers;
+            let prefix = |provider: &EncryptionProvider| provider.prefix().rsplit(':').nth(1).unwrap().to_owned();
+            providers.iter().map(prefix).collect::<Vec<_>>().join(" ")
+        };
+        for (from, to, expected) in [
+            ("", "", ["key1 key-2", "key-2 key1", "key-2"]),
+            ("", "a", ["key1 a key-2", "a key-2 key1", "a key-2"]),
+            ("a", "", ["a key1 key-2", "key-2 a key1", "key-2"]),
+            ("a", "b", ["a key1 b key-2", "b key-2 a key1", "b key-2"]),
+            ("a", "a", ["a key1 key-2", "a key-2 key1", "a key-2"]),
+        ] {
+            let key = EncryptionKey { name: "key-2".into(), secret: "bmV3".into() };
+            let new = Encryption::with(key, kms(to).as_ref());
+            let mut present = Encryption::first("b2xk", kms(from).as_ref()).text();
+            for (stage, expected) in Stage::ALL.into_iter().zip(expected) {
+                present = encryption_at(&present, new.clone(), stage).unwrap();
+                assert_eq!(names(&present), expected, "{from} to {to} at {stage:?}");
+                assert_eq!(
+                    encryption_at(&present, new.clone(), stage).unwrap(),
+                    present,
+                    "{from} to {to} at {stage:?}"
+                );
+            }
+        }
+        assert!(encryption_at("kind: Something", Encryption::first("b2xk", None), Stage::Trust).is_none());
     }
 
     #[test]
     fn the_sealed_directory_follows() {
         let agent = master();
-        let successors = Successors::make("demo", &Subjects::from(Subject::ALL), Timestamp::now()).unwrap();
+        let successors = Successors::make(&agent.cluster, &Subjects::from(Subject::ALL), Timestamp::now()).unwrap();
         let apply = |changes: Vec<Change>| changes.iter().for_each(|change| change.apply(&*agent.host.disk).unwrap());
         let before = read(&agent, "/etc/cluster-config/join-secret");
         for (stage, is_new) in [(Stage::Trust, false), (Stage::Sign, true), (Stage::Drop, true)] {
             apply(successors.changes(&agent, stage).unwrap());
             apply(sealed(&agent).unwrap());
-            let key = successors.encryption().unwrap().secret;
+            let new = successors.encryption().unwrap();
+            let key = &new.keys().next().unwrap().secret;
             assert_eq!(read(&agent, "/etc/cluster-config/encryption.key").trim() == key, is_new, "{stage:?}");
             assert_eq!(read(&agent, "/etc/cluster-config/join-secret") != before, is_new, "{stage:?}");
         }
@@ -258,7 +289,7 @@ mod tests {
         let agent = master();
         let sealed_key = read(&agent, "/etc/cluster-config/join.key");
         write(&agent, "/etc/kubernetes/pki/join.key", &sealed_key);
-        let successors = Successors::make("demo", &Subjects::from([Subject::Join]), Timestamp::now()).unwrap();
+        let successors = Successors::make(&agent.cluster, &Subjects::from([Subject::Join]), Timestamp::now()).unwrap();
         for change in successors.changes(&agent, Stage::Drop).unwrap() {
             change.apply(&*agent.host.disk).unwrap();
         }

@@ -1,12 +1,15 @@
-//! The key that encrypts Secrets in etcd: whether it is still the one with which they were written.
+//! What encrypts Secrets in etcd: whether the key is still the one with which they were written, and the KMS answers.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use kubeapi::{k8s_openapi::api::core::v1::Secret, kube::Api};
+use render::{Encryption, EncryptionProvider};
+use spec::Kms;
+use tokio::{net::UnixStream, time::timeout};
 
 use crate::{
     Context, Finding, Look, Part, Roles,
-    codes::{ENCRYPTION_CHANGED, ENCRYPTION_KEY},
+    codes::{ENCRYPTION_CHANGED, ENCRYPTION_KEY, KMS_DIFFERS, KMS_SILENT},
     finding::CouldNotLook,
     look::Looking,
     view::Unread,
@@ -16,13 +19,16 @@ use crate::{
 pub(crate) const LOOK: Look = Look {
     name: "encryption",
     about: "whether Secrets can be decrypted",
-    codes: &[ENCRYPTION_KEY, ENCRYPTION_CHANGED],
+    codes: &[ENCRYPTION_KEY, ENCRYPTION_CHANGED, KMS_SILENT, KMS_DIFFERS],
     roles: Roles::Masters,
     look,
 };
 
 /// Whoever exchanges the key loses all Secrets: a few of them will do.
 const TRIED: u32 = 5;
+
+/// A plugin of this machine accepts at once or not at all.
+const LIMIT: Duration = Duration::from_secs(2);
 
 /// Where the API server keeps them; namespace and name follow.
 const SECRETS: &str = "/registry/secrets/";
@@ -37,14 +43,45 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             let evidence = format!("{} is not there", path.display());
             return Ok(vec![Finding::cause(ENCRYPTION_KEY, Part::ApiServer, evidence)]);
         };
+        let encryption = Encryption::parse(&config);
+        if let Some(silent) = silent_kms(encryption.as_ref()).await {
+            return Ok(vec![silent]);
+        }
+        let differs = encryption.as_ref().and_then(|encryption| kms_differs(encryption.kms(), context.cluster.kms()));
         let sealed = context.text(context.layout.config_dir.join(join::seal::layout::ENCRYPTION_KEY))?;
         let is_changed = sealed.is_some_and(|key| !config.contains(key.trim()));
         let read = read_some(context).await?;
         match judge(&path, is_changed, &read) {
-            Some(finding) => Ok(vec![finding]),
-            None => read.map(|()| Vec::new()).map_err(CouldNotLook::from),
+            Some(finding) => Ok(differs.into_iter().chain([finding]).collect()),
+            None => read.map(|()| differs.into_iter().collect()).map_err(CouldNotLook::from),
         }
     })
+}
+
+/// The first KMS in use whose plugin accepts no connection.
+async fn silent_kms(encryption: Option<&Encryption>) -> Option<Finding> {
+    for provider in encryption.into_iter().flat_map(|encryption| &encryption.providers) {
+        let EncryptionProvider::Kms(kms) = provider else { continue };
+        let why = match timeout(LIMIT, UnixStream::connect(&kms.socket)).await {
+            Ok(Ok(_)) => continue,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "no answer".to_owned(),
+        };
+        let evidence = format!("{} (KMS `{}`): {why}", kms.socket.display(), kms.name);
+        return Some(Finding::cause(KMS_SILENT, Part::ApiServer, evidence));
+    }
+    None
+}
+
+/// cluster.yaml was changed, and no rotation has followed.
+fn kms_differs(used: Option<&Kms>, wanted: Option<&Kms>) -> Option<Finding> {
+    if used == wanted {
+        return None;
+    }
+    let name =
+        |kms: Option<&Kms>| kms.map_or_else(|| "a key of the masters".to_owned(), |kms| format!("KMS `{}`", kms.name));
+    let evidence = format!("{} encrypts; cluster.yaml wants {}", name(used), name(wanted));
+    Some(Finding::warning(KMS_DIFFERS, Part::ApiServer, evidence))
 }
 
 /// Has the API server read some Secrets. They are named by etcd, because a list comes from the server's memory, and one
@@ -88,6 +125,36 @@ fn judge(path: &Path, is_changed: bool, read: &Result<(), Unread>) -> Option<Fin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kms_that_cluster_yaml_does_not_name_is_a_warning() {
+        let kms =
+            |name: &str| Kms { name: name.to_owned(), socket: "/run/kms.sock".into(), timeout: Duration::from_secs(3) };
+        let (a, b) = (kms("a"), kms("b"));
+        for (used, wanted, expected) in [
+            (None, None, None),
+            (Some(&a), Some(&a), None),
+            (None, Some(&a), Some("a key of the masters encrypts; cluster.yaml wants KMS `a`")),
+            (Some(&a), None, Some("KMS `a` encrypts; cluster.yaml wants a key of the masters")),
+            (Some(&a), Some(&b), Some("KMS `a` encrypts; cluster.yaml wants KMS `b`")),
+        ] {
+            let found = kms_differs(used, wanted);
+            assert_eq!(found.as_ref().map(|found| found.evidence.as_str()), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_plugin_that_does_not_listen_is_a_cause() {
+        let socket = std::env::temp_dir().join(format!("blackstart-kms-{}.sock", std::process::id()));
+        let kms = Kms { name: "vault".into(), socket: socket.clone(), timeout: Duration::from_secs(3) };
+        let encryption = Encryption::first("b2xk", Some(&kms));
+        assert_eq!(silent_kms(Some(&encryption)).await.map(|found| found.code), Some(KMS_SILENT));
+        let listening = tokio::net::UnixListener::bind(&socket).unwrap();
+        assert!(silent_kms(Some(&encryption)).await.is_none());
+        drop(listening);
+        std::fs::remove_file(&socket).unwrap();
+        assert!(silent_kms(Some(&Encryption::first("b2xk", None))).await.is_none());
+    }
 
     #[test]
     fn a_changed_key_is_a_cause_only_where_secrets_are_lost() {

@@ -6,12 +6,14 @@ use aws_lc_rs::rand;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use engine::{About, Step, StepError};
 use host::{Change, Content, Host};
+use spec::{Kms, ValidatedCluster};
 
 use crate::{Layout, codes};
 
 /// `encryption.yaml` beside the kubeconfigs.
 pub(super) struct EncryptionKey {
     path: PathBuf,
+    kms: Option<Kms>,
     sealed: PathBuf,
 }
 
@@ -23,8 +25,9 @@ pub(super) struct Seen {
 
 impl EncryptionKey {
     /// In the usual place; the sealed directory may bring it.
-    pub(super) fn new(layout: &Layout) -> Self {
+    pub(super) fn new(cluster: &ValidatedCluster, layout: &Layout) -> Self {
         Self {
+            kms: cluster.kms().cloned(),
             path: layout.kubernetes_dir.join("encryption.yaml"),
             sealed: layout.config_dir.join(join::seal::layout::ENCRYPTION_KEY),
         }
@@ -57,7 +60,7 @@ impl Step for EncryptionKey {
             rand::fill(&mut key).map_err(|_| StepError::new(codes::NO_RANDOM, "the system gives no random numbers"))?;
             STANDARD.encode(key)
         };
-        let content = Content::Secret(render::Encryption::first(&key).text().into_bytes());
+        let content = Content::Secret(render::Encryption::first(&key, self.kms.as_ref()).text().into_bytes());
         Ok(vec![Change::File { path: self.path.clone(), mode: 0o600, content }])
     }
 }

@@ -22,6 +22,7 @@ mod images;
 mod join;
 mod join_info;
 mod kernel;
+mod kms_plugin;
 mod leave;
 mod machine_ids;
 pub(crate) mod membership;
@@ -66,8 +67,8 @@ use self::{
     admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster, cluster_dns::ClusterDns, cluster_keys::ClusterKeys,
     configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember, etcd_place::EtcdPlace,
     etcd_vote::EtcdVote, fence::Fence, images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings,
-    machine_ids::AskMasters, membership::Membership, node_ready::NodeReady, objects::Objects, program::Program,
-    record::Record, services::Of, unit_files::UnitFiles,
+    kms_plugin::KmsPlugin, machine_ids::AskMasters, membership::Membership, node_ready::NodeReady, objects::Objects,
+    program::Program, record::Record, services::Of, unit_files::UnitFiles,
 };
 use crate::{
     Layout,
@@ -188,19 +189,23 @@ fn master(
         .step(ClusterKeys::new(layout, membership, leads), &["fence"])?
         .step(Pki::new(cluster, node, layout), &["cluster-keys"])?
         .step(AdminKubeconfig::new(layout), &["pki"])?
-        .step(EncryptionKey::new(layout), &["pki"])?
+        .step(EncryptionKey::new(cluster, layout), &["pki"])?
         .step(EtcdPlace::new(cluster, node, layout), &["pki"])?
         .step(of.etcd(), &["etcd-place"])?
         .step(EtcdVote::new(cluster, node, layout), &["etcd"])?
         .step(EtcdMember::new(layout), &["etcd"])?;
+    let (started, encrypted) = match cluster.kms() {
+        Some(_) => (started.step(KmsPlugin::new(layout), &["encryption-key"])?, "kms-plugin"),
+        None => (started, "encryption-key"),
+    };
     let started = if leads {
         started
-            .step(of.kube_apiserver(), &["encryption-key", "units"])?
+            .step(of.kube_apiserver(), &[encrypted, "units"])?
             .step(of.kubelet(), &["kube-apiserver", "containerd", "agent"])?
     } else {
         started
             .step(of.api_turn(), &["pki"])?
-            .step(of.kube_apiserver(), &["api-turn", "encryption-key", "units"])?
+            .step(of.kube_apiserver(), &["api-turn", encrypted, "units"])?
             .step(of.kubelet(), &["etcd", "containerd", "agent"])?
     };
     let started = started

@@ -12,7 +12,7 @@ mod kubelet;
 
 pub use cni::cni_basic;
 pub use containerd::containerd;
-pub use encryption::{Encryption, EncryptionKey};
+pub use encryption::{Encryption, EncryptionKey, EncryptionProvider};
 pub use etcd::{EtcdFiles, etcd};
 pub use kube_apiserver::{kube_apiserver, service_account_issuer};
 pub use kube_controller_manager::kube_controller_manager;

@@ -9,6 +9,7 @@ mod endpoint;
 mod gateway;
 mod hardware;
 mod interface;
+mod kms;
 mod mac;
 mod name;
 mod network;
@@ -35,6 +36,7 @@ use crate::{
 pub(crate) use add_on::{AddOnKind, ManifestPath};
 pub(crate) use gateway::Gateway;
 pub(crate) use hardware::{DmiSerial, DmiUuid};
+pub(crate) use kms::{KmsEndpoint, KmsName, KmsTimeout};
 pub use mac::NotAMac;
 pub(crate) use name::{ClusterName, Domain, NodeName};
 pub(crate) use number::{Copies, Port, PrefixLength};

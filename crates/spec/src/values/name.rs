@@ -30,19 +30,11 @@ impl Value for ClusterName {
     const EXPECTED: &'static str = "a cluster name";
 
     fn parse(text: &str) -> Result<Self, Complaint> {
-        if text.contains('.') {
-            return Err(Complaint::not(codes::BAD_NAME, text, Self::EXPECTED).hint("use `-` instead of `.`"));
-        }
-        subdomain(text, Self::EXPECTED, MAX_LABEL).map(Self)
+        label(text, Self::EXPECTED).map(Self)
     }
 
     fn schema() -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-            "maxLength": MAX_LABEL,
-            "examples": ["home"],
-        })
+        label_schema("home")
     }
 }
 
@@ -90,6 +82,22 @@ impl Value for Domain {
 const SUBDOMAIN_PATTERN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 /// The text if it is a DNS-1123 subdomain of at most `max` characters.
+pub(super) fn label(text: &str, what: &str) -> Result<String, Complaint> {
+    if text.contains('.') {
+        return Err(Complaint::not(codes::BAD_NAME, text, what).hint("use `-` instead of `.`"));
+    }
+    subdomain(text, what, MAX_LABEL)
+}
+
+pub(super) fn label_schema(example: &str) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        "maxLength": MAX_LABEL,
+        "examples": [example],
+    })
+}
+
 pub(super) fn subdomain(text: &str, what: &str, max: usize) -> Result<String, Complaint> {
     if text.is_empty() {
         return Err(Complaint::new(codes::BAD_NAME, "this name is empty"));

@@ -57,7 +57,7 @@ impl Value for StoreFile {
 }
 
 /// The path, if it is absolute and each file has only this one spelling: `//`, `.` and `..` would hide a duplicate.
-fn plain(text: &str) -> Option<PathBuf> {
+pub(super) fn plain(text: &str) -> Option<PathBuf> {
     let path = Path::new(text);
     let mut components = path.components();
     let absolute = components.next() == Some(Component::RootDir);

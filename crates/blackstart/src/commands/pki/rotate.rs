@@ -176,7 +176,7 @@ fn begin(context: &Context, way: &Way<'_>, subjects: &Subjects, yes: bool) -> Re
         ));
     }
     confirm(yes, "Go on?")?;
-    let successors = Successors::make(way.cluster.name(), subjects, now)?;
+    let successors = Successors::make(way.cluster, subjects, now)?;
     Ok(block_on(way.begin(subjects, &successors))??)
 }
 

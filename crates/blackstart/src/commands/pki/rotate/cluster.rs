@@ -29,6 +29,7 @@ use kubeapi::{
 };
 use pki::Stage;
 use playbooks::Layout;
+use render::Encryption;
 use serde_json::json;
 use spec::{Node, ValidatedCluster, ports};
 
@@ -122,11 +123,12 @@ impl<'a> Way<'a> {
     /// Encrypts every Secret with the key that comes first now, which is the same on every master.
     pub(super) async fn encrypt(&self, rotation: &Rotation, say: &dyn Fn(&str)) -> Result<usize, Failure> {
         let pass = pass::read(self.host, &self.paths())?.ok_or(AgentError::Locked)?;
-        let key = rotation.successors(&self.text("encryption.yaml")?, &pass)?.encryption();
-        let key = key.ok_or_else(|| Failure::new(codes::NOT_ENCRYPTED, "this rotation has no key for Secrets"))?;
+        let new = rotation.successors(&self.text("encryption.yaml")?, &pass)?.encryption();
+        let missing = || Failure::new(codes::NOT_ENCRYPTED, "this rotation has no key for Secrets");
+        let new = new.as_ref().and_then(Encryption::current).ok_or_else(missing)?;
         let access = Access::read(&*self.host.disk, &self.layout.kubernetes_dir)?;
         let (etcd, _) = any_member(&access, self.cluster, self.own).await?;
-        secrets::encrypt(&etcd, &self.client().await?, &key.prefix(), say).await
+        secrets::encrypt(&etcd, &self.client().await?, new, say).await
     }
 
     /// Secrets that wait for a token of the new key.

@@ -14,6 +14,7 @@ use kubeapi::{
         api::{ListParams, Patch, PatchParams, PostParams},
     },
 };
+use render::EncryptionProvider;
 use serde_json::json;
 
 use crate::{Failure, codes};
@@ -27,13 +28,30 @@ const WRITERS: usize = 8;
 /// Somebody else may write the same Secret at the same moment; it then has the new key already, or is tried again.
 const PASSES: usize = 5;
 
+/// No value begins with it.
+const NO_PREFIX: &str = "\0";
+
 const TOKENS: &str = "type=kubernetes.io/service-account-token";
 
-/// Writes every Secret again that does not begin with this, until there is none; tells how many that were.
-pub(super) async fn encrypt(etcd: &Etcd, client: &Client, prefix: &str, say: &dyn Fn(&str)) -> Result<usize, Failure> {
+/// Writes every Secret again that another provider encrypted, until there is none; tells how many that were.
+///
+/// A KMS has keys of its own, and only the API server knows which one is current. So with a KMS every Secret is written once,
+/// and the API server skips what is encrypted with the current key.
+pub(super) async fn encrypt(
+    etcd: &Etcd,
+    client: &Client,
+    provider: &EncryptionProvider,
+    say: &dyn Fn(&str),
+) -> Result<usize, Failure> {
+    let prefix = &provider.prefix();
     let (mut written, mut trouble) = (0, None);
-    for _ in 0..PASSES {
-        let left = encrypted_otherwise(etcd, prefix).await?;
+    for pass in 0..PASSES {
+        let writes_all = pass == 0 && matches!(provider, EncryptionProvider::Kms(_));
+        let left = if writes_all {
+            encrypted_otherwise(etcd, NO_PREFIX).await?
+        } else {
+            encrypted_otherwise(etcd, prefix).await?
+        };
         if left.is_empty() {
             return Ok(written);
         }
