@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use engine::{Report, Runner};
+use engine::{Ledger, LedgerStore, Progress, Report, Runner, StepRecord, Undo};
 use host::Host;
 use playbooks::{
     Layout,
@@ -78,6 +78,31 @@ async fn a_second_run_changes_nothing_and_undo_leaves_nothing() {
     assert!(!cluster::tidy(&*runner.host.disk, &layout).unwrap());
     let left: Vec<_> = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["var"], "the state directory is made before anything can be noted");
+}
+
+/// `node-ready` restarts a kubelet whose Node somebody deleted; that is nothing a reset has to bring back.
+#[tokio::test]
+async fn a_node_whose_object_was_once_deleted_can_be_reset() {
+    let root = tempfile::tempdir().unwrap();
+    let layout = Layout::default();
+    let runner = Runner::new(Host::rooted(root.path()), &layout.state_dir, "worker-01");
+    let record = StepRecord {
+        sequence: 1,
+        progress: Progress::Verified,
+        attempts: 1,
+        started: runner.host.clock.now(),
+        verified: None,
+        undo: vec![Undo::Act { key: "restart".into() }],
+        error: None,
+    };
+    let steps = [(Ledger::key(cluster::NAME, "node-ready"), record)].into();
+    fs::create_dir_all(root.path().join("var/lib/cluster-state")).unwrap();
+    let mut ledger = Ledger { sequence: 1, steps, ..Ledger::default() };
+    LedgerStore::new(&layout.state_dir).write(&*runner.host.disk, &mut ledger).unwrap();
+
+    let reset = Reset { layout: &layout, cluster: None, node: None, keep_pki: false, keep_installed: false };
+    let undone = runner.take_back(&cluster::reversal(&reset)).await.unwrap();
+    assert!(undone.failed.is_empty() && undone.undone == ["node-ready"], "{undone:?}");
 }
 
 /// What we write is what we would accept as the node's own file.

@@ -32,6 +32,7 @@ use crate::{
     Layout, ceph,
     residue::tree,
     service::{self, Started},
+    stays::Stays,
 };
 
 /// What `node install` does.
@@ -92,6 +93,7 @@ pub fn reversal(reset: &Reset<'_>) -> Reversal {
         .step("kube-controller-manager", Started { units: &["kube-controller-manager.service"] })
         .step("kube-scheduler", Started { units: &["kube-scheduler.service"] })
         .step("kubelet", Kubelet { cluster })
+        .step("node-ready", Stays)
         .step("kube-proxy", Started { units: &["kube-proxy.service"] })
         .step("join", Member { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
         .step("cluster-keys", Given { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
