@@ -4,6 +4,8 @@ use std::path::Path;
 
 use kubeapi::{k8s_openapi::api::core::v1::Secret, kube::Api};
 
+use playbooks::cluster::ids;
+
 use crate::{
     Context, Finding, Look, Part, Roles,
     codes::{ENCRYPTION_CHANGED, ENCRYPTION_KEY},
@@ -29,7 +31,7 @@ const SECRETS: &str = "/registry/secrets/";
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("encryption-key").await? {
+        if !context.was_done(ids::ENCRYPTION_KEY).await? {
             return Ok(Vec::new());
         }
         let path = context.layout.kubernetes_dir.join("encryption.yaml");

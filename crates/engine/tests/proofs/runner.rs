@@ -9,9 +9,9 @@ use engine::{State, Verdict};
 use host::{Disk, create_dir_all, disk::model::ModelDisk, write_atomic};
 
 use crate::support::{
-    lists::{failed, failing, files, list},
+    lists::{failed, failing, files, list, nothing, undos},
     runner_on,
-    scripted::{Failure, Scripted},
+    scripted::Failure,
     tree,
 };
 
@@ -37,7 +37,7 @@ async fn the_whole_stream_of_a_small_run() {
         runner.run(&playbook).await.unwrap();
     }
     runner.run(&list(vec![(files("plain"), &[])])).await.unwrap();
-    runner.undo(&playbook()).await.unwrap();
+    runner.undo(&undos()).await.unwrap();
     let events = recorder.take();
     let lines: Vec<String> = events.iter().map(|event| serde_json::to_string(event).unwrap()).collect();
     let run = events[0].run.clone();
@@ -57,7 +57,9 @@ async fn a_dry_run_changes_nothing() {
     let plans = runner.plan(&playbook).await;
     let shown: Vec<_> = plans
         .iter()
-        .map(|plan| (&*plan.about.id, plan.changes.as_ref().unwrap().len(), plan.after.join(" "), plan.waiting.clone()))
+        .map(|plan| {
+            (plan.about.id.as_str(), plan.changes.as_ref().unwrap().len(), plan.after.join(" "), plan.waiting.clone())
+        })
         .collect();
     let expected = [("there", 0, "", None), ("new", 1, "there", None), ("later", 1, "new", None)];
     assert_eq!(shown, expected.map(|(id, changes, after, waiting)| (id, changes, after.to_owned(), waiting)));
@@ -69,7 +71,7 @@ async fn a_dry_run_changes_nothing() {
 async fn a_dry_run_says_what_would_be_waited_for() {
     let disk = ModelDisk::default();
     let (runner, _) = runner_on(&disk);
-    let plans = runner.plan(&list(vec![(Scripted::new("wait", Vec::new()).until("/x"), &[])])).await;
+    let plans = runner.plan(&list(vec![(nothing("wait").until("/x"), &[])])).await;
     assert_eq!(plans[0].waiting.as_deref(), Some("/x"));
 }
 

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use ::ceph::paths;
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use jiff::{Timestamp, Unit};
 
+use super::ids;
 use crate::Layout;
 
 /// `ceph-bootstrapped` in the state directory.
@@ -28,9 +29,10 @@ impl Bootstrapped {
 
 impl Step for Bootstrapped {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("ceph-bootstrapped", "Note that Ceph works", "scripts and people ask how far this node has come")
+        About::new(ids::BOOTSTRAPPED, "Note that Ceph works", "scripts and people ask how far this node has come")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

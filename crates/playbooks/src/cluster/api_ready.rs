@@ -1,8 +1,9 @@
 //! The API server on this node says that it is ready.
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::{Change, Host};
 
+use super::ids;
 use crate::service::{Health, Probe};
 
 /// Waits for `/readyz`, asked over TLS with the cluster's own authority.
@@ -18,9 +19,10 @@ impl ApiReady {
 
 impl Step for ApiReady {
     type Seen = Health;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("api-ready", "Wait for the API server to be ready", "everything after this asks it for something")
+        About::new(ids::API_READY, "Wait for the API server to be ready", "everything after this asks it for something")
     }
 
     async fn observe(&self, host: &Host) -> Result<Health, StepError> {

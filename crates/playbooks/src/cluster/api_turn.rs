@@ -9,13 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
 use etcd::{Initial, State};
 use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
 use tokio::{net::TcpStream, time::timeout};
 
-use super::services::api_url;
+use super::{ids, services::api_url};
 use crate::{
     service::{Health, Probe},
     systemd,
@@ -79,10 +79,11 @@ async fn is_there(address: SocketAddr) -> bool {
 
 impl Step for ApiTurn {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         About::new(
-            "api-turn",
+            ids::API_TURN,
             "Let the first API server start",
             "one alone is ready sooner than several that hinder each other",
         )

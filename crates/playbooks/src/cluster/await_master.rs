@@ -5,11 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::{Change, Host};
 use join::{Credential, JoinError};
 
-use super::membership::Membership;
+use super::{ids, membership::Membership};
 
 /// Waits for a join service that can do something for this node.
 pub(super) struct AwaitMaster {
@@ -29,9 +29,10 @@ impl AwaitMaster {
 
 impl Step for AwaitMaster {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("await-master", "Wait for a master", "the cluster's certificates come from a master")
+        About::new(ids::AWAIT_MASTER, "Wait for a master", "the cluster's certificates come from a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

@@ -2,10 +2,12 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::{Change, Host};
 use spec::ValidatedCluster;
 use tokio::{net::UdpSocket, time::timeout};
+
+use super::ids;
 
 const LIMIT: Duration = Duration::from_secs(1);
 /// Any number; the answer repeats it.
@@ -85,9 +87,10 @@ fn verdict(message: &[u8]) -> Result<(), String> {
 
 impl Step for ClusterDns {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("cluster-dns", "Ask the cluster's DNS", "pods find services by name")
+        About::new(ids::CLUSTER_DNS, "Ask the cluster's DNS", "pods find services by name")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

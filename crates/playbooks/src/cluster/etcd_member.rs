@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use tokio::sync::OnceCell;
 
+use super::ids;
 use crate::{Layout, etcd_access::etcd_access};
 
 /// `etcd-member-id` in the state directory, written as etcdctl shows it.
@@ -26,9 +27,10 @@ impl EtcdMember {
 impl Step for EtcdMember {
     /// What is missing; `None` where there is no etcd to ask.
     type Seen = Option<Vec<Change>>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("etcd-member", "Note the etcd member's number", "whoever repairs etcd by hand needs it")
+        About::new(ids::ETCD_MEMBER, "Note the etcd member's number", "whoever repairs etcd by hand needs it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {

@@ -2,10 +2,11 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
+use host::Host;
 use kubeapi::{ApiError, k8s_openapi::api::core::v1::Node as ApiNode, kube::Api};
 
+use super::ids;
 use crate::{access::Access, run_record, systemd};
 
 const KUBELET: &str = "kubelet.service";
@@ -36,10 +37,11 @@ impl NodeReady {
 
 impl Step for NodeReady {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            "node-ready",
+            ids::NODE_READY,
             "Wait for the node to be Ready",
             "a node has joined when Kubernetes says that it can run pods",
         )
@@ -62,15 +64,17 @@ impl Step for NodeReady {
 
     /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was founded anew,
     /// runs on without ever being seen again.
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let restart = || Change::Act {
-            key: "restart".into(),
-            what: format!("restart the kubelet: it does not register node {} again by itself", self.node),
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let restart = || {
+            Planned::act(
+                "restart",
+                format!("restart the kubelet: it does not register node {} again by itself", self.node),
+            )
         };
         Ok(seen.is_kubelet_older.then(restart).into_iter().collect())
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         systemd::systemctl(host, &["restart", KUBELET]).await.map(drop)
     }
 
