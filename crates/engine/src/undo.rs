@@ -8,6 +8,29 @@
 //! ```text
 //! before ─► entries of the ledger, the last one first (act for each that is no file) ─► after ─► forgotten
 //! ```
+//!
+//! A step that says it only writes files and plans an act does not compile:
+//!
+//! ```compile_fail,E0053
+//! # use engine::{About, FilesOnly, Planned, Step, StepError, StepId};
+//! # use host::Host;
+//! struct Forgetful;
+//!
+//! impl Step for Forgetful {
+//!     type Seen = ();
+//!     type Undo = FilesOnly;
+//! #   fn about(&self) -> About {
+//! #       About::new(StepId::new("forgetful"), "Forget", "to see it refused")
+//! #   }
+//! #   async fn observe(&self, _host: &Host) -> Result<(), StepError> {
+//! #       Ok(())
+//! #   }
+//!
+//!     fn plan(&self, (): &()) -> Result<Vec<Planned>, StepError> {
+//!         Ok(vec![Planned::act("restart", "restart the kubelet")])
+//!     }
+//! }
+//! ```
 
 use std::{any::TypeId, collections::BTreeMap, future::ready};
 

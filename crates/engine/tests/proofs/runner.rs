@@ -5,8 +5,8 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use engine::{State, Verdict};
-use host::{Disk, create_dir_all, disk::model::ModelDisk, write_atomic};
+use engine::{About, FilesOnly, Playbook, State, Step, StepError, StepId, Verdict, codes};
+use host::{Disk, Host, create_dir_all, disk::model::ModelDisk, write_atomic};
 
 use crate::support::{
     lists::{failed, failing, files, list, nothing, undos},
@@ -105,4 +105,32 @@ async fn a_failure_stops_what_comes_after_it_and_nothing_else() {
     let again = runner.run(&playbook).await.unwrap();
     assert!(again.is_complete());
     assert_eq!(again.changed, ["broken", "below", "deep-below"], "what was verified is left alone");
+}
+
+/// Sees what is not there in an image.
+struct OnlyLive;
+
+impl Step for OnlyLive {
+    type Seen = ();
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
+
+    fn about(&self) -> About {
+        About::new(StepId::new("only-live"), "Look", "to see")
+    }
+
+    async fn observe(&self, _host: &Host) -> Result<(), StepError> {
+        Err(StepError::new(codes::NOT_IN_TIME, "looked"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_an_image_what_needs_a_machine_that_runs_is_done() {
+    for is_live in [true, false] {
+        let (mut runner, _) = runner_on(&ModelDisk::default());
+        runner.host.is_live = is_live;
+        let playbook = Playbook::never_undone("test").step(OnlyLive, &[]).build().unwrap();
+        assert_eq!(runner.plan(&playbook).await[0].changes.is_err(), is_live);
+        assert_eq!(runner.run(&playbook).await.unwrap().is_complete(), !is_live);
+    }
 }

@@ -30,13 +30,14 @@ impl Bootstrapped {
 impl Step for Bootstrapped {
     type Seen = Seen;
     type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::BOOTSTRAPPED, "Note that Ceph works", "scripts and people ask how far this node has come")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let is_early = !host.is_live || paths::own_fsid(&*host.disk)?.is_none();
+        let is_early = paths::own_fsid(&*host.disk)?.is_none();
         Ok(Seen { is_noted: is_early || host.disk.exists(&self.file)?, now: host.clock.now() })
     }
 

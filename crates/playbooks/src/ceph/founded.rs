@@ -23,13 +23,14 @@ impl Step for Founded {
     /// Whether it is noted, or there is nothing to note it for.
     type Seen = bool;
     type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::FOUNDED, "Note that Ceph is founded", "a monitor that loses its disk must join, not found")
     }
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(true);
         }
         Ok(self.source.handed(host).await?.is_founded)

@@ -31,7 +31,6 @@ pub(crate) struct Keys {
 
 /// What was found.
 pub(crate) struct Seen {
-    is_live: bool,
     /// What daemons will make that nobody has made yet.
     claims: Vec<Planned>,
     is_complete: bool,
@@ -116,6 +115,7 @@ impl Keys {
 impl Step for Keys {
     type Seen = Seen;
     type Undo = Given;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::KEYS, "Take over Ceph's keys", "every daemon of Ceph proves itself with one")
@@ -129,13 +129,10 @@ impl Step for Keys {
             Some(dir) if is_complete => owned::foreign(host, &[dir.join("keyring"), dir]).await?,
             _ => Vec::new(),
         };
-        Ok(Seen { is_live: host.is_live, claims: logs.map(claim).into_iter().collect(), is_complete, not_theirs })
+        Ok(Seen { claims: logs.map(claim).into_iter().collect(), is_complete, not_theirs })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
-        if !seen.is_live {
-            return Ok(Vec::new());
-        }
         let act = |key: &str, what: String| Planned::act(key, what);
         if !seen.is_complete {
             let ask = act(ASK, format!("ask {} for this node's keys of Ceph", self.source.described()));

@@ -47,7 +47,7 @@ impl Managers {
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen::Unknown(Vec::new()));
         }
         let known: Known = match Client::admin(host).ask(&["auth", "ls"]).await {
@@ -75,6 +75,7 @@ impl Managers {
 impl Step for Managers {
     type Seen = Seen;
     type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::MANAGERS, "Tell Ceph of its managers", "a manager that comes later has to be known, too")

@@ -45,7 +45,7 @@ impl Manager {
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen { daemon: None, managers: Ok(MgrMap::default()) });
         }
         Ok(Seen { daemon: Some(self.daemon.look(host).await?), managers: self.managers(host).await? })
@@ -66,6 +66,7 @@ impl Manager {
 impl Step for Manager {
     type Seen = Seen;
     type Undo = Daemons;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::MGR, "Start Ceph's manager", "it watches over Ceph and serves the dashboard")

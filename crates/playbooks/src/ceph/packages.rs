@@ -73,15 +73,13 @@ impl Packages {
 impl Step for Packages {
     type Seen = Seen;
     type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::PACKAGES, "Install Ceph", "monitors, managers and OSDs are the distribution's own programs")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live {
-            return Ok(Seen { missing: Vec::new(), unfinished: Vec::new(), masks: Vec::new() });
-        }
         let Some(packages) = apt::Packages::read(&*host.disk)? else {
             return Err(StepError::new(codes::NO_APT, "this machine has no dpkg, so Ceph cannot be installed"));
         };

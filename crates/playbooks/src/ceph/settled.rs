@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::ceph::{Client, answers::Status, paths};
 use engine::{About, FilesOnly, Step, StepError, Verdict};
-use host::{Change, Host};
+use host::Host;
 use spec::ValidatedCluster;
 
 use super::{client, ids, pace::Paced};
@@ -37,20 +37,17 @@ impl Step for Settled {
     /// `None` in an image, and before this node has its keys.
     type Seen = Option<Result<Status, String>>;
     type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::SETTLED, "Wait for Ceph to be healthy", "Ceph works when it has nothing to complain about")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(None);
         }
         self.status.ask(async || self.status(host).await).await.map(Some)
-    }
-
-    fn plan(&self, _seen: &Self::Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
     }
 
     fn judge(&self, seen: &Self::Seen) -> Verdict {

@@ -11,7 +11,7 @@ use std::{
 
 use engine::{About, FilesOnly, Step, StepError, Verdict};
 use etcd::{Initial, State};
-use host::{Change, Host};
+use host::Host;
 use spec::{Node, ValidatedCluster};
 use tokio::{net::TcpStream, time::timeout};
 
@@ -80,6 +80,7 @@ async fn is_there(address: SocketAddr) -> bool {
 impl Step for ApiTurn {
     type Seen = Seen;
     type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(
@@ -91,16 +92,11 @@ impl Step for ApiTurn {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let is_over = self.since.get_or_init(Instant::now).elapsed() > LIMIT;
-        let is_ours = !host.is_live
-            || is_over
+        let is_ours = is_over
             || !founds_with_others(host)?
             || systemd::look(host, "kube-apiserver.service").await?.is_up()
             || !self.is_one_coming(host).await?;
         Ok(Seen { is_ours })
-    }
-
-    fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use engine::{About, FilesOnly, Step, StepError, Verdict};
-use host::{Change, Host};
+use host::Host;
 use join::{Credential, JoinError};
 
 use super::{ids, membership::Membership};
@@ -30,13 +30,14 @@ impl AwaitMaster {
 impl Step for AwaitMaster {
     type Seen = Seen;
     type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::AWAIT_MASTER, "Wait for a master", "the cluster's certificates come from a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || host.disk.exists(&self.last_file)? {
+        if host.disk.exists(&self.last_file)? {
             return Ok(Seen(None));
         }
         let (credential, trust) = self.membership.credential(&*host.disk)?;
@@ -63,10 +64,6 @@ impl Step for AwaitMaster {
         };
         // Time itself is progress here: another machine is switched on when somebody switches it on.
         Ok(Seen(Some((what, host.clock.now().to_string()))))
-    }
-
-    fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {

@@ -28,13 +28,14 @@ impl Step for EtcdMember {
     /// What is missing; `None` where there is no etcd to ask.
     type Seen = Option<Vec<Change>>;
     type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::ETCD_MEMBER, "Note the etcd member's number", "whoever repairs etcd by hand needs it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
-        if !host.is_live || !host.disk.exists(&self.kubernetes_dir.join("pki/etcd"))? {
+        if !host.disk.exists(&self.kubernetes_dir.join("pki/etcd"))? {
             return Ok(None);
         }
         let own = async || Ok::<_, StepError>(etcd_access(host, &self.kubernetes_dir)?.own());

@@ -175,13 +175,14 @@ fn failed(error: &etcd::EtcdError) -> StepError {
 impl Step for EtcdPlace {
     type Seen = Seen;
     type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::ETCD_PLACE, "Take a place in etcd", "the cluster's data survive the loss of a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || self.is_decided(host).await? {
+        if self.is_decided(host).await? {
             return Ok(Seen::Decided);
         }
         Ok(Seen::Due(self.next(&self.look(&self.access(host)?).await)))

@@ -76,13 +76,14 @@ impl EtcdVote {
 impl Step for EtcdVote {
     type Seen = Seen;
     type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::ETCD_VOTE, "Get a vote in etcd", "only members with a vote keep the cluster alive")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || self.others.is_empty() {
+        if self.others.is_empty() {
             return Ok(Seen::Has);
         }
         Ok(self.look(host).await?.0)

@@ -84,6 +84,7 @@ pub(super) struct Renamed;
 
 impl Undo for Renamed {
     type Planned = Planned;
+    const ONLY_LIVE: bool = true;
 
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(format!("take back {key}"))
@@ -91,9 +92,7 @@ impl Undo for Renamed {
 
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
         match key.strip_prefix(NAMED) {
-            Some(old) if host.is_live => {
-                call(host, Cmd::new("hostnamectl").args(["--transient", "set-hostname", old]), old).await
-            }
+            Some(old) => call(host, Cmd::new("hostnamectl").args(["--transient", "set-hostname", old]), old).await,
             _ => Ok(()),
         }
     }

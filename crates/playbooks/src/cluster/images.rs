@@ -44,15 +44,13 @@ impl Images {
 impl Step for Images {
     type Seen = Seen;
     type Undo = Imported;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         self.about.clone()
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live {
-            return Ok(Seen { missing: Vec::new() });
-        }
         let there = ctr(host, &["images", "list", "--quiet"]).await.map_err(StepError::retryable)?;
         let mut missing = installed_images(host)?;
         missing.retain(|(name, _)| self.only.as_ref().is_none_or(|only| only == name));
@@ -79,13 +77,14 @@ pub(super) struct Imported;
 
 impl Undo for Imported {
     type Planned = Planned;
+    const ONLY_LIVE: bool = true;
 
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(format!("take back {key}"))
     }
 
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
-        if !host.is_live || !systemd::look(host, "containerd.service").await?.is_up() {
+        if !systemd::look(host, "containerd.service").await?.is_up() {
             return Ok(());
         }
         let there = ctr(host, &["images", "list", "--quiet"]).await?;

@@ -237,6 +237,7 @@ pub(super) struct Kubelet {
 
 impl Undo for Kubelet {
     type Planned = Planned;
+    const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {
         let leave = self.cluster.node.iter().map(|node| format!("remove the Node object {node} from the cluster"));
@@ -245,9 +246,6 @@ impl Undo for Kubelet {
 
     /// Stopped first: a kubelet that starts again would register again.
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {
-        if !host.is_live {
-            return Ok(Notes::new());
-        }
         service::stop(host, "kubelet.service").await?;
         let notes = self.cluster.remove_node(host).await;
         service::clear(host, "kubelet.service").await?;
@@ -270,6 +268,7 @@ const UNITS: &[&str] =
 
 impl Undo for EtcdService {
     type Planned = Planned;
+    const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {
         let leave = "take this machine's member out of etcd, if it has others".to_owned();
@@ -278,9 +277,6 @@ impl Undo for EtcdService {
     }
 
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {
-        if !host.is_live {
-            return Ok(Notes::new());
-        }
         let notes = self.cluster.remove_member(host).await?;
         Started { units: UNITS }.before(host).await?;
         Ok(notes)

@@ -154,6 +154,7 @@ pub(super) struct Addressed;
 
 impl Undo for Addressed {
     type Planned = Planned;
+    const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {
         vec!["let NetworkManager go back to the profile it had".to_owned()]
@@ -165,9 +166,6 @@ impl Undo for Addressed {
     }
 
     async fn after(&self, host: &Host) -> Result<(), StepError> {
-        if !host.is_live {
-            return Ok(());
-        }
         end_trial(host).await?;
         staged::remove_trial_directory(&*host.disk)?;
         Manager::of(host).settle_all().await

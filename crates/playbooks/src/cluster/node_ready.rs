@@ -20,7 +20,6 @@ pub(super) struct NodeReady {
 
 /// What was found.
 pub(super) struct Seen {
-    is_live: bool,
     boot_id: String,
     /// What the API says, or why it says nothing.
     node: Result<Option<ApiNode>, String>,
@@ -38,6 +37,7 @@ impl NodeReady {
 impl Step for NodeReady {
     type Seen = Seen;
     type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(
@@ -58,8 +58,8 @@ impl Step for NodeReady {
         };
         let boot_id = String::from_utf8_lossy(&boot_id).trim().to_owned();
         let is_missing = matches!(node, Ok(None));
-        let is_kubelet_older = host.is_live && is_missing && is_kubelet_older(host).await?;
-        Ok(Seen { is_live: host.is_live, boot_id, node, is_kubelet_older })
+        let is_kubelet_older = is_missing && is_kubelet_older(host).await?;
+        Ok(Seen { boot_id, node, is_kubelet_older })
     }
 
     /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was founded anew,
@@ -78,10 +78,7 @@ impl Step for NodeReady {
         systemd::systemctl(host, &["restart", KUBELET]).await.map(drop)
     }
 
-    fn judge(&self, Seen { is_live, boot_id, node, .. }: &Seen) -> Verdict {
-        if !is_live {
-            return Verdict::Met;
-        }
+    fn judge(&self, Seen { boot_id, node, .. }: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         let node = match node {
             Err(what) => return waiting(format!("node {} to be Ready: {what}", self.node)),
@@ -130,11 +127,10 @@ mod tests {
             });
             Ok(Some(serde_json::from_value(json!({"metadata": {"name": "worker-01"}, "status": status})).unwrap()))
         };
-        let judged =
-            |node| match step.judge(&Seen { is_live: true, boot_id: "b2".into(), node, is_kubelet_older: false }) {
-                Verdict::Met => "met".to_owned(),
-                Verdict::Waiting { what, .. } => what,
-            };
+        let judged = |node| match step.judge(&Seen { boot_id: "b2".into(), node, is_kubelet_older: false }) {
+            Verdict::Met => "met".to_owned(),
+            Verdict::Waiting { what, .. } => what,
+        };
         assert_eq!(judged(node("b2", "True", "")), "met");
         assert_eq!(judged(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
         assert_eq!(judged(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
@@ -145,7 +141,7 @@ mod tests {
     fn only_a_kubelet_that_was_there_before_is_restarted() {
         let step = NodeReady::new("worker-01", &Arc::new(Access::new("/nowhere")));
         let planned = |is_kubelet_older| {
-            let seen = Seen { is_live: true, boot_id: String::new(), node: Ok(None), is_kubelet_older };
+            let seen = Seen { boot_id: String::new(), node: Ok(None), is_kubelet_older };
             step.plan(&seen).unwrap().len()
         };
         assert_eq!((planned(true), planned(false)), (1, 0));

@@ -123,7 +123,7 @@ impl Undo for Installed {
     }
 
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {
-        for unit in self.units {
+        for unit in self.units.iter().filter(|_| host.is_live) {
             service::clear(host, unit).await?;
         }
         Ok(Notes::new())

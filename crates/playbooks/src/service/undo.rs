@@ -23,6 +23,7 @@ pub(crate) struct Started {
 
 impl Undo for Started {
     type Planned = Planned;
+    const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {
         self.units.iter().flat_map(|unit| shows(unit)).collect()
@@ -58,9 +59,6 @@ pub(crate) fn shows(unit: &str) -> Vec<String> {
 
 /// Stops a unit, and removes what it has made that is no file in the ledger.
 pub(crate) async fn clear(host: &Host, unit: &str) -> Result<(), StepError> {
-    if !host.is_live {
-        return Ok(());
-    }
     stop(host, unit).await?;
     match unit {
         "kubelet.service" => {

@@ -38,7 +38,7 @@ pub(crate) struct Dashboard {
 /// What was found.
 #[derive(Debug, Clone)]
 pub(crate) enum Seen {
-    /// An image, or a node that has no keys yet.
+    /// A node that has no keys yet.
     Early,
     /// No manager can be told anything.
     NoManager(String),
@@ -81,13 +81,14 @@ impl Dashboard {
 impl Step for Dashboard {
     type Seen = Seen;
     type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::DASHBOARD, "Start Ceph's dashboard", "people see there how Ceph is")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen::Early);
         }
         self.looked.ask(async || self.look(host).await).await

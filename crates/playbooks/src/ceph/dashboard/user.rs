@@ -65,13 +65,14 @@ fn password_file(layout: &Layout) -> PathBuf {
 impl Step for User {
     type Seen = Seen;
     type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::DASHBOARD_USER, "Make a first user of the dashboard", "without one nobody can log in")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen { users: None, password: None });
         }
         let users = self.users.ask(async || self.users(host).await).await?;

@@ -106,8 +106,7 @@ impl Monitor {
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        let ours = paths::own_fsid(&*host.disk)?.filter(|_| host.is_live);
-        let Some(ours) = ours else {
+        let Some(ours) = paths::own_fsid(&*host.disk)? else {
             let (data, daemon) = (Data::None(Next::Found), daemon::Seen::default());
             return Ok(Seen { is_begun: false, data, daemon, status: None });
         };
@@ -129,6 +128,7 @@ impl Monitor {
 impl Step for Monitor {
     type Seen = Seen;
     type Undo = Daemons;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::MON, "Start Ceph's monitor", "a majority of the monitors knows where everything is")

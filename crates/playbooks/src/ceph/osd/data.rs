@@ -40,7 +40,7 @@ pub(crate) struct Data {
 /// What was found.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    /// As they are listed; none in an image, and before this node has its keys.
+    /// As they are listed; none before this node has its keys.
     places: Vec<Place>,
     /// Directories for files that are still to be made.
     directories: Vec<Change>,
@@ -54,7 +54,7 @@ impl Data {
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        let Some(ours) = Self::ours(host)? else {
+        let Some(ours) = paths::own_fsid(&*host.disk)? else {
             return Ok(Seen { places: Vec::new(), directories: Vec::new(), silence: None });
         };
         let places = places::look(host, &self.listed, &ours).await?;
@@ -71,10 +71,6 @@ impl Data {
             Err(error) if error.is_transient() => Ok(Some(error.to_string())),
             Err(error) => Err(client::failed(&error)),
         }
-    }
-
-    fn ours(host: &Host) -> Result<Option<Fsid>, StepError> {
-        Ok(paths::own_fsid(&*host.disk)?.filter(|_| host.is_live))
     }
 
     /// Those that files lie in and that do not exist.
@@ -100,6 +96,7 @@ impl Data {
 impl Step for Data {
     type Seen = Seen;
     type Undo = Stores;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::OSD_DATA, "Make the OSDs", "what Ceph stores lies on the devices that cluster.yaml lists")
@@ -148,7 +145,7 @@ impl Step for Data {
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         self.looked.forget().await;
-        let Some(ours) = Self::ours(host)? else { return Ok(()) };
+        let Some(ours) = paths::own_fsid(&*host.disk)? else { return Ok(()) };
         if let Some(osd) = self.of_key(key, MAKE) {
             make::make(host, osd, &ours).await
         } else if let Some(osd) = self.of_key(key, ADOPT) {
@@ -194,7 +191,9 @@ impl Undo for Stores {
         let disk = &*host.disk;
         let Some(ours) = paths::own_fsid(disk)? else { return Ok(Notes::new()) };
         // A run that was killed may have started one that the ledger does not know of.
-        Stopped.before(host).await?;
+        if host.is_live {
+            Stopped.before(host).await?;
+        }
         let (made, begun) = (places::made(disk, &ours)?, Begun::all(disk)?);
         let stores = made.keys().chain(begun.iter().map(|begun| &begun.store));
         let mut stores: Vec<&PathBuf> = stores.collect();

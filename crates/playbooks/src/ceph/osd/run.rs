@@ -47,7 +47,7 @@ impl Run {
 
     async fn look(&self, host: &Host) -> Result<Vec<Found>, StepError> {
         let disk = &*host.disk;
-        let Some(ours) = paths::own_fsid(disk)?.filter(|_| host.is_live) else { return Ok(Vec::new()) };
+        let Some(ours) = paths::own_fsid(disk)? else { return Ok(Vec::new()) };
         let made = places::made(disk, &ours)?;
         let mut found = Vec::new();
         for osd in &self.listed {
@@ -100,6 +100,7 @@ fn device_is_given(id: u32) -> Change {
 impl Step for Run {
     type Seen = Vec<Found>;
     type Undo = Stopped;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(ids::OSD, "Start the OSDs", "they store what is given to Ceph, and copy it among each other")
@@ -146,6 +147,7 @@ pub(crate) struct Stopped;
 
 impl Undo for Stopped {
     type Planned = Planned;
+    const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {
         vec![format!("stop {}", Kind::Osd.unit("*"))]
@@ -153,7 +155,7 @@ impl Undo for Stopped {
 
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {
         let disk = &*host.disk;
-        let Some(ours) = paths::own_fsid(disk)?.filter(|_| host.is_live) else { return Ok(Notes::new()) };
+        let Some(ours) = paths::own_fsid(disk)? else { return Ok(Notes::new()) };
         for id in undo::ours_of(disk, Kind::Osd, &ours)? {
             service::stop(host, &Kind::Osd.unit(&id)).await?;
         }
@@ -167,7 +169,7 @@ impl Undo for Stopped {
 
     /// The files beside its unit are gone.
     async fn after(&self, host: &Host) -> Result<(), StepError> {
-        if host.is_live { systemd::systemctl(host, &["daemon-reload"]).await.map(drop) } else { Ok(()) }
+        systemd::systemctl(host, &["daemon-reload"]).await.map(drop)
     }
 }
 
