@@ -35,5 +35,5 @@ pub use playbook::{Playbook, PlaybookBuilder, PlaybookError};
 pub use run::{Report, RunError, Runner, StepFailure, StepPlan, StepUndo, Tuning, UndoReport};
 pub use step::{About, Step, StepError, Verdict};
 pub use step_id::StepId;
-pub use undo::{FilesOnly, Notes, Stays, Undo, Undos};
+pub use undo::{FilesOnly, Notes, Permits, Stays, Undo, Undos};
 pub use undo_entry::UndoEntry;

@@ -3,11 +3,9 @@
 //! A step may only come after steps that stand above it in the list. So there are no cycles, and the list reads in the
 //! order in which things happen.
 
-use std::any::TypeId;
-
 use explain::{Code, Explain};
 
-use crate::{About, FilesOnly, Step, StepId, Undos, codes, step::AnyStep};
+use crate::{About, Step, StepId, Undos, codes, step::AnyStep, undo::Permits};
 
 /// A named list of steps.
 pub struct Playbook {
@@ -125,8 +123,7 @@ impl<'a> PlaybookBuilder<'a> {
 
     fn add<S: Step>(&mut self, step: S, after: &[StepId]) -> Result<(), PlaybookError> {
         let about = Step::about(&step);
-        let is_files_only = TypeId::of::<S::Undo>() == TypeId::of::<FilesOnly>();
-        if !is_files_only && self.undos.is_some_and(|undos| !undos.has::<S::Undo>(about.id)) {
+        if self.undos.is_some_and(|undos| !S::Undo::is_in(undos, about.id)) {
             return Err(PlaybookError::NotUndone(about.id));
         }
         if self.position(about.id).is_some() {
@@ -151,7 +148,7 @@ mod tests {
     use host::Host;
 
     use super::*;
-    use crate::{Stays, StepError, Undo};
+    use crate::{FilesOnly, Stays, StepError, Undo};
 
     const A: StepId = StepId::new("a");
     const B: StepId = StepId::new("b");
@@ -159,7 +156,7 @@ mod tests {
 
     struct Named<U>(StepId, std::marker::PhantomData<U>);
 
-    impl<U: Undo> Step for Named<U> {
+    impl<U: Permits + Send + Sync> Step for Named<U> {
         type Seen = ();
         type Undo = U;
 
@@ -184,8 +181,6 @@ mod tests {
     struct Otherwise;
 
     impl Undo for Otherwise {
-        type Planned = crate::Planned;
-
         async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
             Ok(())
         }

@@ -2,14 +2,14 @@
 //!
 //! To add a step: a type with a few fields, an `impl Step` of `about`, `observe` and `plan`, and a line in its playbook.
 //! A step whose changes are files and directories is undone by [`FilesOnly`](crate::FilesOnly) and needs nothing more. A step
-//! that does something else names an [`Undo`] of its own, plans an [`Act`] and implements `act` for it.
+//! that does something else names an [`Undo`](crate::Undo) of its own, plans an [`Act`] and implements `act` for it.
 
 use std::{borrow::Cow, error::Error, fmt, pin::Pin, time::Duration};
 
 use explain::{Code, Explain};
 use host::{Host, HostError};
 
-use crate::{Act, Planned, StepId, Undo, codes};
+use crate::{Act, Planned, StepId, codes, undo::Permits};
 
 /// What people and files call a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub trait Step: Send + Sync + 'static {
     /// What `observe` finds out.
     type Seen: Send + Sync;
 
-    /// How it is undone.
-    type Undo: Undo;
+    /// How it is undone: by [`FilesOnly`](crate::FilesOnly), or by an [`Undo`](crate::Undo) beside it.
+    type Undo: Permits;
 
     /// Whether there is something to do or to wait for only on a machine that runs. In an image such a step is done.
     const ONLY_LIVE: bool = false;
@@ -62,7 +62,7 @@ pub trait Step: Send + Sync + 'static {
 
     /// From what was seen, the changes still to be made; none when all of them are there, and none by whoever only waits.
     /// Touches nothing.
-    fn plan(&self, _seen: &Self::Seen) -> Result<Vec<<Self::Undo as Undo>::Planned>, StepError> {
+    fn plan(&self, _seen: &Self::Seen) -> Result<Vec<<Self::Undo as Permits>::Planned>, StepError> {
         Ok(Vec::new())
     }
 
@@ -83,7 +83,7 @@ pub trait Step: Send + Sync + 'static {
 
     /// Makes a change that is no file, under the same condition.
     fn act(&self, act: &Act, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
-        let error = StepError::no_such_action("apply", &act.key);
+        let error = StepError::no_such_action(&act.key);
         async move { Err(error) }
     }
 
@@ -140,8 +140,8 @@ impl StepError {
         self.retry
     }
 
-    pub(crate) fn no_such_action(verb: &str, key: &str) -> Self {
-        Self::new(codes::NO_SUCH_ACTION, format!("the step does not know how to {verb} `{key}`"))
+    pub(crate) fn no_such_action(key: &str) -> Self {
+        Self::new(codes::NO_SUCH_ACTION, format!("the step does not know how to apply `{key}`"))
     }
 
     pub(crate) fn no_such_step(step: &str, key: &str) -> Self {

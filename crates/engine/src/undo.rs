@@ -43,9 +43,6 @@ pub type Notes = Vec<String>;
 
 /// How a step is undone, beyond its files. Everything here may be done twice, and when the step was never done.
 pub trait Undo: Send + Sync + 'static {
-    /// What its step may plan: files only ([`Change`]), or acts as well ([`Planned`]).
-    type Planned: Into<Planned>;
-
     /// Whether there is something to do only on a machine that runs, and nothing in an image.
     const ONLY_LIVE: bool = false;
 
@@ -80,15 +77,31 @@ pub trait Undo: Send + Sync + 'static {
     }
 }
 
-/// Of a step whose changes are files and nothing else.
+/// Of a step whose changes are files and nothing else. It is no [`Undo`]: there is nothing to add to the ledger.
 pub struct FilesOnly;
 
-impl Undo for FilesOnly {
+/// What the undo of a step lets it plan. It is there for [`FilesOnly`] and for every [`Undo`], and for nothing else.
+pub trait Permits: 'static {
+    /// Files only, or acts as well.
+    type Planned: Into<Planned>;
+
+    /// Whether `undos` undo that step this way.
+    fn is_in(undos: &Undos, id: StepId) -> bool;
+}
+
+impl Permits for FilesOnly {
     type Planned = Change;
 
-    /// An older version may have acted in this step.
-    fn act(&self, key: &str, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
-        ready(Err(StepError::no_such_action("undo", key)))
+    fn is_in(_undos: &Undos, _id: StepId) -> bool {
+        true
+    }
+}
+
+impl<U: Undo> Permits for U {
+    type Planned = Planned;
+
+    fn is_in(undos: &Undos, id: StepId) -> bool {
+        undos.steps.get(id.as_str()).is_some_and(|(known, _)| *known == TypeId::of::<U>())
     }
 }
 
@@ -96,8 +109,6 @@ impl Undo for FilesOnly {
 pub struct Stays;
 
 impl Undo for Stays {
-    type Planned = Planned;
-
     fn act(&self, _key: &str, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
         ready(Ok(()))
     }
@@ -132,11 +143,6 @@ impl Undos {
 
     pub(crate) fn playbook(&self) -> &'static str {
         self.playbook
-    }
-
-    /// Whether that step is undone by an undo of this type.
-    pub(crate) fn has<U: Undo>(&self, id: StepId) -> bool {
-        self.steps.get(id.as_str()).is_some_and(|(known, _)| *known == TypeId::of::<U>())
     }
 
     pub(crate) fn keeps(&self, step: &str) -> bool {

@@ -232,8 +232,6 @@ impl Step for Effect {
 }
 
 impl Undo for Journal {
-    type Planned = Planned;
-
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
         host.disk.exists(Path::new("/etc/units"))?;
         if self.is_applied(key)? { self.append("undo", key) } else { Ok(()) }

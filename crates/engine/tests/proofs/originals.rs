@@ -2,9 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::{
-    About, FilesOnly, LedgerStore, Planned, Playbook, Progress, Stays, Step, StepError, StepId, Undos, codes,
-};
+use engine::{About, LedgerStore, Planned, Playbook, Progress, Stays, Step, StepError, StepId, Undos, codes};
 use explain::Explain;
 use host::{Change, Content, Disk, Host, RealDisk, create_dir_all, disk::model::ModelDisk, write_atomic};
 
@@ -86,8 +84,8 @@ async fn an_effect_nobody_knows_how_to_make_is_an_error_both_ways() {
     let report = runner.run(&playbook).await.unwrap();
     assert_eq!(failed(&report), [("promise", codes::NO_SUCH_ACTION.id)]);
     assert_eq!(report.failed[0].error.to_string(), "the step does not know how to apply `moon`");
-    for undos in [undos(), undos().step(StepId::new("promise"), FilesOnly)] {
-        let undone = runner.undo(&undos).await.unwrap();
+    for _ in 0..2 {
+        let undone = runner.undo(&undos()).await.unwrap();
         assert_eq!(undone.failed[0].error.code(), codes::NO_SUCH_ACTION);
         assert!(LedgerStore::new(STATE_DIR).open(&disk).unwrap().ledger.steps.contains_key("test/promise"));
     }

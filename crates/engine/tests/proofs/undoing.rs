@@ -46,8 +46,6 @@ impl Told {
 }
 
 impl Undo for Told {
-    type Planned = Planned;
-
     fn shows(&self) -> Vec<String> {
         vec![format!("stop {}", self.step)]
     }
@@ -197,7 +195,6 @@ async fn a_step_that_nobody_knows_any_more_loses_its_files_only() {
 struct OnlyLive(Told);
 
 impl Undo for OnlyLive {
-    type Planned = Planned;
     const ONLY_LIVE: bool = true;
 
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {

@@ -156,8 +156,6 @@ impl Step for Keys {
 pub(crate) struct Given;
 
 impl Undo for Given {
-    type Planned = Planned;
-
     fn shows_act(&self, key: &str) -> Option<String> {
         match key {
             ASK => Some("remove this node's keys of Ceph".to_owned()),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ::ceph::{Fsid, paths};
-use engine::{Notes, Planned, StepError, Undo};
+use engine::{Notes, StepError, Undo};
 use host::{Disk, Host};
 
 use super::{daemon::Kind, leave, workspace};
@@ -13,8 +13,6 @@ use crate::{residue::tree, service};
 pub(crate) struct Daemons(pub(super) Kind);
 
 impl Undo for Daemons {
-    type Planned = Planned;
-
     fn shows(&self) -> Vec<String> {
         let Self(kind) = self;
         vec![format!("stop {}, and remove what carries this cluster's fsid in {}", kind.unit("*"), kind.dir())]

@@ -61,8 +61,6 @@ impl Step for AdminKubeconfig {
 pub(super) struct Linked;
 
 impl Undo for Linked {
-    type Planned = Planned;
-
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(format!("remove {key}"))
     }

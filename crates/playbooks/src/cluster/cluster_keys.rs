@@ -160,8 +160,6 @@ pub(super) struct Given {
 }
 
 impl Undo for Given {
-    type Planned = Planned;
-
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(format!("take back {key}"))
     }

@@ -83,7 +83,6 @@ impl Step for HostName {
 pub(super) struct Renamed;
 
 impl Undo for Renamed {
-    type Planned = Planned;
     const ONLY_LIVE: bool = true;
 
     fn shows_act(&self, key: &str) -> Option<String> {

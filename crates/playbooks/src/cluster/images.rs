@@ -76,7 +76,6 @@ impl Step for Images {
 pub(super) struct Imported;
 
 impl Undo for Imported {
-    type Planned = Planned;
     const ONLY_LIVE: bool = true;
 
     fn shows_act(&self, key: &str) -> Option<String> {

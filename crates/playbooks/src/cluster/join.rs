@@ -134,8 +134,6 @@ pub(super) struct Member {
 }
 
 impl Undo for Member {
-    type Planned = Planned;
-
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(format!("take back {key}"))
     }

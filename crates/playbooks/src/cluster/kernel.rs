@@ -84,8 +84,6 @@ impl Step for KernelSettings {
 pub(super) struct Set;
 
 impl Undo for Set {
-    type Planned = Planned;
-
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(format!("take back {key}"))
     }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{Notes, Planned, StepError, Undo};
+use engine::{Notes, StepError, Undo};
 use etcd::{
     Etcd, Member as EtcdMember,
     quorum::{self, Change},
@@ -236,7 +236,6 @@ pub(super) struct Kubelet {
 }
 
 impl Undo for Kubelet {
-    type Planned = Planned;
     const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {
@@ -267,7 +266,6 @@ const UNITS: &[&str] =
     &["kube-scheduler.service", "kube-controller-manager.service", "kube-apiserver.service", "etcd.service"];
 
 impl Undo for EtcdService {
-    type Planned = Planned;
     const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {

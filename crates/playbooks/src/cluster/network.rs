@@ -153,7 +153,6 @@ impl Step for Network {
 pub(super) struct Addressed;
 
 impl Undo for Addressed {
-    type Planned = Planned;
     const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {

@@ -108,8 +108,6 @@ pub(super) struct Installed {
 }
 
 impl Undo for Installed {
-    type Planned = Planned;
-
     fn shows(&self) -> Vec<String> {
         vec!["stop what runs of its units, and let systemd forget them".to_owned()]
     }

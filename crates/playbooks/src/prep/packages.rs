@@ -183,8 +183,6 @@ impl Installed {
 }
 
 impl Undo for Installed {
-    type Planned = Planned;
-
     fn shows(&self) -> Vec<String> {
         let asked: Vec<&str> = self.note.asked.iter().map(String::as_str).collect();
         let others = self.note.added.difference(&self.note.asked).count();

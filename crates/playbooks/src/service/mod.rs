@@ -127,7 +127,7 @@ pub(crate) fn file(rendered: &RenderedFile) -> Change {
     Change::File { path: rendered.path.clone(), mode: rendered.mode, content }
 }
 
-impl<U: Undo<Planned = Planned>> Step for Service<U> {
+impl<U: Undo> Step for Service<U> {
     type Seen = Seen;
     type Undo = U;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::{Notes, Planned, StepError, Undo};
+use engine::{Notes, StepError, Undo};
 use host::Host;
 
 use crate::{
@@ -22,7 +22,6 @@ pub(crate) struct Started {
 }
 
 impl Undo for Started {
-    type Planned = Planned;
     const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {

@@ -180,8 +180,6 @@ fn refusal(refused: &[String], can_be_wiped: &[String]) -> StepError {
 pub(crate) struct Stores;
 
 impl Undo for Stores {
-    type Planned = Planned;
-
     fn shows(&self) -> Vec<String> {
         let wiped = "remove what OSDs of this cluster have stored on this machine".to_owned();
         Daemons(Kind::Osd).shows().into_iter().chain([wiped]).collect()

@@ -146,7 +146,6 @@ impl Step for Run {
 pub(crate) struct Stopped;
 
 impl Undo for Stopped {
-    type Planned = Planned;
     const ONLY_LIVE: bool = true;
 
     fn shows(&self) -> Vec<String> {

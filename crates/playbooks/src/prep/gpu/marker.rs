@@ -144,8 +144,6 @@ impl Step for Marker {
 pub(super) struct Marked;
 
 impl Undo for Marked {
-    type Planned = Planned;
-
     fn shows_act(&self, _key: &str) -> Option<String> {
         Some(format!("remove {FILE}"))
     }

@@ -150,8 +150,6 @@ impl Step for Iscsid {
 pub(super) struct Started;
 
 impl Undo for Started {
-    type Planned = Planned;
-
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(if key == ENABLE { format!("disable {UNIT}") } else { format!("stop {UNIT}") })
     }

@@ -197,8 +197,6 @@ impl Named {
 }
 
 impl Undo for Named {
-    type Planned = Planned;
-
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
         Ok(host::remove_file(&*host.disk, &self.note)?)
     }

@@ -138,8 +138,6 @@ impl Proved {
 }
 
 impl Undo for Proved {
-    type Planned = Planned;
-
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
         login::clean(host, &self.state_dir).await?;
         Ok(host::remove_file(&*host.disk, &Proof::new(&self.state_dir).note())?)
