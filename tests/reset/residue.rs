@@ -5,6 +5,7 @@ use crate::support::{Check, MASTER, Machines, WORKER};
 pub(crate) const CHECKS: &[Check] = &[
     ("two machines become nodes and run pods", up),
     ("a worker may not delete Nodes, neither another's nor its own", least_privilege),
+    ("a worker whose Node was deleted registers again by `node up`", deleted),
     ("a worker is as it was, and its Node object is gone", worker),
     ("a master is as it was", master),
     ("both become nodes again", again),
@@ -27,6 +28,15 @@ fn least_privilege(machines: &Machines) {
         }
     }
     machines.sh(WORKER, "rm -rf /root/.kube"); // of our own kubectl, on a machine where nobody else uses it
+}
+
+/// Its kubelet is restarted for that. The next check resets it, and must come to an end all the same.
+fn deleted(machines: &Machines) {
+    machines.kubectl(&format!("delete node {WORKER}"));
+    machines.sh(WORKER, "blackstart node up");
+    machines.await_ready(&[MASTER, WORKER]);
+    let ledger = machines.sh(WORKER, "cat /var/lib/cluster-state/ledger.json");
+    assert!(ledger.contains("\"key\": \"restart\""), "{ledger}");
 }
 
 fn worker(machines: &Machines) {

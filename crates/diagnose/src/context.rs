@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::{Ledger, LedgerStore};
+use engine::{Ledger, LedgerStore, StepId};
 use host::Host;
 use playbooks::{
     Layout,
@@ -77,8 +77,8 @@ impl<'a> Context<'a> {
     }
 
     /// Whether a step of the bootstrap was once seen to have kept its promise. What never was, is not broken.
-    pub(crate) async fn was_done(&self, step: &str) -> Result<bool, CouldNotLook> {
-        let key = Ledger::key(cluster::NAME, step);
+    pub(crate) async fn was_done(&self, step: StepId) -> Result<bool, CouldNotLook> {
+        let key = Ledger::key(cluster::NAME, step.as_str());
         Ok(self.ledger().await?.steps.get(&key).is_some_and(|record| record.verified.is_some()))
     }
 
@@ -87,7 +87,8 @@ impl<'a> Context<'a> {
         let options = Options::read(self.host).map_err(|error| CouldNotLook(explain::chain(&error)))?;
         let mut started = Vec::new();
         for service in cluster::services(self.cluster, self.node, self.layout, &options) {
-            if self.was_done(cluster::step_of(service.name)).await? {
+            let Some(step) = cluster::step_of(service.name) else { continue };
+            if self.was_done(step).await? {
                 let unit = self.units().await?.get(service.name);
                 started.push((service, unit));
             }

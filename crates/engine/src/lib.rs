@@ -1,7 +1,7 @@
 //! Steps, and the runner that carries them through crashes. It knows nothing of Kubernetes.
 //!
-//! A [`Step`] says how to look at the machine, what to change, and when the promise is kept. A [`Playbook`] is a list
-//! of steps with an order between them. The [`Runner`] alone holds the machine's lock, writes the ledger, emits events,
+//! A [`Step`] says how to look at the machine, what to change, and when the promise is kept; its [`Undo`] says how that is
+//! undone. A [`Playbook`] is a list of steps with an order between them. The [`Runner`] alone holds the machine's lock, writes the ledger, emits events,
 //! retries, waits and stops at a cancellation:
 //!
 //! ```text
@@ -18,18 +18,22 @@ mod event;
 mod ledger;
 mod lock;
 mod patience;
+mod planned;
 mod playbook;
-mod reversal;
 mod run;
 mod schedule;
 mod step;
+mod step_id;
 mod undo;
+mod undo_entry;
 
 pub use event::{Event, SCHEMA_VERSION as EVENT_SCHEMA_VERSION, Sink, State};
 pub use ledger::{Ledger, LedgerError, LedgerStore, Opened, Progress, StepRecord};
 pub use lock::{Holder, LockError, acquire as lock_machine};
-pub use playbook::{Playbook, PlaybookError};
-pub use reversal::{Notes, Reversal, TakeBack};
-pub use run::{Report, RunError, Runner, StepFailure, StepPlan, StepReversal, Tuning, UndoReport};
+pub use planned::{Act, Planned};
+pub use playbook::{Playbook, PlaybookBuilder, PlaybookError};
+pub use run::{Report, RunError, Runner, StepFailure, StepPlan, StepUndo, Tuning, UndoReport};
 pub use step::{About, Step, StepError, Verdict};
-pub use undo::Undo;
+pub use step_id::StepId;
+pub use undo::{FilesOnly, Notes, Permits, Stays, Undo, Undos};
+pub use undo_entry::UndoEntry;

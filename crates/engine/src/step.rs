@@ -1,21 +1,21 @@
 //! What a step is: the contract between a playbook's parts and the runner.
 //!
 //! To add a step: a type with a few fields, an `impl Step` of `about`, `observe` and `plan`, and a line in its playbook.
-//! A step whose changes are files and directories needs nothing more; `apply` and `undo` come for free. A step that does
-//! something else returns [`Change::Act`] from `plan` and implements `apply` and `undo` for it.
+//! A step whose changes are files and directories is undone by [`FilesOnly`](crate::FilesOnly) and needs nothing more. A step
+//! that does something else names an [`Undo`](crate::Undo) of its own, plans an [`Act`] and implements `act` for it.
 
 use std::{borrow::Cow, error::Error, fmt, pin::Pin, time::Duration};
 
 use explain::{Code, Explain};
-use host::{Change, Host, HostError};
+use host::{Host, HostError};
 
-use crate::codes;
+use crate::{Act, Planned, StepId, codes, undo::Permits};
 
 /// What people and files call a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
-    /// Stable, kebab-case: it goes into the ledger, events, metrics and docs.
-    pub id: Cow<'static, str>,
+    /// Its name in the ledger, events, metrics and docs.
+    pub id: StepId,
     /// What is being done, for the progress display: "Issue the certificates".
     pub title: Cow<'static, str>,
     /// Why it is needed, in one line.
@@ -24,8 +24,8 @@ pub struct About {
 
 impl About {
     /// For steps whose texts are fixed, that is nearly all.
-    pub const fn new(id: &'static str, title: &'static str, why: &'static str) -> Self {
-        Self { id: Cow::Borrowed(id), title: Cow::Borrowed(title), why: Cow::Borrowed(why) }
+    pub const fn new(id: StepId, title: &'static str, why: &'static str) -> Self {
+        Self { id, title: Cow::Borrowed(title), why: Cow::Borrowed(why) }
     }
 }
 
@@ -43,10 +43,16 @@ pub enum Verdict {
     },
 }
 
-/// One step of a playbook. Reading is in `observe`, thinking in `plan` and `judge`, doing in `apply` and `undo`.
+/// One step of a playbook. Reading is in `observe`, thinking in `plan` and `judge`, doing in `act`; files are the engine's.
 pub trait Step: Send + Sync + 'static {
     /// What `observe` finds out.
     type Seen: Send + Sync;
+
+    /// How it is undone: by [`FilesOnly`](crate::FilesOnly), or by an [`Undo`](crate::Undo) beside it.
+    type Undo: Permits;
+
+    /// Whether there is something to do or to wait for only on a machine that runs. In an image such a step is done.
+    const ONLY_LIVE: bool = false;
 
     /// Names and texts.
     fn about(&self) -> About;
@@ -54,8 +60,11 @@ pub trait Step: Send + Sync + 'static {
     /// Looks at the machine. Reads only.
     fn observe(&self, host: &Host) -> impl Future<Output = Result<Self::Seen, StepError>> + Send;
 
-    /// From what was seen, the changes still to be made; none when all of them are there. Touches nothing.
-    fn plan(&self, seen: &Self::Seen) -> Result<Vec<Change>, StepError>;
+    /// From what was seen, the changes still to be made; none when all of them are there, and none by whoever only waits.
+    /// Touches nothing.
+    fn plan(&self, _seen: &Self::Seen) -> Result<Vec<<Self::Undo as Permits>::Planned>, StepError> {
+        Ok(Vec::new())
+    }
 
     /// Asked when nothing is left to change: is the promised state there?
     fn judge(&self, _seen: &Self::Seen) -> Verdict {
@@ -63,18 +72,18 @@ pub trait Step: Send + Sync + 'static {
     }
 
     /// Makes one change. Doing it twice does no harm: a crash may come right after it.
-    fn apply(&self, change: &Change, host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
+    fn apply(&self, planned: &Planned, host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
         async move {
-            match change {
-                Change::Act { key, .. } => Err(StepError::no_such_action("apply", key)),
-                file => Ok(file.apply(&*host.disk)?),
+            match planned {
+                Planned::Act(act) => self.act(act, host).await,
+                Planned::File(change) => Ok(change.apply(&*host.disk)?),
             }
         }
     }
 
-    /// Takes back the [`Change::Act`] of that key. Doing it twice, or when it was never applied, does no harm.
-    fn undo(&self, key: &str, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
-        let error = StepError::no_such_action("undo", key);
+    /// Makes a change that is no file, under the same condition.
+    fn act(&self, act: &Act, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
+        let error = StepError::no_such_action(&act.key);
         async move { Err(error) }
     }
 
@@ -131,8 +140,8 @@ impl StepError {
         self.retry
     }
 
-    pub(crate) fn no_such_action(verb: &str, key: &str) -> Self {
-        Self::new(codes::NO_SUCH_ACTION, format!("the step does not know how to {verb} `{key}`"))
+    pub(crate) fn no_such_action(key: &str) -> Self {
+        Self::new(codes::NO_SUCH_ACTION, format!("the step does not know how to apply `{key}`"))
     }
 
     pub(crate) fn no_such_step(step: &str, key: &str) -> Self {
@@ -171,7 +180,7 @@ impl From<HostError> for StepError {
 
 /// What one look at the machine says.
 pub(crate) struct Look {
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<Planned>,
     pub(crate) verdict: Verdict,
 }
 
@@ -186,25 +195,24 @@ pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StepError>>
 /// A [`Step`] without its type, as the runner holds it.
 pub(crate) trait AnyStep: Send + Sync {
     fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look>;
-    fn apply<'a>(&'a self, change: &'a Change, host: &'a Host) -> Boxed<'a, ()>;
-    fn undo<'a>(&'a self, key: &'a str, host: &'a Host) -> Boxed<'a, ()>;
+    fn apply<'a>(&'a self, change: &'a Planned, host: &'a Host) -> Boxed<'a, ()>;
     fn patience(&self) -> Duration;
 }
 
 impl<S: Step> AnyStep for S {
     fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look> {
         Box::pin(async move {
+            if S::ONLY_LIVE && !host.is_live {
+                return Ok(Look { changes: Vec::new(), verdict: Verdict::Met });
+            }
             let seen = self.observe(host).await?;
-            Ok(Look { changes: self.plan(&seen)?, verdict: self.judge(&seen) })
+            let changes = self.plan(&seen)?.into_iter().map(Into::into).collect();
+            Ok(Look { changes, verdict: self.judge(&seen) })
         })
     }
 
-    fn apply<'a>(&'a self, change: &'a Change, host: &'a Host) -> Boxed<'a, ()> {
+    fn apply<'a>(&'a self, change: &'a Planned, host: &'a Host) -> Boxed<'a, ()> {
         Box::pin(Step::apply(self, change, host))
-    }
-
-    fn undo<'a>(&'a self, key: &'a str, host: &'a Host) -> Boxed<'a, ()> {
-        Box::pin(Step::undo(self, key, host))
     }
 
     fn patience(&self) -> Duration {

@@ -1,196 +1,197 @@
-//! How to take a change back: found out before the change is made, kept in the ledger, used by reset.
+//! How steps are undone.
 //!
-//! A file that stood where we write is copied to `originals/` in the state directory first. What we made is removed,
-//! what we replaced is restored; directories go only when nothing else has come to live in them.
+//! What is files is in the ledger and needs nobody. A step that does more names an [`Undo`], beside itself; the type of what it
+//! plans depends on it, so that a step without one cannot plan an act. A reset must work when everything that the playbook
+//! was made from is gone, so each playbook has one list, [`Undos`], made from what a reset knows. A playbook is built against
+//! that list: a step that acts and is not in it makes no playbook.
+//!
+//! ```text
+//! before ─► entries of the ledger, the last one first (act for each that is no file) ─► after ─► forgotten
+//! ```
+//!
+//! A step that says it only writes files and plans an act does not compile:
+//!
+//! ```compile_fail,E0053
+//! # use engine::{About, FilesOnly, Planned, Step, StepError, StepId};
+//! # use host::Host;
+//! struct Forgetful;
+//!
+//! impl Step for Forgetful {
+//!     type Seen = ();
+//!     type Undo = FilesOnly;
+//! #   fn about(&self) -> About {
+//! #       About::new(StepId::new("forgetful"), "Forget", "to see it refused")
+//! #   }
+//! #   async fn observe(&self, _host: &Host) -> Result<(), StepError> {
+//! #       Ok(())
+//! #   }
+//!
+//!     fn plan(&self, (): &()) -> Result<Vec<Planned>, StepError> {
+//!         Ok(vec![Planned::act("restart", "restart the kubelet")])
+//!     }
+//! }
+//! ```
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::{any::TypeId, collections::BTreeMap, future::ready};
 
-use host::{Change, Content, Disk, HostError, Kind, remove_dir_if_empty, remove_file, set_dir_mode};
-use serde::{Deserialize, Serialize};
+use host::{Change, Host};
 
-/// One thing to take back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Undo {
-    /// The file did not exist.
-    RemoveFile(PathBuf),
-    /// The directory did not exist.
-    RemoveDirectory(PathBuf),
-    /// The file existed; its content is kept.
-    Restore {
-        /// Where it stood.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-        /// Where its content is kept.
-        original: PathBuf,
-    },
-    /// The symbolic link did not exist.
-    RemoveLink(PathBuf),
-    /// The symbolic link pointed somewhere else.
-    RestoreLink {
-        /// Where it stood.
-        path: PathBuf,
-        /// What it pointed to.
-        target: PathBuf,
-    },
-    /// The directory existed with other permission bits.
-    RestoreMode {
-        /// The directory.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// The step knows how.
-    Act {
-        /// The step's own name for it.
-        key: String,
-    },
-}
+use crate::{Planned, StepError, StepId, step::Boxed};
 
-impl Undo {
-    /// What this is about; a step needs one entry per target, the first one.
-    pub(crate) fn target(&self) -> (&'static str, &Path) {
-        match self {
-            Self::RemoveFile(path) | Self::Restore { path, .. } => ("file", path),
-            Self::RemoveLink(path) | Self::RestoreLink { path, .. } => ("link", path),
-            Self::RemoveDirectory(path) | Self::RestoreMode { path, .. } => ("directory", path),
-            Self::Act { key } => ("act", Path::new(key)),
-        }
+/// What there is to say at the end: what was left where this machine cannot reach, and how a person removes it.
+pub type Notes = Vec<String>;
+
+/// How a step is undone, beyond its files. Everything here may be done twice, and when the step was never done.
+pub trait Undo: Send + Sync + 'static {
+    /// Whether there is something to do only on a machine that runs, and nothing in an image.
+    const ONLY_LIVE: bool = false;
+
+    /// What `before` and `after` do, for a dry run: lines that begin with a verb.
+    fn shows(&self) -> Vec<String> {
+        Vec::new()
     }
 
-    /// How to take `change` back, given the machine as it is now. What could not be put back is refused here, before
-    /// anything is recorded.
-    pub(crate) fn before(change: &Change, disk: &dyn Disk, originals: &Path) -> Result<Vec<Self>, HostError> {
-        change.refuse_special(disk)?;
-        match change {
-            Change::Act { key, .. } => Ok(vec![Self::Act { key: key.clone() }]),
-            Change::Directory { path, mode } => match disk.meta(path)? {
-                Some(meta) if meta.kind == Kind::Directory && meta.mode != *mode => {
-                    Ok(vec![Self::RestoreMode { path: path.clone(), mode: meta.mode }])
-                }
-                Some(_) => Ok(Vec::new()),
-                None => missing_directories(path, disk),
-            },
-            Change::Link { path, .. } => match disk.read_link(path)? {
-                Some(target) => Ok(vec![Self::RestoreLink { path: path.clone(), target }]),
-                None => with_missing_directories(path, Self::RemoveLink(path.clone()), disk),
-            },
-            Change::File { path, .. } | Change::Copy { path, .. } | Change::Remove { path } => match disk.meta(path)? {
-                Some(meta) => {
-                    let original = originals.join(original_name(path));
-                    Ok(vec![Self::Restore { path: path.clone(), mode: meta.mode, original }])
-                }
-                None if matches!(change, Change::Remove { .. }) => Ok(Vec::new()),
-                None => with_missing_directories(path, Self::RemoveFile(path.clone()), disk),
-            },
-        }
+    /// What `act` does with this key, for a dry run; `None` where it does nothing.
+    fn shows_act(&self, _key: &str) -> Option<String> {
+        None
     }
 
-    /// Puts aside what a `Restore` will need. Comes before the ledger's entry, which promises that it is there.
-    pub(crate) fn keep_original(&self, disk: &dyn Disk) -> Result<(), HostError> {
-        if let Self::Restore { path, original, .. } = self {
-            let content = Content::Secret(disk.read(path)?);
-            if let Some(dir) = original.parent() {
-                Change::Directory { path: dir.to_path_buf(), mode: 0o700 }.apply(disk)?;
-            }
-            Change::File { path: original.clone(), mode: 0o600, content }.apply(disk)?;
-        }
-        Ok(())
+    /// Whether the entry of this key is only partly undone, because something in it is to be kept; then it stays in the
+    /// ledger, for a later time.
+    fn keeps(&self, _key: &str) -> bool {
+        false
     }
 
-    /// Where the original of a `Restore` is kept.
-    pub(crate) fn original(&self) -> Option<&Path> {
-        match self {
-            Self::Restore { original, .. } => Some(original),
-            _ => None,
-        }
+    /// Comes before the step's entries, whatever they are: also what the step found done, and what came of it later,
+    /// goes here. If it fails, the step's entries stay for another try.
+    fn before(&self, _host: &Host) -> impl Future<Output = Result<Notes, StepError>> + Send {
+        ready(Ok(Notes::new()))
     }
 
-    /// Takes it back on the disk. Doing it twice does no harm. `Act` is the step's own and does nothing here.
-    pub(crate) fn take_back(&self, disk: &dyn Disk) -> Result<(), HostError> {
-        match self {
-            Self::RemoveFile(path) => Change::Remove { path: path.clone() }.apply(disk),
-            Self::RemoveDirectory(path) => remove_dir_if_empty(disk, path),
-            Self::RemoveLink(path) => match disk.meta(path)? {
-                Some(meta) if meta.kind != Kind::Link => Ok(()), // somebody else's by now
-                _ => remove_file(disk, path),
-            },
-            Self::RestoreLink { path, target } => {
-                Change::Link { path: path.clone(), target: target.clone() }.apply(disk)
-            }
-            Self::Restore { path, mode, original } => {
-                let content = Content::Secret(disk.read(original)?);
-                Change::File { path: path.clone(), mode: *mode, content }.apply(disk)
-            }
-            Self::RestoreMode { path, mode } => match disk.meta(path)? {
-                Some(_) => set_dir_mode(disk, path, *mode),
-                None => Ok(()),
-            },
-            Self::Act { .. } => Ok(()),
-        }
+    /// Undoes the [`Act`](crate::Act) of that key, unless that has gone with what `before` removed.
+    fn act(&self, key: &str, host: &Host) -> impl Future<Output = Result<(), StepError>> + Send;
+
+    /// Comes after the step's entries.
+    fn after(&self, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
+        ready(Ok(()))
     }
 }
 
-impl fmt::Display for Undo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RemoveFile(path) => write!(f, "remove {}", path.display()),
-            Self::RemoveDirectory(path) => write!(f, "remove directory {} if it is empty", path.display()),
-            Self::Restore { path, .. } => write!(f, "restore {}", path.display()),
-            Self::RemoveLink(path) => write!(f, "remove link {}", path.display()),
-            Self::RestoreLink { path, target } => write!(f, "point {} back to {}", path.display(), target.display()),
-            Self::RestoreMode { path, mode } => write!(f, "restore the mode of {} ({mode:04o})", path.display()),
-            Self::Act { key } => write!(f, "take back {key}"),
-        }
+/// Of a step whose changes are files and nothing else. It is no [`Undo`]: there is nothing to add to the ledger.
+pub struct FilesOnly;
+
+/// What the undo of a step lets it plan. It is there for [`FilesOnly`] and for every [`Undo`], and for nothing else.
+pub trait Permits: 'static {
+    /// Files only, or acts as well.
+    type Planned: Into<Planned>;
+
+    /// Whether `undos` undo that step this way.
+    fn is_in(undos: &Undos, id: StepId) -> bool;
+}
+
+impl Permits for FilesOnly {
+    type Planned = Change;
+
+    fn is_in(_undos: &Undos, _id: StepId) -> bool {
+        true
     }
 }
 
-fn with_missing_directories(path: &Path, last: Undo, disk: &dyn Disk) -> Result<Vec<Undo>, HostError> {
-    let mut undo = match path.parent() {
-        Some(dir) => missing_directories(dir, disk)?,
-        None => Vec::new(),
-    };
-    undo.push(last);
-    Ok(undo)
+impl<U: Undo> Permits for U {
+    type Planned = Planned;
+
+    fn is_in(undos: &Undos, id: StepId) -> bool {
+        undos.steps.get(id.as_str()).is_some_and(|(known, _)| *known == TypeId::of::<U>())
+    }
 }
 
-fn missing_directories(dir: &Path, disk: &dyn Disk) -> Result<Vec<Undo>, HostError> {
-    let mut missing = Vec::new();
-    for above in dir.ancestors() {
-        if disk.exists(above)? {
-            break;
-        }
-        missing.push(Undo::RemoveDirectory(above.to_path_buf()));
+/// What was done beyond files stays. Why, is said where the step is listed.
+pub struct Stays;
+
+impl Undo for Stays {
+    fn act(&self, _key: &str, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
+        ready(Ok(()))
     }
-    missing.reverse();
-    Ok(missing)
 }
 
-/// Removes the originals that no entry of the ledger needs any more. A crash may leave some of them; that is why they
-/// are looked for here and not dropped one by one.
-pub(crate) fn sweep_originals(dir: &Path, needed: &BTreeSet<PathBuf>, disk: &dyn Disk) -> Result<(), HostError> {
-    if !disk.exists(dir)? {
-        return Ok(());
-    }
-    for name in disk.list(dir)? {
-        let path = dir.join(name);
-        match disk.meta(&path)? {
-            Some(meta) if meta.kind == Kind::Directory => sweep_originals(&path, needed, disk)?,
-            Some(_) if !needed.contains(&path) => remove_file(disk, &path)?,
-            _ => {}
-        }
-    }
-    remove_dir_if_empty(disk, dir)
+/// How the steps of a playbook are undone.
+pub struct Undos {
+    playbook: &'static str,
+    steps: BTreeMap<&'static str, (TypeId, Box<dyn AnyUndo>)>,
+    kept: Vec<StepId>,
 }
 
-/// One flat name per path: readable, and different for different paths.
-fn original_name(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    format!("{:08x}-{name}", crc32fast::hash(text.as_bytes()))
+impl Undos {
+    /// Of steps that were files and nothing else, until others are named.
+    pub fn new(playbook: &'static str) -> Self {
+        Self { playbook, steps: BTreeMap::new(), kept: Vec::new() }
+    }
+
+    /// Names a step that was more than files.
+    #[must_use]
+    pub fn step<U: Undo>(mut self, id: StepId, undo: U) -> Self {
+        self.steps.insert(id.as_str(), (TypeId::of::<U>(), Box::new(undo)));
+        self
+    }
+
+    /// Leaves these steps, and what the ledger knows of them, as they are.
+    #[must_use]
+    pub fn keeping<'a>(mut self, ids: impl IntoIterator<Item = &'a StepId>) -> Self {
+        self.kept.extend(ids);
+        self
+    }
+
+    pub(crate) fn playbook(&self) -> &'static str {
+        self.playbook
+    }
+
+    pub(crate) fn keeps(&self, step: &str) -> bool {
+        self.kept.iter().any(|kept| kept.as_str() == step)
+    }
+
+    /// How a step of the ledger is undone; nobody may know it any more.
+    pub(crate) fn get(&self, step: &str) -> Option<&dyn AnyUndo> {
+        self.steps.get(step).map(|(_, undo)| &**undo)
+    }
+}
+
+/// An [`Undo`] without its type.
+pub(crate) trait AnyUndo: Send + Sync {
+    fn only_live(&self) -> bool;
+    fn keeps(&self, key: &str) -> bool;
+    fn shows(&self) -> Vec<String>;
+    fn shows_act(&self, key: &str) -> Option<String>;
+    fn before<'a>(&'a self, host: &'a Host) -> Boxed<'a, Notes>;
+    fn act<'a>(&'a self, key: &'a str, host: &'a Host) -> Boxed<'a, ()>;
+    fn after<'a>(&'a self, host: &'a Host) -> Boxed<'a, ()>;
+}
+
+impl<U: Undo> AnyUndo for U {
+    fn only_live(&self) -> bool {
+        U::ONLY_LIVE
+    }
+
+    fn keeps(&self, key: &str) -> bool {
+        Undo::keeps(self, key)
+    }
+
+    fn shows(&self) -> Vec<String> {
+        Undo::shows(self)
+    }
+
+    fn shows_act(&self, key: &str) -> Option<String> {
+        Undo::shows_act(self, key)
+    }
+
+    fn before<'a>(&'a self, host: &'a Host) -> Boxed<'a, Notes> {
+        Box::pin(Undo::before(self, host))
+    }
+
+    fn act<'a>(&'a self, key: &'a str, host: &'a Host) -> Boxed<'a, ()> {
+        Box::pin(Undo::act(self, key, host))
+    }
+
+    fn after<'a>(&'a self, host: &'a Host) -> Boxed<'a, ()> {
+        Box::pin(Undo::after(self, host))
+    }
 }

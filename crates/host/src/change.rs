@@ -36,7 +36,7 @@ impl fmt::Debug for Content {
     }
 }
 
-/// One change to the machine.
+/// One change to the machine's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// The directory exists with this mode.
@@ -76,25 +76,17 @@ pub enum Change {
         /// Where.
         path: PathBuf,
     },
-    /// Something only the step itself knows how to do.
-    Act {
-        /// The step's own name for it.
-        key: String,
-        /// What a dry run says, beginning with a verb.
-        what: String,
-    },
 }
 
 impl Change {
-    /// The path this change touches, if it is a change to a file or directory.
-    pub fn path(&self) -> Option<&Path> {
+    /// The path this change touches.
+    pub fn path(&self) -> &Path {
         match self {
             Self::Directory { path, .. }
             | Self::File { path, .. }
             | Self::Copy { path, .. }
             | Self::Link { path, .. }
-            | Self::Remove { path } => Some(path),
-            Self::Act { .. } => None,
+            | Self::Remove { path } => path,
         }
     }
 
@@ -107,7 +99,7 @@ impl Change {
             }
             Self::Remove { path } => ("remove", path, Kind::File, "it is not a regular file"),
             Self::Link { path, .. } => ("write", path, Kind::Link, "it is not a symbolic link"),
-            Self::Directory { .. } | Self::Act { .. } => return Ok(()),
+            Self::Directory { .. } => return Ok(()),
         };
         if disk.meta(path)?.is_some_and(|meta| meta.kind != kind) {
             let source = io::Error::new(io::ErrorKind::InvalidInput, complaint);
@@ -116,7 +108,7 @@ impl Change {
         Ok(())
     }
 
-    /// Makes a change to a file or directory durable on the disk. `Act` is the step's own and does nothing here.
+    /// Makes the change durable on the disk.
     pub fn apply(&self, disk: &dyn Disk) -> Result<(), HostError> {
         self.refuse_special(disk)?;
         match self {
@@ -141,7 +133,6 @@ impl Change {
                 atomic::link_atomic(disk, path, target)
             }
             Self::Remove { path } => atomic::remove_file(disk, path),
-            Self::Act { .. } => Ok(()),
         }
     }
 
@@ -185,7 +176,6 @@ impl Change {
                 disk.read_link(path)?.as_ref() == Some(target) && !disk.exists(&atomic::leftover(path))?
             }
             Self::Remove { path } => !disk.exists(path)? && !disk.exists(&atomic::leftover(path))?,
-            Self::Act { .. } => false,
         })
     }
 }
@@ -228,7 +218,6 @@ impl fmt::Display for Change {
             Self::Copy { path, mode, .. } => write!(f, "copy {} ({mode:04o})", path.display()),
             Self::Link { path, target } => write!(f, "point {} to {}", path.display(), target.display()),
             Self::Remove { path } => write!(f, "remove {}", path.display()),
-            Self::Act { what, .. } => f.write_str(what),
         }
     }
 }

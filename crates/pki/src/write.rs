@@ -36,7 +36,7 @@ pub(crate) fn directories(existing: &Existing) -> Vec<Change> {
 
 /// The files that stay as they are but have another mode, written again with the right one.
 pub(crate) fn modes(existing: &Existing, planned: &[Change]) -> Vec<Change> {
-    let stays = |path: &PathBuf| planned.iter().all(|change| change.path() != Some(path));
+    let stays = |path: &PathBuf| planned.iter().all(|change| change.path() != path);
     let differing = existing.files_without_mode(FILE).map(|(name, found)| (existing.path(name), found));
     differing
         .filter(|(path, _)| stays(path))

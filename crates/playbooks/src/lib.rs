@@ -23,7 +23,6 @@ mod residue;
 pub mod run_record;
 mod service;
 mod shown;
-mod stays;
 pub mod systemd;
 
 pub use layout::Layout;

@@ -2,13 +2,13 @@
 
 #![expect(clippy::expect_used, reason = "a helper that fails is a test that fails")]
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
-use engine::{Report, Runner};
+use engine::{Ledger, LedgerStore, Playbook, Progress, Report, Runner, StepId, StepRecord, UndoEntry};
 use host::Host;
 use playbooks::{
-    Layout,
-    cluster::{self, Reset},
+    Layout, ceph,
+    cluster::{self, Installation, Reset},
 };
 use render::{Cgroup, Machine};
 use spec::ValidatedCluster;
@@ -48,6 +48,28 @@ fn each_role_has_its_steps() {
     insta::assert_snapshot!(lists);
 }
 
+/// A list can only be built if each of its steps is undone by what it says, so this covers them all.
+#[test]
+fn every_step_of_every_list_can_be_undone_and_every_name_is_a_step() {
+    let layout = Layout::default();
+    let mut built = Vec::new();
+    for name in ["home", "ha-ceph"] {
+        let cluster = example(name);
+        for node in cluster.nodes() {
+            built.push(cluster::playbook(&cluster, node, &layout, &options()));
+            built.push(cluster::detect(&cluster, node, &layout));
+            built.push(cluster::certificates(&cluster, node, &layout));
+        }
+    }
+    let somewhere = Some(Path::new("/somewhere"));
+    let all = Installation { program: somewhere, bundle: somewhere, config: somewhere, layout: &layout };
+    built.extend([cluster::install(&all), cluster::components(Path::new("/somewhere"))]);
+    let lists: Vec<Playbook> = built.into_iter().map(|list| list.expect("a list without contradictions")).collect();
+    let steps: BTreeSet<StepId> = lists.iter().flat_map(Playbook::about).map(|about| about.id).collect();
+    let names: BTreeSet<StepId> = cluster::ids::ALL.iter().chain(ceph::ids::ALL).copied().collect();
+    assert_eq!(steps, names);
+}
+
 #[tokio::test]
 async fn a_second_run_changes_nothing_and_undo_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
@@ -72,12 +94,35 @@ async fn a_second_run_changes_nothing_and_undo_leaves_nothing() {
     assert_eq!(read("var/lib/cluster-state/node-role"), "master-first\n");
     insta::assert_snapshot!(read("etc/cluster-config/current-node.yaml"));
 
-    let reset = Reset { layout: &layout, cluster: None, node: None, keep_pki: false, keep_installed: false };
-    let undone = runner.take_back(&cluster::reversal(&reset)).await.unwrap();
+    let undone = runner.undo(&cluster::undos(&Reset::of(&layout))).await.unwrap();
     assert!(undone.failed.is_empty() && undone.notes.is_empty(), "{undone:?}");
     assert!(!cluster::tidy(&*runner.host.disk, &layout).unwrap());
     let left: Vec<_> = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["var"], "the state directory is made before anything can be noted");
+}
+
+/// `node-ready` restarts a kubelet whose Node somebody deleted; that is nothing a reset has to bring back.
+#[tokio::test]
+async fn a_node_whose_object_was_once_deleted_can_be_reset() {
+    let root = tempfile::tempdir().unwrap();
+    let layout = Layout::default();
+    let runner = Runner::new(Host::rooted(root.path()), &layout.state_dir, "worker-01");
+    let record = StepRecord {
+        sequence: 1,
+        progress: Progress::Verified,
+        attempts: 1,
+        started: runner.host.clock.now(),
+        verified: None,
+        undo: vec![UndoEntry::Act { key: "restart".into() }],
+        error: None,
+    };
+    let steps = [(Ledger::key(cluster::NAME, cluster::ids::NODE_READY.as_str()), record)].into();
+    fs::create_dir_all(root.path().join("var/lib/cluster-state")).unwrap();
+    let mut ledger = Ledger { sequence: 1, steps, ..Ledger::default() };
+    LedgerStore::new(&layout.state_dir).write(&*runner.host.disk, &mut ledger).unwrap();
+
+    let undone = runner.undo(&cluster::undos(&Reset::of(&layout))).await.unwrap();
+    assert!(undone.failed.is_empty() && undone.undone == ["node-ready"], "{undone:?}");
 }
 
 /// What we write is what we would accept as the node's own file.

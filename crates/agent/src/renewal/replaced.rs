@@ -153,8 +153,7 @@ mod tests {
             write(name);
         }
         let names = |changes: &[Change]| -> Vec<String> {
-            let name =
-                |change: &Change| change.path().unwrap().strip_prefix("/etc/cluster-config").unwrap().to_path_buf();
+            let name = |change: &Change| change.path().strip_prefix("/etc/cluster-config").unwrap().to_path_buf();
             changes.iter().map(|change| name(change).display().to_string()).collect()
         };
         assert_eq!(names(&sealed(&agent).unwrap()), ["ca.crt", "ca-pin", "serving.pem"]);

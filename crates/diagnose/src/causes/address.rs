@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use playbooks::cluster::ids;
 use serde::Deserialize;
 
 use crate::{Context, Finding, Look, Part, Roles, codes::ADDRESS_GONE, finding::CouldNotLook, look::Looking};
@@ -17,7 +18,7 @@ pub(crate) const LOOK: Look = Look {
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("network").await? {
+        if !context.was_done(ids::NETWORK).await? {
             return Ok(Vec::new());
         }
         let there = addresses(&context.output("ip", ["-json", "address", "show"]).await?)?;

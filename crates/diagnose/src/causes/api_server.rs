@@ -8,6 +8,7 @@ use std::{
 
 use futures::future::join_all;
 use kubeapi::codes::UNREACHABLE as API_SILENT;
+use playbooks::cluster::ids;
 use spec::{BootstrapRole, Node, ports};
 use tls::Distrust;
 use tokio::{net::TcpStream, time::timeout};
@@ -51,7 +52,7 @@ struct Asked<'a> {
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
-        if !context.was_done(if is_worker { "join" } else { "api-ready" }).await? {
+        if !context.was_done(if is_worker { ids::JOIN } else { ids::API_READY }).await? {
             return Ok(Vec::new());
         }
         let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else { return Ok(Vec::new()) };

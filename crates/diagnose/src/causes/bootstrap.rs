@@ -1,7 +1,10 @@
 //! The bootstrap itself: never started, switched off, failed, or waiting for a long time.
 
 use jiff::{SignedDuration, Timestamp};
-use playbooks::run_record::{Outcome, Purpose, RunRecord};
+use playbooks::{
+    cluster::ids,
+    run_record::{Outcome, Purpose, RunRecord},
+};
 
 use crate::{
     Context, Finding, Kind, Look, Part, Roles,
@@ -33,13 +36,13 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let run = run.map_err(|error| CouldNotLook(explain::chain(&error)))?;
         let unit = context.units().await?.get(UNIT);
         let Some(run) = run else {
-            let was_begun = context.was_done("preflight").await?;
+            let was_begun = context.was_done(ids::PREFLIGHT).await?;
             return Ok(if was_begun { Vec::new() } else { vec![never(&unit)] });
         };
         let is_enabled = disk.exists(LINK.as_ref())?;
         let outcome = run.outcome_seen_by(disk);
         let now = context.host.clock.now();
-        let was_ready = context.was_done("record").await?;
+        let was_ready = context.was_done(ids::RECORD).await?;
         Ok([judge(&run, outcome, was_ready, now), off(&unit, is_enabled)].into_iter().flatten().collect())
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use explain::Code;
 use pki::{Fault, Flaw, codes as pki_codes};
+use playbooks::cluster::ids;
 use spec::BootstrapRole;
 
 use crate::{
@@ -37,7 +38,7 @@ pub(crate) const LOOK: Look = Look {
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
-        if !context.was_done(if is_worker { "join" } else { "pki" }).await? {
+        if !context.was_done(if is_worker { ids::JOIN } else { ids::PKI }).await? {
             return Ok(Vec::new());
         }
         Ok(judge(&context.certificates().await?.faults, is_worker))

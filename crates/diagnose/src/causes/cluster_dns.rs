@@ -9,7 +9,7 @@ use kubeapi::{
     kube::{Api, api::ListParams},
     trouble,
 };
-use playbooks::cluster::ask_dns;
+use playbooks::cluster::{ask_dns, ids};
 use spec::BootstrapRole;
 
 use crate::{
@@ -40,7 +40,7 @@ struct Seen {
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
-        if !context.was_done(if is_worker { "node-ready" } else { "cluster-dns" }).await? {
+        if !context.was_done(if is_worker { ids::NODE_READY } else { ids::CLUSTER_DNS }).await? {
             return Ok(Vec::new());
         }
         let answer = ask_patiently(context).await;

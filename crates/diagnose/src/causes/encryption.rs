@@ -7,6 +7,8 @@ use render::{Encryption, EncryptionProvider};
 use spec::Kms;
 use tokio::{net::UnixStream, time::timeout};
 
+use playbooks::cluster::ids;
+
 use crate::{
     Context, Finding, Look, Part, Roles,
     codes::{ENCRYPTION_CHANGED, ENCRYPTION_KEY, KMS_DIFFERS, KMS_SILENT},
@@ -35,7 +37,7 @@ const SECRETS: &str = "/registry/secrets/";
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("encryption-key").await? {
+        if !context.was_done(ids::ENCRYPTION_KEY).await? {
             return Ok(Vec::new());
         }
         let path = context.layout.kubernetes_dir.join("encryption.yaml");

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use etcd::{Status, codes::UNREACHABLE};
 
+use playbooks::cluster::ids;
+
 use super::etcd_members::judge::REMOVED;
 use crate::{
     Context, Finding, Look, Part, Roles,
@@ -55,7 +57,7 @@ const DATA_WORDS: &[&str] = &[
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("etcd").await? {
+        if !context.was_done(ids::ETCD).await? {
             return Ok(Vec::new());
         }
         let view = context.etcd().await?;

@@ -1,6 +1,6 @@
 //! Images of the bundle that containerd no longer has. Without the one that holds a pod's namespaces no pod starts.
 
-use playbooks::cluster;
+use playbooks::cluster::{self, ids};
 
 use crate::{Context, Finding, Look, Part, Roles, codes::NO_BUNDLE_IMAGE, finding::CouldNotLook, look::Looking};
 
@@ -20,7 +20,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
         // A containerd that does not run is told elsewhere, and cannot be asked.
         let is_up = context.units().await?.get("containerd.service").is_up();
-        if !is_up || !context.was_done("images").await? {
+        if !is_up || !context.was_done(ids::IMAGES).await? {
             return Ok(Vec::new());
         }
         let manifest = cluster::installed_bundle(context.host);

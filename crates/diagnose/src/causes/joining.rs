@@ -6,6 +6,7 @@ use explain::{Code, Explain};
 use host::Disk;
 use jiff::Timestamp;
 use join::{Client, JoinError, NodeSecret, Trust, codes, seal::Sealed};
+use playbooks::cluster::ids;
 use tokio::time::timeout;
 
 use crate::{Context, Finding, Look, Part, Roles, finding::CouldNotLook, look::Looking};
@@ -37,7 +38,7 @@ const LIMIT: Duration = Duration::from_secs(6);
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
         let has_joined = context.host.disk.exists(&context.layout.kubernetes_dir.join("agent.conf"))?;
-        if has_joined || !context.was_done("preflight").await? {
+        if has_joined || !context.was_done(ids::PREFLIGHT).await? {
             return Ok(Vec::new());
         }
         let now = context.host.clock.now();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use playbooks::cluster;
+use playbooks::cluster::{self, ids};
 
 use crate::{Context, Finding, Look, Part, Roles, codes::KERNEL_SETTING, look::Looking};
 
@@ -17,7 +17,7 @@ pub(crate) const LOOK: Look = Look {
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("kernel-settings").await? {
+        if !context.was_done(ids::KERNEL_SETTINGS).await? {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use playbooks::cluster::Options;
+use playbooks::cluster::{Options, ids};
 use tokio::{net::UdpSocket, time::timeout};
 
 use crate::{Context, Finding, Look, Part, Roles, codes::NO_NAME_SERVER, finding::CouldNotLook, look::Looking};
@@ -29,7 +29,7 @@ const QUESTION: [u8; 17] = [0xb5, 0x01, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("preflight").await? {
+        if !context.was_done(ids::PREFLIGHT).await? {
             return Ok(Vec::new());
         }
         let options = Options::read(context.host).map_err(|error| CouldNotLook(explain::chain(&error)))?;

@@ -1,6 +1,7 @@
 //! The Node object of this node, and what the API says of the others.
 
 use kubeapi::k8s_openapi::api::core::v1::{Node as ApiNode, NodeCondition};
+use playbooks::cluster::ids;
 use spec::{UnlistedNodes, ValidatedCluster};
 
 use crate::{
@@ -22,7 +23,7 @@ pub(crate) const LOOK: Look = Look {
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("node-ready").await? {
+        if !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
         }
         match context.nodes().await? {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use playbooks::cluster::ids;
 use serde_json::Value;
 use spec::NetworkAddOn;
 
@@ -27,7 +28,7 @@ const OURS: &str = "10-blackstart.conflist";
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("kubelet").await? {
+        if !context.was_done(ids::KUBELET).await? {
             return Ok(Vec::new());
         }
         let disk = &*context.host.disk;

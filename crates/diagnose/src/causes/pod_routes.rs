@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use futures::future::join_all;
 use host::Cmd;
+use playbooks::cluster::ids;
 use serde::Deserialize;
 use spec::{NetworkAddOn, Node};
 
@@ -21,7 +22,7 @@ pub(crate) const LOOK: Look = Look {
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
         let networking = context.cluster.networking();
-        if networking.add_on != NetworkAddOn::Basic || !context.was_done("node-ready").await? {
+        if networking.add_on != NetworkAddOn::Basic || !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
         }
         // A node that has not joined has no route yet.

@@ -5,6 +5,7 @@ use kubeapi::{
     k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition},
     kube::{Api, api::ListParams},
 };
+use playbooks::cluster::ids;
 use spec::ValidatedCluster;
 
 use crate::{
@@ -33,7 +34,7 @@ const NODE: &str = "system:node:";
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("api-ready").await? {
+        if !context.was_done(ids::API_READY).await? {
             return Ok(Vec::new());
         }
         let list = async |client| Api::<CertificateSigningRequest>::all(client).list(&ListParams::default()).await;

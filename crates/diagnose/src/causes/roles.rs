@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use playbooks::cluster::ids;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -22,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(4);
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("roles").await? {
+        if !context.was_done(ids::ROLES).await? {
             return Ok(Vec::new());
         }
         let wanted = render::objects::rbac(context.cluster);

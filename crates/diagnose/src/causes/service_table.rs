@@ -2,6 +2,8 @@
 
 use host::{Cmd, CommandError};
 
+use playbooks::cluster::ids;
+
 use crate::{Context, Finding, Look, Part, Roles, codes::SERVICE_TABLE_GONE, look::Looking};
 
 /// See [`super`].
@@ -15,7 +17,7 @@ pub(crate) const LOOK: Look = Look {
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("kube-proxy").await? {
+        if !context.was_done(ids::KUBE_PROXY).await? {
             return Ok(Vec::new());
         }
         let family = if context.cluster.networking().dns_service_ip().is_ipv4() { "ip" } else { "ip6" };

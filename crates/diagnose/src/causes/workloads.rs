@@ -10,6 +10,8 @@ use kubeapi::{
     trouble,
 };
 
+use playbooks::cluster::ids;
+
 use crate::{
     Context, Finding, Look, Part, Roles,
     codes::{POD_FAILS, POD_IMAGE, POD_UNSCHEDULED},
@@ -33,7 +35,7 @@ const LISTED: u32 = 500;
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("node-ready").await? {
+        if !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
         }
         let some = ListParams::default().limit(LISTED).fields("status.phase!=Succeeded");

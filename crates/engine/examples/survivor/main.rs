@@ -66,7 +66,10 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         });
     }
     let ended = if verb == "undo" {
-        runner.undo(&playbook).await.map(|report| (report.failed.is_empty(), report.cancelled))
+        runner
+            .undo(&playbooks::undos(playbook.name(), &root))
+            .await
+            .map(|report| (report.failed.is_empty(), report.cancelled))
     } else {
         runner.run(&playbook).await.map(|report| (report.failed.is_empty(), report.cancelled))
     };

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{About, Playbook, PlaybookError, Step, StepError, Verdict};
+use engine::{About, Act, FilesOnly, Planned, Playbook, PlaybookError, Step, StepError, StepId, Undo, Undos, Verdict};
 use host::{Change, Content, Host, codes};
 
 /// The playbook of that name.
@@ -20,37 +20,53 @@ pub(crate) fn named(name: &str, root: &Path) -> Result<Playbook, PlaybookError> 
     }
 }
 
+/// How the playbook of that name is undone.
+pub(crate) fn undos(name: &'static str, root: &Path) -> Undos {
+    let journal = || Journal(root.with_extension("effects"));
+    Undos::new(name).step(StepId::new("enable"), journal()).step(StepId::new("start"), journal())
+}
+
+fn ids(names: &[&'static str]) -> Vec<StepId> {
+    names.iter().copied().map(StepId::new).collect()
+}
+
 /// Directories, files of all kinds, a mode, a removal, effects outside the disk, a wait; two branches and a join.
 fn machine(root: &Path) -> Result<Playbook, PlaybookError> {
     let effects = root.with_extension("effects");
-    Playbook::new("machine")
-        .step(Files::new("directories", [dir("/etc/app", 0o755), dir("/etc/app/keys", 0o700)]), &[])?
-        .step(Files::new("identity", [plain("/etc/app/identity", 0o644)]), &["directories"])?
-        .step(Files::new("settings", [plain("/etc/app.conf", 0o644)]), &[])?
-        .step(Files::new("keys", ["ca", "server", "client"].map(key)), &["directories"])?
-        .step(Files::new("certificates", ["ca", "server", "client"].map(certificate)), &["keys"])?
-        .step(Files::new("clean-up", [Change::Remove { path: "/etc/legacy.conf".into() }]), &["settings"])?
-        .step(Files::new("data", [dir("/srv/data", 0o750)]), &[])?
-        .step(Files::new("programs", [copy("/opt/v2/bin/app"), link("/opt/current", "v2")]), &["data"])?
-        .step(Files::new("units", ["one", "two"].map(unit)), &["identity", "settings"])?
-        .step(Effect::new("enable", 0, &effects), &["units"])?
-        .step(Effect::new("start", 4, &effects), &["enable", "certificates"])?
-        .step(Files::new("policy", [plain("/etc/policy/deep/down/rules", 0o600)]), &["data"])?
-        .step(Files::new("motd", [plain("/etc/motd", 0o644), plain("/etc/issue", 0o644)]), &["policy"])?
-        .step(Files::new("ready", [plain("/var/lib/app/ready", 0o644)]), &["start", "motd", "clean-up", "programs"])
+    let undos = undos("machine", root);
+    Playbook::undone_by(&undos)
+        .step(Files::new("directories", [dir("/etc/app", 0o755), dir("/etc/app/keys", 0o700)]), &[])
+        .step(Files::new("identity", [plain("/etc/app/identity", 0o644)]), &ids(&["directories"]))
+        .step(Files::new("settings", [plain("/etc/app.conf", 0o644)]), &[])
+        .step(Files::new("keys", ["ca", "server", "client"].map(key)), &ids(&["directories"]))
+        .step(Files::new("certificates", ["ca", "server", "client"].map(certificate)), &ids(&["keys"]))
+        .step(Files::new("clean-up", [Change::Remove { path: "/etc/legacy.conf".into() }]), &ids(&["settings"]))
+        .step(Files::new("data", [dir("/srv/data", 0o750)]), &[])
+        .step(Files::new("programs", [copy("/opt/v2/bin/app"), link("/opt/current", "v2")]), &ids(&["data"]))
+        .step(Files::new("units", ["one", "two"].map(unit)), &ids(&["identity", "settings"]))
+        .step(Effect::new("enable", 0, &effects), &ids(&["units"]))
+        .step(Effect::new("start", 4, &effects), &ids(&["enable", "certificates"]))
+        .step(Files::new("policy", [plain("/etc/policy/deep/down/rules", 0o600)]), &ids(&["data"]))
+        .step(Files::new("motd", [plain("/etc/motd", 0o644), plain("/etc/issue", 0o644)]), &ids(&["policy"]))
+        .step(
+            Files::new("ready", [plain("/var/lib/app/ready", 0o644)]),
+            &ids(&["start", "motd", "clean-up", "programs"]),
+        )
+        .build()
 }
 
 /// One step with many changes, slow enough to be stopped between two of them.
 fn many() -> Result<Playbook, PlaybookError> {
     let wanted = (0..40).map(|number| plain(&format!("/etc/many/{number:02}"), 0o644));
     let slow = Files { pause: Duration::from_millis(5), ..Files::new("many", wanted) };
-    Playbook::new("many").step(slow, &[])?.step(Files::new("last", [plain("/etc/last", 0o644)]), &["many"])
+    let last = Files::new("last", [plain("/etc/last", 0o644)]);
+    Playbook::never_undone("many").step(slow, &[]).step(last, &ids(&["many"])).build()
 }
 
 /// One step that waits until `/go` is there.
 fn held() -> Result<Playbook, PlaybookError> {
     let waiting = Files { until: Some("/go".into()), ..Files::new("held", [plain("/etc/held", 0o644)]) };
-    Playbook::new("held").step(waiting, &[])
+    Playbook::never_undone("held").step(waiting, &[]).build()
 }
 
 fn dir(path: &str, mode: u32) -> Change {
@@ -92,7 +108,7 @@ struct Files {
 
 impl Files {
     fn new(id: &'static str, wanted: impl IntoIterator<Item = Change>) -> Self {
-        let about = About::new(id, id, "to be killed");
+        let about = About::new(StepId::new(id), id, "to be killed");
         Self { about, wanted: wanted.into_iter().collect(), pause: Duration::ZERO, until: None }
     }
 }
@@ -104,6 +120,7 @@ struct FilesSeen {
 
 impl Step for Files {
     type Seen = FilesSeen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         self.about.clone()
@@ -129,9 +146,12 @@ impl Step for Files {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn apply(&self, planned: &Planned, host: &Host) -> Result<(), StepError> {
         tokio::time::sleep(self.pause).await;
-        Ok(change.apply(&*host.disk)?)
+        match planned {
+            Planned::File(change) => Ok(change.apply(&*host.disk)?),
+            Planned::Act(_) => Ok(()),
+        }
     }
 }
 
@@ -142,7 +162,7 @@ struct Effect {
     /// How many looks it takes until the effect is believed.
     patience: u32,
     looks: AtomicU32,
-    journal: PathBuf,
+    journal: Journal,
 }
 
 struct EffectSeen {
@@ -152,29 +172,35 @@ struct EffectSeen {
 
 impl Effect {
     fn new(key: &'static str, patience: u32, journal: &Path) -> Self {
-        let about = About::new(key, key, "to be counted");
-        Self { about, key, patience, looks: AtomicU32::new(0), journal: journal.to_path_buf() }
+        let about = About::new(StepId::new(key), key, "to be counted");
+        Self { about, key, patience, looks: AtomicU32::new(0), journal: Journal(journal.to_path_buf()) }
     }
+}
 
+/// Where effects are noted.
+struct Journal(PathBuf);
+
+impl Journal {
     /// The last line on this effect says whether it is in force.
-    fn is_applied(&self) -> Result<bool, StepError> {
-        let text = match fs::read_to_string(&self.journal) {
+    fn is_applied(&self, effect: &str) -> Result<bool, StepError> {
+        let text = match fs::read_to_string(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             other => other.map_err(|error| StepError::new(codes::READ, error.to_string()))?,
         };
-        let last = text.lines().filter_map(|line| line.split_once(' ')).rfind(|(_, key)| *key == self.key);
+        let last = text.lines().filter_map(|line| line.split_once(' ')).rfind(|(_, key)| *key == effect);
         Ok(last.is_some_and(|(verb, _)| verb == "apply"))
     }
 
-    fn append(&self, verb: &str) -> Result<(), StepError> {
-        let open = OpenOptions::new().append(true).create(true).open(&self.journal);
-        open.and_then(|mut file| file.write_all(format!("{verb} {}\n", self.key).as_bytes()))
+    fn append(&self, verb: &str, effect: &str) -> Result<(), StepError> {
+        let open = OpenOptions::new().append(true).create(true).open(&self.0);
+        open.and_then(|mut file| file.write_all(format!("{verb} {effect}\n").as_bytes()))
             .map_err(|error| StepError::new(codes::WRITE, error.to_string()))
     }
 }
 
 impl Step for Effect {
     type Seen = EffectSeen;
+    type Undo = Journal;
 
     fn about(&self) -> About {
         self.about.clone()
@@ -184,11 +210,11 @@ impl Step for Effect {
         // An operation on the disk, so that there is a point to be killed at between effect and verification.
         host.disk.exists(Path::new("/etc/units"))?;
         let looks = self.looks.fetch_add(1, Ordering::Relaxed);
-        Ok(EffectSeen { applied: self.is_applied()?, looks })
+        Ok(EffectSeen { applied: self.journal.is_applied(self.key)?, looks })
     }
 
-    fn plan(&self, seen: &EffectSeen) -> Result<Vec<Change>, StepError> {
-        let act = Change::Act { key: self.key.to_owned(), what: format!("note {} in the journal", self.key) };
+    fn plan(&self, seen: &EffectSeen) -> Result<Vec<Planned>, StepError> {
+        let act = Planned::act(self.key, format!("note {} in the journal", self.key));
         Ok(if seen.applied { Vec::new() } else { vec![act] })
     }
 
@@ -200,12 +226,14 @@ impl Step for Effect {
         }
     }
 
-    async fn apply(&self, _change: &Change, _host: &Host) -> Result<(), StepError> {
-        self.append("apply")
+    async fn act(&self, _act: &Act, _host: &Host) -> Result<(), StepError> {
+        self.journal.append("apply", self.key)
     }
+}
 
-    async fn undo(&self, _key: &str, host: &Host) -> Result<(), StepError> {
+impl Undo for Journal {
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
         host.disk.exists(Path::new("/etc/units"))?;
-        if self.is_applied()? { self.append("undo") } else { Ok(()) }
+        if self.is_applied(key)? { self.append("undo", key) } else { Ok(()) }
     }
 }

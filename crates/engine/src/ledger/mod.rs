@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use store::{LedgerError, LedgerStore, Opened};
 
-use crate::Undo;
+use crate::UndoEntry;
 
 /// All steps that were ever started on this machine and not taken back since.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct StepRecord {
     pub verified: Option<Timestamp>,
     /// How to take it back, in the order in which it was done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undo: Vec<Undo>,
+    pub undo: Vec<UndoEntry>,
     /// The last error: code and text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -67,7 +67,7 @@ impl Ledger {
     }
 
     /// An attempt begins. What is known on undoing is kept: the first look saw the machine before us.
-    pub(crate) fn start(&mut self, key: &str, now: Timestamp, undo: Vec<Undo>) {
+    pub(crate) fn start(&mut self, key: &str, now: Timestamp, undo: Vec<UndoEntry>) {
         let next = self.sequence + 1;
         let record = self.steps.entry(key.to_owned()).or_insert_with(|| {
             self.sequence = next;

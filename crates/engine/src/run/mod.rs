@@ -3,8 +3,8 @@
 mod listen;
 mod one;
 mod plan;
-mod takeback;
 mod teller;
+mod undo;
 
 use std::{
     path::PathBuf,
@@ -16,8 +16,8 @@ use explain::{Code, Explain, counted};
 use futures::{StreamExt, stream::FuturesUnordered};
 use host::Host;
 pub use plan::StepPlan;
-pub use takeback::{StepReversal, UndoReport};
 use tokio_util::sync::CancellationToken;
+pub use undo::{StepUndo, UndoReport};
 
 use crate::{
     Ledger, LedgerError, LedgerStore, LockError, Playbook, Sink, State, StepError, lock,

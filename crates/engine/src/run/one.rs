@@ -2,7 +2,7 @@
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use explain::Explain;
-use host::{Change, Host};
+use host::Host;
 use tokio::{
     task::yield_now,
     time::{Instant, sleep},
@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Book, Runner, listen::listening, teller::Teller};
 use crate::{
-    Ledger, LedgerError, Playbook, State, StepError, Undo, Verdict, codes, patience::Patience, playbook::Entry,
-    step::Look,
+    Ledger, LedgerError, Planned, Playbook, State, StepError, UndoEntry, Verdict, codes, patience::Patience,
+    playbook::Entry, step::Look,
 };
 
 /// A step and everything it needs to be run.
@@ -71,7 +71,7 @@ impl OneStep<'_> {
             let pause = if error.is_retryable() { pauses.next() } else { None };
             let state = if pause.is_some() { State::Retrying } else { State::Failed };
             // Told before it is recorded: on a full disk the ledger fails too, and this is the cause.
-            self.teller.trouble(&self.entry.about.id, state, attempt, &error);
+            self.teller.trouble(self.entry.about.id.as_str(), state, attempt, &error);
             self.book
                 .write(|ledger| ledger.fail(&self.key(), format!("{}: {}", error.code(), explain::chain(&error))))?;
             let Some(pause) = pause else { return Ok(Ended::Failed(error)) };
@@ -112,7 +112,7 @@ impl OneStep<'_> {
     }
 
     /// Makes one change, and tells what it says of itself meanwhile.
-    async fn apply(&self, change: &Change, attempt: u32) -> Result<(), StepError> {
+    async fn apply(&self, change: &Planned, attempt: u32) -> Result<(), StepError> {
         self.listening(State::Applying, attempt, |host| async move { self.entry.step.apply(change, &host).await }).await
     }
 
@@ -151,12 +151,12 @@ impl OneStep<'_> {
     }
 
     /// From here on the machine may be changed: the ledger knows how to take it back.
-    fn record_started(&self, changes: &[Change]) -> Result<(), Stop> {
+    fn record_started(&self, changes: &[Planned]) -> Result<(), Stop> {
         let disk = &*self.runner.host.disk;
-        let originals = self.runner.originals().join(self.playbook.name()).join(&*self.entry.about.id);
+        let originals = self.runner.originals().join(self.playbook.name()).join(self.entry.about.id.as_str());
         let mut undo = Vec::new();
         for change in changes {
-            undo.extend(Undo::before(change, disk, &originals).map_err(StepError::from)?);
+            undo.extend(UndoEntry::before(change, disk, &originals).map_err(StepError::from)?);
         }
         let key = self.key();
         for entry in &undo {
@@ -196,7 +196,7 @@ impl OneStep<'_> {
     }
 
     fn key(&self) -> String {
-        Ledger::key(self.playbook.name(), &self.entry.about.id)
+        Ledger::key(self.playbook.name(), self.entry.about.id.as_str())
     }
 
     fn pauses(&self) -> impl Iterator<Item = std::time::Duration> + use<> {

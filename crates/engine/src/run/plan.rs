@@ -1,9 +1,7 @@
 //! The dry run: what every step would change, and nothing changed.
 
-use host::Change;
-
 use super::Runner;
-use crate::{About, Playbook, StepError, Verdict};
+use crate::{About, Planned, Playbook, StepError, Verdict};
 
 /// What a step would do now.
 #[derive(Debug)]
@@ -13,7 +11,7 @@ pub struct StepPlan {
     /// Steps that must be verified first.
     pub after: Vec<String>,
     /// Its changes, or why it cannot say. A step may not be able to say before those above it are done.
-    pub changes: Result<Vec<Change>, StepError>,
+    pub changes: Result<Vec<Planned>, StepError>,
     /// What it would wait for although nothing is left to change.
     pub waiting: Option<String>,
 }

@@ -44,7 +44,7 @@ impl<'a> Teller<'a> {
 
     /// Tells something of a step.
     pub(super) fn step(&self, about: &About, state: State, attempt: u32, message: String) {
-        self.tell(Some(about.id.as_ref()), state, attempt, message, None);
+        self.tell(Some(about.id.as_str()), state, attempt, message, None);
     }
 
     /// Tells something of a step that may not be in the playbook any more.

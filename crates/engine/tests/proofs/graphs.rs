@@ -10,13 +10,15 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use engine::{Event, Ledger, LedgerStore, Playbook, Report, Sink, State};
+use engine::{Event, Ledger, LedgerStore, Playbook, Report, Sink, State, Undos};
 use host::{Change, Content, create_dir_all, disk::model::ModelDisk, write_atomic};
 use proptest::{collection::vec, prelude::*};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    Recorder, STATE_DIR, runner_on,
+    Recorder, STATE_DIR,
+    lists::ids,
+    runner_on,
     scripted::{Failure, Failures, Scripted, file},
     tree,
 };
@@ -87,11 +89,11 @@ fn wanted(index: usize, node: &Node) -> Vec<Change> {
 }
 
 fn playbook(nodes: &[Node], failures: &[Failures]) -> Playbook {
-    nodes.iter().enumerate().fold(Playbook::new("graph"), |list, (index, node)| {
+    let list = nodes.iter().enumerate().fold(Playbook::never_undone("graph"), |list, (index, node)| {
         let above: Vec<String> = node.after.iter().map(|above| id(*above)).collect();
-        let above: Vec<&str> = above.iter().map(String::as_str).collect();
-        list.step(Scripted::new(id(index), wanted(index, node)).failing(&failures[index]), &above).unwrap()
-    })
+        list.step(Scripted::new(id(index), wanted(index, node)).failing(&failures[index]), &ids(&above))
+    });
+    list.build().unwrap()
 }
 
 /// A machine on which the user has some files already.
@@ -164,7 +166,7 @@ impl World {
         }
         // Whether it got to its end is not the question here; what it did on the way is.
         if undo {
-            let _ = block_on(runner.undo(&playbook(&self.nodes, &self.failures)));
+            let _ = block_on(runner.undo(&Undos::new("graph")));
         } else {
             let _ = block_on(runner.run(&playbook(&self.nodes, &self.failures)));
             self.check_events(&before, &recorder);
@@ -244,7 +246,7 @@ impl World {
         let by_start: BTreeMap<u64, String> =
             ledger_on(&self.disk).steps.into_iter().map(|(key, record)| (record.sequence, key)).collect();
         let expected: Vec<String> = by_start.into_values().rev().map(|key| key["graph/".len()..].to_owned()).collect();
-        let report = block_on(runner_on(&self.disk).0.undo(&playbook(&self.nodes, &self.failures))).unwrap();
+        let report = block_on(runner_on(&self.disk).0.undo(&Undos::new("graph"))).unwrap();
         assert_eq!(report.failed.iter().map(|failure| failure.error.to_string()).collect::<Vec<_>>(), [""; 0]);
         assert_eq!(report.undone, expected, "undo is not in reverse");
         for (position, step) in report.undone.iter().enumerate() {

@@ -3,22 +3,25 @@
 
 use std::{fs, path::Path, process::Command, sync::Arc};
 
-use engine::{LedgerStore, Playbook, Report, RunError, Runner, State, codes};
+use engine::{LedgerStore, Playbook, Report, RunError, Runner, State, Undos, codes};
 use explain::{Code, Explain};
 use host::{Host, RealDisk, disk::model::ModelDisk};
 use tempfile::TempDir;
 
 use crate::support::{
-    Recorder, STATE_DIR, runner_on,
+    Recorder, STATE_DIR,
+    lists::ids,
+    runner_on,
     scripted::{Scripted, file},
     tree,
 };
 
 fn playbook() -> Playbook {
-    Playbook::new("files")
+    Playbook::never_undone("files")
         .step(Scripted::new("one", vec![file("/etc/one")]), &[])
-        .and_then(|list| list.step(Scripted::new("two", vec![file("/etc/two/a"), file("/etc/two/b")]), &["one"]))
-        .and_then(|list| list.step(Scripted::new("three", vec![file("/etc/three")]), &[]))
+        .step(Scripted::new("two", vec![file("/etc/two/a"), file("/etc/two/b")]), &ids(&["one"]))
+        .step(Scripted::new("three", vec![file("/etc/three")]), &[])
+        .build()
         .unwrap()
 }
 
@@ -183,7 +186,7 @@ async fn a_disk_that_fills_up_anywhere_loses_nothing() {
         disk.fill(false);
         assert!(runner.run(&playbook()).await.unwrap().is_complete(), "{operations}");
         assert_eq!(tree(&disk), tree(&undisturbed), "{operations}");
-        assert_eq!(runner.undo(&playbook()).await.unwrap().failed.len(), 0, "{operations}");
+        assert_eq!(runner.undo(&Undos::new("files")).await.unwrap().failed.len(), 0, "{operations}");
         assert!(tree(&disk).keys().all(|path| path.starts_with("/var")), "{operations}: {:?}", tree(&disk));
     }
     assert!(stopped > 50, "only {stopped} runs met a full disk");
@@ -266,5 +269,5 @@ async fn a_read_only_disk_stops_the_run_and_the_next_one_completes() {
         recorder.take();
         small.remount("ro");
     }
-    assert_eq!(runner.undo(&playbook()).await.unwrap_err().code(), host::codes::READ_ONLY);
+    assert_eq!(runner.undo(&Undos::new("files")).await.unwrap_err().code(), host::codes::READ_ONLY);
 }

@@ -1,7 +1,7 @@
 //! A long change tells what it is doing, in order, before its end.
 
-use engine::{About, Playbook, State, Step, StepError};
-use host::{Change, Host, disk::model::ModelDisk};
+use engine::{About, Act, Planned, Playbook, State, Stays, Step, StepError, StepId};
+use host::{Host, disk::model::ModelDisk};
 
 use crate::support::runner_on;
 
@@ -9,20 +9,21 @@ struct Talker;
 
 impl Step for Talker {
     type Seen = bool;
+    type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new("talker", "Talk", "long changes are watched")
+        About::new(StepId::new("talker"), "Talk", "long changes are watched")
     }
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {
         Ok(host.disk.exists("/said".as_ref())?)
     }
 
-    fn plan(&self, said: &bool) -> Result<Vec<Change>, StepError> {
-        Ok(if *said { Vec::new() } else { vec![Change::Act { key: "talk".into(), what: "talk".into() }] })
+    fn plan(&self, said: &bool) -> Result<Vec<Planned>, StepError> {
+        Ok(if *said { Vec::new() } else { vec![Planned::act("talk", "talk")] })
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         host.doing("one");
         tokio::task::yield_now().await;
         host.doing("two");
@@ -33,7 +34,7 @@ impl Step for Talker {
 #[tokio::test]
 async fn what_a_change_says_is_told_as_applying() {
     let (runner, recorder) = runner_on(&ModelDisk::default());
-    let playbook = Playbook::new("talk").step(Talker, &[]).unwrap();
+    let playbook = Playbook::never_undone("talk").step(Talker, &[]).build().unwrap();
     assert!(runner.run(&playbook).await.unwrap().is_complete());
     let events = recorder.take();
     let said: Vec<&str> =

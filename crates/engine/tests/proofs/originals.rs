@@ -2,13 +2,13 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::{About, LedgerStore, Playbook, Progress, Step, StepError, codes};
+use engine::{About, LedgerStore, Planned, Playbook, Progress, Stays, Step, StepError, StepId, Undos, codes};
 use explain::Explain;
 use host::{Change, Content, Disk, Host, RealDisk, create_dir_all, disk::model::ModelDisk, write_atomic};
 
 use crate::support::{
     STATE_DIR,
-    lists::{failed, files, list},
+    lists::{failed, files, list, undos},
     runner_on,
     scripted::Scripted,
     tree,
@@ -32,7 +32,7 @@ async fn drift_is_repaired_and_the_original_is_still_known() {
     let record = LedgerStore::new(STATE_DIR).open(&disk).unwrap().ledger.steps["test/file"].clone();
     assert_eq!((record.progress, record.attempts), (Progress::Verified, 1));
 
-    runner.undo(&playbook()).await.unwrap();
+    runner.undo(&undos()).await.unwrap();
     let after: Vec<_> = tree(&disk).into_iter().filter(|(path, _)| path.starts_with("/etc")).collect();
     assert_eq!(after, untouched.into_iter().collect::<Vec<_>>());
 }
@@ -45,13 +45,13 @@ async fn two_playbooks_do_not_share_their_originals() {
     let (runner, _) = runner_on(&disk);
     let content = Content::Plain(b"of the other".to_vec());
     let other = Change::File { path: "/etc/file".into(), mode: 0o644, content };
-    let one = Playbook::new("one").step(files("file"), &[]).unwrap();
-    let two = Playbook::new("two").step(Scripted::new("file", vec![other]), &[]).unwrap();
+    let one = Playbook::never_undone("one").step(files("file"), &[]).build().unwrap();
+    let two = Playbook::never_undone("two").step(Scripted::new("file", vec![other]), &[]).build().unwrap();
     for playbook in [&one, &two] {
         assert!(runner.run(playbook).await.unwrap().is_complete());
     }
-    for (playbook, content) in [(&two, "this is /etc/file\n"), (&one, "the user's")] {
-        assert_eq!(runner.undo(playbook).await.unwrap().undone, ["file"]);
+    for (playbook, content) in [("two", "this is /etc/file\n"), ("one", "the user's")] {
+        assert_eq!(runner.undo(&Undos::new(playbook)).await.unwrap().undone, ["file"]);
         assert_eq!(disk.read(Path::new("/etc/file")).unwrap(), content.as_bytes());
     }
 }
@@ -61,17 +61,18 @@ struct Promise;
 
 impl Step for Promise {
     type Seen = ();
+    type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new("promise", "Promise", "to break it")
+        About::new(StepId::new("promise"), "Promise", "to break it")
     }
 
     async fn observe(&self, _host: &Host) -> Result<(), StepError> {
         Ok(())
     }
 
-    fn plan(&self, (): &()) -> Result<Vec<Change>, StepError> {
-        Ok(vec![Change::Act { key: "moon".into(), what: "fetch the moon".into() }])
+    fn plan(&self, (): &()) -> Result<Vec<Planned>, StepError> {
+        Ok(vec![Planned::act("moon", "fetch the moon")])
     }
 }
 
@@ -79,12 +80,12 @@ impl Step for Promise {
 async fn an_effect_nobody_knows_how_to_make_is_an_error_both_ways() {
     let disk = ModelDisk::default();
     let (runner, _) = runner_on(&disk);
-    let playbook = Playbook::new("test").step(Promise, &[]).unwrap();
+    let playbook = Playbook::never_undone("test").step(Promise, &[]).build().unwrap();
     let report = runner.run(&playbook).await.unwrap();
     assert_eq!(failed(&report), [("promise", codes::NO_SUCH_ACTION.id)]);
     assert_eq!(report.failed[0].error.to_string(), "the step does not know how to apply `moon`");
-    for playbook in [playbook, Playbook::new("test")] {
-        let undone = runner.undo(&playbook).await.unwrap();
+    for _ in 0..2 {
+        let undone = runner.undo(&undos()).await.unwrap();
         assert_eq!(undone.failed[0].error.code(), codes::NO_SUCH_ACTION);
         assert!(LedgerStore::new(STATE_DIR).open(&disk).unwrap().ledger.steps.contains_key("test/promise"));
     }
@@ -101,6 +102,6 @@ async fn a_link_in_place_of_a_file_is_refused_before_anything_is_recorded() {
     let report = runner.run(&playbook()).await.unwrap();
     assert_eq!(failed(&report), [("link", host::codes::NOT_A_FILE.id)]);
     assert_eq!(std::fs::read_link(root.path().join("etc/link")).unwrap(), Path::new("/dev/null"));
-    let undone = runner.undo(&playbook()).await.unwrap();
+    let undone = runner.undo(&undos()).await.unwrap();
     assert_eq!(undone.failed.len(), 0, "there is nothing to take back");
 }

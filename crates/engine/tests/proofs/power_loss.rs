@@ -7,10 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::Playbook;
+use engine::{Playbook, Undos};
 use host::{Change, create_dir_all, disk::model::ModelDisk, write_atomic};
 
 use crate::support::{
+    lists::ids,
     runner_on,
     scripted::{Scripted, file},
     tree,
@@ -30,9 +31,10 @@ use Verb::{Run, Undo};
 fn playbook() -> Playbook {
     let remove = Change::Remove { path: "/etc/legacy".into() };
     let mode = Change::Directory { path: "/srv".into(), mode: 0o700 };
-    Playbook::new("small")
+    Playbook::never_undone("small")
         .step(Scripted::new("write", vec![file("/etc/settings"), file("/new/file")]), &[])
-        .and_then(|list| list.step(Scripted::new("tidy", vec![remove, mode]), &["write"]))
+        .step(Scripted::new("tidy", vec![remove, mode]), &ids(&["write"]))
+        .build()
         .unwrap()
 }
 
@@ -54,7 +56,7 @@ fn perform(verb: Verb, disk: &ModelDisk) -> bool {
     runtime.block_on(async {
         match verb {
             Run => runner.run(&playbook()).await.is_ok_and(|report| report.is_complete()),
-            Undo => runner.undo(&playbook()).await.is_ok_and(|report| report.failed.is_empty()),
+            Undo => runner.undo(&Undos::new("small")).await.is_ok_and(|report| report.failed.is_empty()),
         }
     })
 }

@@ -5,13 +5,13 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use engine::{State, Verdict};
-use host::{Disk, create_dir_all, disk::model::ModelDisk, write_atomic};
+use engine::{About, FilesOnly, Playbook, State, Step, StepError, StepId, Verdict, codes};
+use host::{Disk, Host, create_dir_all, disk::model::ModelDisk, write_atomic};
 
 use crate::support::{
-    lists::{failed, failing, files, list},
+    lists::{failed, failing, files, list, nothing, undos},
     runner_on,
-    scripted::{Failure, Scripted},
+    scripted::Failure,
     tree,
 };
 
@@ -37,7 +37,7 @@ async fn the_whole_stream_of_a_small_run() {
         runner.run(&playbook).await.unwrap();
     }
     runner.run(&list(vec![(files("plain"), &[])])).await.unwrap();
-    runner.undo(&playbook()).await.unwrap();
+    runner.undo(&undos()).await.unwrap();
     let events = recorder.take();
     let lines: Vec<String> = events.iter().map(|event| serde_json::to_string(event).unwrap()).collect();
     let run = events[0].run.clone();
@@ -57,7 +57,9 @@ async fn a_dry_run_changes_nothing() {
     let plans = runner.plan(&playbook).await;
     let shown: Vec<_> = plans
         .iter()
-        .map(|plan| (&*plan.about.id, plan.changes.as_ref().unwrap().len(), plan.after.join(" "), plan.waiting.clone()))
+        .map(|plan| {
+            (plan.about.id.as_str(), plan.changes.as_ref().unwrap().len(), plan.after.join(" "), plan.waiting.clone())
+        })
         .collect();
     let expected = [("there", 0, "", None), ("new", 1, "there", None), ("later", 1, "new", None)];
     assert_eq!(shown, expected.map(|(id, changes, after, waiting)| (id, changes, after.to_owned(), waiting)));
@@ -69,7 +71,7 @@ async fn a_dry_run_changes_nothing() {
 async fn a_dry_run_says_what_would_be_waited_for() {
     let disk = ModelDisk::default();
     let (runner, _) = runner_on(&disk);
-    let plans = runner.plan(&list(vec![(Scripted::new("wait", Vec::new()).until("/x"), &[])])).await;
+    let plans = runner.plan(&list(vec![(nothing("wait").until("/x"), &[])])).await;
     assert_eq!(plans[0].waiting.as_deref(), Some("/x"));
 }
 
@@ -103,4 +105,32 @@ async fn a_failure_stops_what_comes_after_it_and_nothing_else() {
     let again = runner.run(&playbook).await.unwrap();
     assert!(again.is_complete());
     assert_eq!(again.changed, ["broken", "below", "deep-below"], "what was verified is left alone");
+}
+
+/// Sees what is not there in an image.
+struct OnlyLive;
+
+impl Step for OnlyLive {
+    type Seen = ();
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
+
+    fn about(&self) -> About {
+        About::new(StepId::new("only-live"), "Look", "to see")
+    }
+
+    async fn observe(&self, _host: &Host) -> Result<(), StepError> {
+        Err(StepError::new(codes::NOT_IN_TIME, "looked"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_an_image_what_needs_a_machine_that_runs_is_done() {
+    for is_live in [true, false] {
+        let (mut runner, _) = runner_on(&ModelDisk::default());
+        runner.host.is_live = is_live;
+        let playbook = Playbook::never_undone("test").step(OnlyLive, &[]).build().unwrap();
+        assert_eq!(runner.plan(&playbook).await[0].changes.is_err(), is_live);
+        assert_eq!(runner.run(&playbook).await.unwrap().is_complete(), !is_live);
+    }
 }

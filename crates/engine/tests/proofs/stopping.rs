@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use engine::{About, Playbook, State, Step, StepError};
+use engine::{About, FilesOnly, Planned, Playbook, State, Step, StepError, StepId};
 use explain::Explain;
 use host::{Change, Disk, Host, disk::model::ModelDisk};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    lists::{files, list},
+    lists::{files, ids, list, undos},
     runner_on,
     scripted::{Scripted, file},
 };
@@ -32,7 +32,7 @@ impl Slow {
     fn new(id: &'static str, changes: usize, takes: u64, then: impl Fn() + Send + Sync + 'static) -> Self {
         let wanted = (0..changes).map(|number| file(format!("/etc/{id}-{number}"))).collect();
         Self {
-            about: About::new(id, id, "to be slow"),
+            about: About::new(StepId::new(id), id, "to be slow"),
             wanted,
             takes: Duration::from_secs(takes),
             then: Box::new(then),
@@ -42,6 +42,7 @@ impl Slow {
 
 impl Step for Slow {
     type Seen = Vec<Change>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         self.about.clone()
@@ -55,7 +56,8 @@ impl Step for Slow {
         Ok(seen.clone())
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn apply(&self, planned: &Planned, host: &Host) -> Result<(), StepError> {
+        let Planned::File(change) = planned else { return Ok(()) };
         change.apply(&*host.disk)?;
         tokio::time::sleep(self.takes).await;
         (self.then)();
@@ -69,10 +71,11 @@ async fn when_the_ledger_fails_the_changes_in_flight_are_completed_and_no_other_
     let (runner, recorder) = runner_on(&disk);
     let completed = Arc::new(AtomicBool::new(false));
     let (flag, full) = (completed.clone(), disk.clone());
-    let playbook = Playbook::new("test")
+    let playbook = Playbook::never_undone("test")
         .step(Slow::new("quick", 1, 1, move || full.fill(true)), &[])
-        .and_then(|list| list.step(Slow::new("slow", 3, 5, move || flag.store(true, Ordering::Relaxed)), &[]))
-        .and_then(|list| list.step(files("after"), &["quick"]))
+        .step(Slow::new("slow", 3, 5, move || flag.store(true, Ordering::Relaxed)), &[])
+        .step(files("after"), &ids(&["quick"]))
+        .build()
         .unwrap();
     let error = runner.run(&playbook).await.unwrap_err();
     assert_eq!(error.code(), host::codes::DISK_FULL);
@@ -102,7 +105,7 @@ async fn a_step_that_only_writes_files_is_stopped_between_changes() {
     runner.cancel = CancellationToken::new();
     assert!(runner.run(&playbook()).await.unwrap().is_complete());
     cancel_from_a_task(runner.cancel.clone());
-    let report = runner.undo(&playbook()).await.unwrap();
+    let report = runner.undo(&undos()).await.unwrap();
     assert!(report.cancelled && disk.exists(Path::new("/etc/00")).unwrap(), "it took back everything");
 }
 
@@ -114,12 +117,12 @@ async fn a_cancelled_undo_says_so_and_goes_on_the_next_time() {
     runner.run(&playbook()).await.unwrap();
     recorder.take();
     runner.cancel.cancel();
-    let report = runner.undo(&playbook()).await.unwrap();
+    let report = runner.undo(&undos()).await.unwrap();
     assert!(report.cancelled && report.undone.is_empty());
     assert_eq!(recorder.states("two"), [State::Cancelled]);
     assert!(disk.exists(Path::new("/etc/two")).unwrap());
 
     runner.cancel = CancellationToken::new();
-    assert_eq!(runner.undo(&playbook()).await.unwrap().undone, ["two", "one"]);
+    assert_eq!(runner.undo(&undos()).await.unwrap().undone, ["two", "one"]);
     assert!(!disk.exists(Path::new("/etc")).unwrap());
 }

@@ -6,13 +6,13 @@ use std::{
     time::Duration,
 };
 
-use engine::{About, LedgerStore, Playbook, State, Step, StepError, Verdict, codes};
+use engine::{About, FilesOnly, LedgerStore, Playbook, State, Step, StepError, StepId, Verdict, codes};
 use host::{Change, Disk, Host, disk::model::ModelDisk};
 use tokio::time::Instant;
 
 use crate::support::{
     STATE_DIR,
-    lists::{failed, failing, files, list},
+    lists::{failed, failing, files, list, nothing},
     runner_on,
     scripted::{Failure, Scripted, file},
 };
@@ -44,7 +44,7 @@ async fn retries_back_off_and_end() {
 /// Waits forever; there is progress during the first `moving` of it.
 fn waiting(id: &str, moving: Duration) -> Scripted {
     let begun = Instant::now();
-    Scripted::new(id, Vec::new()).judged(move |_| {
+    nothing(id).judged(move |_| {
         let progress = begun.elapsed().min(moving).as_secs().to_string();
         Verdict::Waiting { what: "the end of time".into(), progress }
     })
@@ -88,9 +88,10 @@ struct Follows(AtomicU32);
 
 impl Step for Follows {
     type Seen = (bool, bool);
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("follows", "Follow", "what to do depends on somebody else")
+        About::new(StepId::new("follows"), "Follow", "what to do depends on somebody else")
     }
 
     async fn observe(&self, host: &Host) -> Result<(bool, bool), StepError> {
@@ -114,7 +115,8 @@ impl Step for Follows {
 async fn what_is_to_be_changed_may_depend_on_what_is_waited_for() {
     let disk = ModelDisk::default();
     let (runner, recorder) = runner_on(&disk);
-    let report = runner.run(&Playbook::new("test").step(Follows(AtomicU32::new(0)), &[]).unwrap()).await.unwrap();
+    let playbook = Playbook::never_undone("test").step(Follows(AtomicU32::new(0)), &[]).build().unwrap();
+    let report = runner.run(&playbook).await.unwrap();
     assert!(report.failed.is_empty() && disk.exists(Path::new("/etc/follows")).unwrap());
     let states: Vec<State> =
         recorder.take().iter().filter(|event| event.step.is_some()).map(|event| event.state).collect();

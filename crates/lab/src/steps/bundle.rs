@@ -6,9 +6,10 @@ use std::{
 };
 
 use bundle::{Builder, Cache, Sources, Stop, Update, Wanted};
-use engine::{About, Step, StepError};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError};
+use host::Host;
 
+use super::ids;
 use crate::LabError;
 
 pub(super) struct Bundle;
@@ -21,10 +22,11 @@ pub(super) fn dir() -> PathBuf {
 impl Step for Bundle {
     /// The components that are missing or of another version.
     type Seen = Vec<&'static str>;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            "bundle",
+            ids::BUNDLE,
             "Get the components",
             "Kubernetes, etcd and containerd are installed from one verified bundle",
         )
@@ -39,15 +41,15 @@ impl Step for Bundle {
         Ok(wanted.iter().filter(|one| !is_held(one.name, one.version)).map(|one| one.name).collect())
     }
 
-    fn plan(&self, missing: &Self::Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, missing: &Self::Seen) -> Result<Vec<Planned>, StepError> {
         if missing.is_empty() {
             return Ok(Vec::new());
         }
         let what = format!("get {}; where they must be compiled this takes about 15 minutes, once", missing.join(", "));
-        Ok(vec![Change::Act { key: "build".into(), what }])
+        Ok(vec![Planned::act("build", what)])
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let teller = host.clone();
         let builder = Builder {
             cache: Cache::of_user(),

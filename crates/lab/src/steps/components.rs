@@ -11,11 +11,11 @@ use std::{
 };
 
 use ::bundle::Manifest;
-use engine::{About, Step, StepError};
+use engine::{About, Act, Planned, Stays, Step, StepError};
 use host::{Change, Host};
 use playbooks::cluster::{Components, bundle_id, verified_bundle};
 
-use super::bundle;
+use super::{bundle, ids};
 use crate::{Lab, LabError, base};
 
 pub(super) struct ComponentLayer {
@@ -52,9 +52,10 @@ fn note(layer: &Path) -> PathBuf {
 
 impl Step for ComponentLayer {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new("components", "Install the components", "every machine has them under the same paths as on metal")
+        About::new(ids::COMPONENTS, "Install the components", "every machine has them under the same paths as on metal")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -65,20 +66,19 @@ impl Step for ComponentLayer {
         Ok(Seen { layer, is_complete, is_linked })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let mut changes = Vec::new();
         if !seen.is_complete {
             let what = format!("install the components below {}", seen.layer.display());
-            changes.push(Change::Act { key: "install".into(), what });
+            changes.push(Planned::act("install", what));
         }
         if !seen.is_linked {
-            changes.push(Change::Link { path: self.link(), target: seen.layer.clone() });
+            changes.push(Change::Link { path: self.link(), target: seen.layer.clone() }.into());
         }
         Ok(changes)
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let layer = layer(&verified_bundle(&bundle::dir()).await?);
         fs::create_dir_all(&layer).map_err(LabError::while_doing(format!("create {}", layer.display())))?;
         let inside = Host { disk: Host::rooted(&layer).disk, is_live: false, ..host.clone() };

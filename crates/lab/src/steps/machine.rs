@@ -2,9 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
+use host::Host;
 
+use super::ids;
 use crate::{Lab, LabError, MachineState, Surroundings, supervise};
 
 /// What there is of the machine.
@@ -44,10 +45,11 @@ impl Machine {
 
 impl Step for Machine {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About {
-            id: format!("machine-{}", self.name).into(),
+            id: ids::machine(&self.name),
             title: format!("Boot {}", self.name).into(),
             why: "a machine of the cluster".into(),
         }
@@ -63,8 +65,8 @@ impl Step for Machine {
         .await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let act = |key: &str, what: String| Change::Act { key: key.into(), what };
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let act = |key: &str, what: String| Planned::act(key, what);
         let create = act("create", format!("create machine {}", self.name));
         let boot = act("boot", format!("boot {}", self.name));
         Ok(match seen.state {
@@ -88,8 +90,7 @@ impl Step for Machine {
         }
     }
 
-    async fn apply(&self, change: &Change, _host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(()) };
+    async fn act(&self, Act { key, .. }: &Act, _host: &Host) -> Result<(), StepError> {
         self.with(async |machine| match key.as_str() {
             "create" => machine.create(&self.config()).await,
             "resume" => machine.groups.freeze(false),

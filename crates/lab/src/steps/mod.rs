@@ -5,6 +5,7 @@ mod base;
 mod bundle;
 mod ceph;
 mod components;
+mod ids;
 mod machine;
 mod network;
 mod node;
@@ -15,36 +16,29 @@ use std::sync::Arc;
 
 use engine::{Playbook, PlaybookError};
 
+use self::ids::{BASE_IMAGE, BUNDLE, CEPH_LAYER, COMPONENTS, NETWORK, PACKAGES, SEAL};
 use crate::Lab;
 
 /// The playbook's name in ledger and events.
 pub const NAME: &str = "lab";
 
-/// All steps of a lab.
+/// All steps of a lab. `lab destroy` removes all that they make, without their ledger.
 pub fn playbook(lab: &Arc<Lab>) -> Result<Playbook, PlaybookError> {
-    let mut all = Playbook::new(NAME)
-        .step(packages::Packages, &[])?
-        .step(base::BaseImage, &["packages"])?
-        .step(network::Network::new(lab), &["packages"])?
-        .step(bundle::Bundle, &["packages"])?
-        .step(components::ComponentLayer::new(lab), &["bundle"])?;
-    let mut before = vec!["base-image", "network", "components"];
-    if lab.machines.iter().any(|machine| machine.ceph) {
-        all = all.step(ceph::CephLayer, &["base-image"])?;
-        before.push("ceph-layer");
-    }
-    if lab.with_cluster {
-        all = all.step(seal::Seal::new(lab), &[])?;
-        before.push("seal");
-    }
+    let has_ceph = lab.machines.iter().any(|machine| machine.ceph);
+    let mut all = Playbook::never_undone(NAME)
+        .step(packages::Packages, &[])
+        .step(base::BaseImage, &[PACKAGES])
+        .step(network::Network::new(lab), &[PACKAGES])
+        .step(bundle::Bundle, &[PACKAGES])
+        .step(components::ComponentLayer::new(lab), &[BUNDLE])
+        .step_if(has_ceph, ceph::CephLayer, &[BASE_IMAGE])
+        .step_if(lab.with_cluster, seal::Seal::new(lab), &[]);
     for record in &lab.machines {
-        all = all.step(machine::Machine::new(lab, &record.name), &before)?;
+        let machine = machine::Machine::new(lab, &record.name);
+        all = all.step(machine, &[BASE_IMAGE, NETWORK, COMPONENTS, CEPH_LAYER, SEAL]);
     }
-    if lab.with_cluster {
-        for record in &lab.machines {
-            let machine = format!("machine-{}", record.name);
-            all = all.step(node::Node::new(lab, &record.name), &[&machine])?;
-        }
+    for record in lab.machines.iter().filter(|_| lab.with_cluster) {
+        all = all.step(node::Node::new(lab, &record.name), &[ids::machine(&record.name)]);
     }
-    Ok(all)
+    all.build()
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::{About, Step, StepError};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError};
+use host::Host;
 
+use super::ids;
 use crate::{Lab, network};
 
 pub(super) struct Network {
@@ -19,10 +20,11 @@ impl Network {
 
 impl Step for Network {
     type Seen = bool;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            "network",
+            ids::NETWORK,
             "Make the lab's network",
             "machines talk over a bridge of their own and reach packages through it",
         )
@@ -32,16 +34,16 @@ impl Step for Network {
         Ok(network::is_there(&self.lab).await)
     }
 
-    fn plan(&self, is_there: &bool) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, is_there: &bool) -> Result<Vec<Planned>, StepError> {
         if *is_there {
             return Ok(Vec::new());
         }
         let Lab { name, subnet, .. } = &*self.lab;
         let what = format!("create bridge {} for {subnet}, with a way out", name.bridge());
-        Ok(vec![Change::Act { key: "create".into(), what }])
+        Ok(vec![Planned::act("create", what)])
     }
 
-    async fn apply(&self, _change: &Change, _host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, _host: &Host) -> Result<(), StepError> {
         Ok(network::create(&self.lab).await?)
     }
 }

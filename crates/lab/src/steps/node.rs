@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, FilesOnly, Step, StepError, StepId, Verdict};
+use host::Host;
 use playbooks::{
     Layout,
     run_record::{Outcome, Purpose, RunRecord},
@@ -44,10 +44,11 @@ fn is_to_wait(message: &str) -> bool {
 
 impl Step for Node {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         About {
-            id: format!("node-{}", self.name).into(),
+            id: StepId::named(format!("node-{}", self.name)),
             title: format!("Wait for {} to be a Ready node", self.name).into(),
             why: "the lab is a working cluster".into(),
         }
@@ -69,10 +70,6 @@ impl Step for Node {
             }
         }
         Ok(Seen { boot_id, run })
-    }
-
-    fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {

@@ -1,18 +1,20 @@
 //! The programs the lab needs are installed.
 
-use engine::{About, Step, StepError};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError};
+use host::Host;
 
+use super::ids;
 use crate::packages;
 
 pub(super) struct Packages;
 
 impl Step for Packages {
     type Seen = Vec<&'static str>;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            "packages",
+            ids::PACKAGES,
             "Install what the lab needs",
             "machines are made with systemd-nspawn, debootstrap and nft",
         )
@@ -22,14 +24,14 @@ impl Step for Packages {
         Ok(packages::missing())
     }
 
-    fn plan(&self, missing: &Self::Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, missing: &Self::Seen) -> Result<Vec<Planned>, StepError> {
         if missing.is_empty() {
             return Ok(Vec::new());
         }
-        Ok(vec![Change::Act { key: "install".into(), what: format!("install packages {}", missing.join(", ")) }])
+        Ok(vec![Planned::act("install", format!("install packages {}", missing.join(", ")))])
     }
 
-    async fn apply(&self, _change: &Change, _host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, _host: &Host) -> Result<(), StepError> {
         Ok(packages::install(&packages::missing()).await?)
     }
 }

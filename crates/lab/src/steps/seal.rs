@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Host};
 use join::seal::{self, Existing, Sources, Terms};
 
+use super::ids;
 use crate::{Lab, LabError};
 
 pub(super) struct Seal {
@@ -20,10 +21,11 @@ impl Seal {
 
 impl Step for Seal {
     type Seen = Vec<Change>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         About::new(
-            "seal",
+            ids::SEAL,
             "Seal the configuration",
             "every machine gets a secret of its own and the pin of the authority",
         )

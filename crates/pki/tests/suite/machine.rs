@@ -114,6 +114,6 @@ pub(crate) fn outcome(result: &Result<Vec<Change>, PkiErrors>) -> String {
 }
 
 pub(crate) fn written(changes: &[Change]) -> Vec<String> {
-    let below = |change: &Change| change.path().unwrap().strip_prefix(ROOT).unwrap().display().to_string();
+    let below = |change: &Change| change.path().strip_prefix(ROOT).unwrap().display().to_string();
     changes.iter().map(below).collect()
 }

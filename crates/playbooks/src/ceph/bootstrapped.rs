@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use ::ceph::paths;
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use jiff::{Timestamp, Unit};
 
+use super::ids;
 use crate::Layout;
 
 /// `ceph-bootstrapped` in the state directory.
@@ -28,13 +29,15 @@ impl Bootstrapped {
 
 impl Step for Bootstrapped {
     type Seen = Seen;
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-bootstrapped", "Note that Ceph works", "scripts and people ask how far this node has come")
+        About::new(ids::BOOTSTRAPPED, "Note that Ceph works", "scripts and people ask how far this node has come")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let is_early = !host.is_live || paths::own_fsid(&*host.disk)?.is_none();
+        let is_early = paths::own_fsid(&*host.disk)?.is_none();
         Ok(Seen { is_noted: is_early || host.disk.exists(&self.file)?, now: host.clock.now() })
     }
 

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use ::ceph::{Fsid, codes, paths};
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use spec::{Ceph, ValidatedCluster};
+
+use super::ids;
 
 /// The configuration.
 pub(crate) struct Conf {
@@ -36,9 +38,10 @@ impl Conf {
 
 impl Step for Conf {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("ceph-conf", "Configure Ceph", "daemons and clients find the monitors by it")
+        About::new(ids::CONF, "Configure Ceph", "daemons and clients find the monitors by it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ::ceph::paths;
-use engine::StepError;
+use engine::{Planned, StepError};
 use host::{Change, Host};
 
 use crate::systemd::{self, UnitState};
@@ -85,10 +85,10 @@ impl Daemon {
     }
 
     /// What is left to do until it runs, now and after every boot.
-    pub(super) fn plan(&self, seen: &Seen) -> Vec<Change> {
-        let mut changes = seen.missing.clone();
+    pub(super) fn plan(&self, seen: &Seen) -> Vec<Planned> {
+        let mut changes = Planned::files(&seen.missing);
         if !seen.unit.is_up() {
-            changes.push(Change::Act { key: self.start_key(), what: format!("start {}", self.unit()) });
+            changes.push(Planned::act(self.start_key(), format!("start {}", self.unit())));
         }
         changes
     }

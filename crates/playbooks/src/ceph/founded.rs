@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use ::ceph::paths;
-use engine::{About, Step, StepError};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError};
+use host::Host;
 
-use super::source::Source;
+use super::{ids, source::Source};
 
 /// Noted in the Secret of Ceph's identity, once there has been a quorum.
 pub(crate) struct Founded {
@@ -22,27 +22,26 @@ impl Founded {
 impl Step for Founded {
     /// Whether it is noted, or there is nothing to note it for.
     type Seen = bool;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-founded", "Note that Ceph is founded", "a monitor that loses its disk must join, not found")
+        About::new(ids::FOUNDED, "Note that Ceph is founded", "a monitor that loses its disk must join, not found")
     }
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(true);
         }
         Ok(self.source.handed(host).await?.is_founded)
     }
 
-    fn plan(&self, is_noted: &bool) -> Result<Vec<Change>, StepError> {
-        let note = || Change::Act {
-            key: "note".into(),
-            what: format!("note in {} that Ceph is founded", self.source.described()),
-        };
+    fn plan(&self, is_noted: &bool) -> Result<Vec<Planned>, StepError> {
+        let note = || Planned::act("note", format!("note in {} that Ceph is founded", self.source.described()));
         Ok((!is_noted).then(note).into_iter().collect())
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         self.source.founded(host).await.map(drop)
     }
 }

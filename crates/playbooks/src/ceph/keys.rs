@@ -8,15 +8,15 @@ use std::{
 };
 
 use ::ceph::{Entity, Handed, Key, keyring_text, paths};
-use engine::{About, Notes, Step, StepError, TakeBack};
+use engine::{About, Act, Notes, Planned, Step, StepError, Undo};
 use host::{Change, Content, Disk, Host, HostError};
 use spec::{Node, Role};
 
 use super::{
     daemon::Kind,
-    foreign, owned,
+    foreign, ids, owned,
     source::Source,
-    takeback::{Daemons, remove_all},
+    undo::{Daemons, remove_all},
 };
 use crate::residue::tree::Own;
 
@@ -31,9 +31,8 @@ pub(crate) struct Keys {
 
 /// What was found.
 pub(crate) struct Seen {
-    is_live: bool,
     /// What daemons will make that nobody has made yet.
-    claims: Vec<Change>,
+    claims: Vec<Planned>,
     is_complete: bool,
     /// What the daemons cannot read.
     not_theirs: Vec<PathBuf>,
@@ -115,27 +114,26 @@ impl Keys {
 
 impl Step for Keys {
     type Seen = Seen;
+    type Undo = Given;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-keys", "Take over Ceph's keys", "every daemon of Ceph proves itself with one")
+        About::new(ids::KEYS, "Take over Ceph's keys", "every daemon of Ceph proves itself with one")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let is_complete = self.is_complete(&*host.disk)?;
         let logs = Own::claim(&*host.disk, Path::new(paths::LOGS))?.filter(|_| !is_complete);
-        let claim = |own: Own| Change::Act { key: own.key(), what: format!("claim {} for Ceph", paths::LOGS) };
+        let claim = |own: Own| Planned::act(own.key(), format!("claim {} for Ceph", paths::LOGS));
         let not_theirs = match self.manager_dir() {
             Some(dir) if is_complete => owned::foreign(host, &[dir.join("keyring"), dir]).await?,
             _ => Vec::new(),
         };
-        Ok(Seen { is_live: host.is_live, claims: logs.map(claim).into_iter().collect(), is_complete, not_theirs })
+        Ok(Seen { claims: logs.map(claim).into_iter().collect(), is_complete, not_theirs })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        if !seen.is_live {
-            return Ok(Vec::new());
-        }
-        let act = |key: &str, what: String| Change::Act { key: key.into(), what };
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let act = |key: &str, what: String| Planned::act(key, what);
         if !seen.is_complete {
             let ask = act(ASK, format!("ask {} for this node's keys of Ceph", self.source.described()));
             return Ok([seen.claims.clone(), vec![ask]].concat());
@@ -144,13 +142,12 @@ impl Step for Keys {
         Ok(own.into_iter().collect())
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            Change::Act { key, .. } if key == ASK => self.ask(host).await,
-            Change::Act { key, .. } if key == OWN => self.own(host).await,
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
+        match key.as_str() {
+            ASK => self.ask(host).await,
+            OWN => self.own(host).await,
             // That it is in the ledger is all there is to a claim.
-            Change::Act { .. } => Ok(()),
-            file => Ok(file.apply(&*host.disk)?),
+            _ => Ok(()),
         }
     }
 }
@@ -158,7 +155,7 @@ impl Step for Keys {
 /// How keys are taken back: with everything that has our fsid, and the file that says which that is at the very end.
 pub(crate) struct Given;
 
-impl TakeBack for Given {
+impl Undo for Given {
     fn shows_act(&self, key: &str) -> Option<String> {
         match key {
             ASK => Some("remove this node's keys of Ceph".to_owned()),

@@ -4,12 +4,12 @@
 use std::{sync::Arc, time::Duration};
 
 use ::ceph::{BadIdentity, Client, Entity, keyring_text, paths};
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
+use host::Host;
 use serde::Deserialize;
 use spec::{Role, ValidatedCluster};
 
-use super::{client, pace::Paced, source::Source};
+use super::{client, ids, pace::Paced, source::Source};
 
 const PACE: Duration = Duration::from_secs(3);
 
@@ -47,7 +47,7 @@ impl Managers {
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen::Unknown(Vec::new()));
         }
         let known: Known = match Client::admin(host).ask(&["auth", "ls"]).await {
@@ -74,18 +74,20 @@ impl Managers {
 
 impl Step for Managers {
     type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-managers", "Tell Ceph of its managers", "a manager that comes later has to be known, too")
+        About::new(ids::MANAGERS, "Tell Ceph of its managers", "a manager that comes later has to be known, too")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         self.looked.ask(async || self.look(host).await).await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let Seen::Unknown(unknown) = seen else { return Ok(Vec::new()) };
-        let act = |entity: &Entity| Change::Act { key: entity.to_string(), what: format!("tell Ceph of {entity}") };
+        let act = |entity: &Entity| Planned::act(entity.to_string(), format!("tell Ceph of {entity}"));
         Ok(unknown.iter().map(act).collect())
     }
 
@@ -96,8 +98,7 @@ impl Step for Managers {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let done = self.tell(host, key).await;
         self.looked.forget().await;
         done

@@ -3,14 +3,16 @@
 use std::{path::PathBuf, time::Duration};
 
 use ::ceph::{CephError, Client, Entity, answers::MgrMap, paths};
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Step, StepError, Verdict};
+use host::Host;
 use spec::Node;
 
 use super::{
     client,
     daemon::{self, Daemon, Kind},
+    ids,
     pace::Paced,
+    undo::Daemons,
 };
 
 /// How often it is looked at. It takes ten seconds and more to begin.
@@ -43,7 +45,7 @@ impl Manager {
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen { daemon: None, managers: Ok(MgrMap::default()) });
         }
         Ok(Seen { daemon: Some(self.daemon.look(host).await?), managers: self.managers(host).await? })
@@ -63,16 +65,18 @@ impl Manager {
 
 impl Step for Manager {
     type Seen = Seen;
+    type Undo = Daemons;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-mgr", "Start Ceph's manager", "it watches over Ceph and serves the dashboard")
+        About::new(ids::MGR, "Start Ceph's manager", "it watches over Ceph and serves the dashboard")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         self.looked.ask(async || self.look(host).await).await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         match (&seen.daemon, &seen.managers) {
             // A manager that finds no monitor ends, and after a few times systemd starts it no more.
             (Some(daemon), Err(_)) if !daemon.unit.is_up() => Ok(Vec::new()),
@@ -90,11 +94,8 @@ impl Step for Manager {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let done = match change {
-            Change::Act { .. } => self.daemon.start(host).await,
-            file => Ok(file.apply(&*host.disk)?),
-        };
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
+        let done = self.daemon.start(host).await;
         self.looked.forget().await;
         done
     }

@@ -10,7 +10,7 @@
 //! A node does what its roles ask for; monitors come first on the node that has one, everybody else waits for them. Whatever
 //! is made for a daemon is made in a *workspace* beside its place and moved there when it is whole.
 //!
-//! To add a step: a file here, a line in `steps`, and how it is taken back in `cluster/reset.rs`.
+//! To add a step: a file here, its name in `ids`, a line in `steps` and, if it does more than write files, one in `undos`.
 
 mod bootstrapped;
 mod client;
@@ -19,6 +19,7 @@ mod daemon;
 mod dashboard;
 mod foreign;
 mod founded;
+pub mod ids;
 mod keys;
 mod leave;
 mod managers;
@@ -30,20 +31,32 @@ mod pace;
 mod packages;
 mod settled;
 mod source;
-mod takeback;
 #[cfg(test)]
 mod testing;
+mod undo;
 mod workspace;
 
 use std::sync::Arc;
 
-use engine::{Playbook, PlaybookError, Reversal};
+use engine::{PlaybookBuilder, Stays, Undos};
 use spec::{Ceph, Node, Role, ValidatedCluster};
 
 pub use packages::{PACKAGES, unwanted_units};
 
-use self::{daemon::Kind, source::Source, takeback::Daemons};
-use crate::{Layout, access::Access, cluster::membership::Membership, stays::Stays};
+use self::{
+    daemon::Kind,
+    ids::{
+        CONF, DASHBOARD, DASHBOARD_USER, FOUNDED, KEYS, MANAGERS, MGR, MON, OSD, OSD_DATA, PACKAGES as INSTALLED,
+        SETTLED,
+    },
+    source::Source,
+    undo::Daemons,
+};
+use crate::{
+    Layout,
+    access::Access,
+    cluster::{ids::NODE_READY, membership::Membership},
+};
 
 /// A node, and how it reaches the rest of the cluster.
 pub(crate) struct Of<'a> {
@@ -59,67 +72,49 @@ pub(crate) struct Of<'a> {
 }
 
 /// The steps of a node with a role in Ceph, behind those that make it a node of Kubernetes.
-pub(crate) fn steps(all: Playbook, of: &Of<'_>) -> Result<Playbook, PlaybookError> {
+pub(crate) fn steps<'a>(all: PlaybookBuilder<'a>, of: &Of<'_>) -> PlaybookBuilder<'a> {
     match of.cluster.ceph() {
         Some(settings) if of.node.has_ceph_role() => append(all, of, settings),
-        _ => Ok(all),
+        _ => all,
     }
 }
 
-fn append(all: Playbook, of: &Of<'_>, settings: &Ceph) -> Result<Playbook, PlaybookError> {
+fn append<'a>(all: PlaybookBuilder<'a>, of: &Of<'_>, settings: &Ceph) -> PlaybookBuilder<'a> {
     let Of { cluster, node, layout, .. } = *of;
     let source = Arc::new(Source::new(cluster, node, of.access, of.membership));
+    let [is_monitor, is_manager, has_osds] = [Role::CephMon, Role::CephMgr, Role::CephOsd].map(|role| node.has(role));
     let is_first = cluster.with_role(Role::CephMon).next().is_some_and(|first| first.name == node.name);
-    let has_managers = cluster.with_role(Role::CephMgr).next().is_some();
-    let mut all = all
-        .step(packages::Packages::new(settings, node), &["node-ready"])?
-        .step(keys::Keys::new(node, &source), &["ceph-packages"])?
-        .step(conf::Conf::new(cluster, settings, of.has_own_disk), &["ceph-keys"])?;
-    let (mut after, mut last) = ("ceph-conf", Vec::new());
-    if node.has(Role::CephMon) {
-        all = all
-            .step(mon::Monitor::new(cluster, node, &source), &["ceph-conf"])?
-            .step(founded::Founded::new(&source), &["ceph-mon"])?;
-        after = "ceph-mon";
-        last.push("ceph-founded");
-    }
-    if node.has(Role::CephMgr) {
-        all = all.step(mgr::Manager::new(node), &[after])?;
-        last.push("ceph-mgr");
-    }
-    if node.has(Role::CephOsd) {
-        all = all.step(osd::Data::new(node), &[after])?.step(osd::Run::new(node), &["ceph-osd-data"])?;
-        last.push("ceph-osd");
-    }
-    if is_first && has_managers {
-        all = all.step(managers::Managers::new(cluster, &source), &["ceph-founded"])?;
-        last.push("ceph-managers");
-    }
-    if is_first && has_managers && settings.dashboard {
-        all = all
-            .step(dashboard::Dashboard::new(cluster), &["ceph-founded"])?
-            .step(dashboard::User::new(layout), &["ceph-dashboard"])?;
-        last.push("ceph-dashboard-user");
-    }
-    if is_first {
-        all = all.step(settled::Settled::new(cluster), &last)?;
-        last = vec!["ceph-settled"];
-    }
-    all.step(bootstrapped::Bootstrapped::new(layout), &last)
+    let leads_managers = is_first && cluster.with_role(Role::CephMgr).next().is_some();
+    let has_dashboard = leads_managers && settings.dashboard;
+    let daemons_after = if is_monitor { MON } else { CONF };
+    let last = [FOUNDED, MGR, OSD, MANAGERS, DASHBOARD_USER];
+    all.step(packages::Packages::new(settings, node), &[NODE_READY])
+        .step(keys::Keys::new(node, &source), &[INSTALLED])
+        .step(conf::Conf::new(cluster, settings, of.has_own_disk), &[KEYS])
+        .step_if(is_monitor, mon::Monitor::new(cluster, node, &source), &[CONF])
+        .step_if(is_monitor, founded::Founded::new(&source), &[MON])
+        .step_if(is_manager, mgr::Manager::new(node), &[daemons_after])
+        .step_if(has_osds, osd::Data::new(node), &[daemons_after])
+        .step_if(has_osds, osd::Run::new(node), &[OSD_DATA])
+        .step_if(leads_managers, managers::Managers::new(cluster, &source), &[FOUNDED])
+        .step_if(has_dashboard, dashboard::Dashboard::new(cluster), &[FOUNDED])
+        .step_if(has_dashboard, dashboard::User::new(layout), &[DASHBOARD])
+        .step_if(is_first, settled::Settled::new(cluster), &last)
+        .step(bootstrapped::Bootstrapped::new(layout), if is_first { &[SETTLED] } else { &last })
 }
 
-/// How the steps above are taken back. What Ceph itself keeps is not one node's to remove, and packages are the distribution's;
+/// How the steps above are undone. What Ceph itself keeps is not one node's to remove, and packages are the distribution's;
 /// others may have come to use them.
-pub(crate) fn taken_back(reversal: Reversal) -> Reversal {
-    reversal
-        .step("ceph-packages", Stays)
-        .step("ceph-keys", keys::Given)
-        .step("ceph-mon", Daemons(Kind::Mon))
-        .step("ceph-founded", Stays)
-        .step("ceph-managers", Stays)
-        .step("ceph-mgr", Daemons(Kind::Mgr))
-        .step("ceph-osd-data", osd::Stores)
-        .step("ceph-osd", osd::Stopped)
-        .step("ceph-dashboard", Stays)
-        .step("ceph-dashboard-user", Stays)
+pub(crate) fn undos(undos: Undos) -> Undos {
+    undos
+        .step(INSTALLED, Stays)
+        .step(KEYS, keys::Given)
+        .step(MON, Daemons(Kind::Mon))
+        .step(FOUNDED, Stays)
+        .step(MANAGERS, Stays)
+        .step(MGR, Daemons(Kind::Mgr))
+        .step(OSD_DATA, osd::Stores)
+        .step(OSD, osd::Stopped)
+        .step(DASHBOARD, Stays)
+        .step(DASHBOARD_USER, Stays)
 }

@@ -5,10 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{About, Step, StepError};
+use engine::{About, Act, Planned, Stays, Step, StepError};
 use host::{Change, Disk, Host, HostError, Kind};
 use spec::{Ceph, Node, Role};
 
+use super::ids;
 use crate::{apt, codes};
 
 /// Services that come with Ceph's packages, start by themselves and are of no use to a node that does not configure them:
@@ -71,15 +72,14 @@ impl Packages {
 
 impl Step for Packages {
     type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-packages", "Install Ceph", "monitors, managers and OSDs are the distribution's own programs")
+        About::new(ids::PACKAGES, "Install Ceph", "monitors, managers and OSDs are the distribution's own programs")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live {
-            return Ok(Seen { missing: Vec::new(), unfinished: Vec::new(), masks: Vec::new() });
-        }
         let Some(packages) = apt::Packages::read(&*host.disk)? else {
             return Err(StepError::new(codes::NO_APT, "this machine has no dpkg, so Ceph cannot be installed"));
         };
@@ -88,33 +88,30 @@ impl Step for Packages {
         Ok(Seen { missing, unfinished, masks: masks(&*host.disk)? })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         // Masked before they are installed, they never start.
-        let mut changes = seen.masks.clone();
+        let mut changes = Planned::files(&seen.masks);
         if !seen.unfinished.is_empty() {
             let what = format!("finish what an interrupted dpkg has left: {}", seen.unfinished.join(", "));
-            changes.push(Change::Act { key: REPAIR.into(), what });
+            changes.push(Planned::act(REPAIR, what));
         }
         if !seen.missing.is_empty() {
             let what = format!("install packages {}", seen.missing.join(", "));
-            changes.push(Change::Act { key: INSTALL.into(), what });
+            changes.push(Planned::act(INSTALL, what));
         }
         Ok(changes)
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            Change::Act { key, .. } if key == REPAIR => apt::repair(host).await,
-            Change::Act { .. } => {
-                apt::install(host, &self.wanted).await?;
-                let packages = apt::Packages::read(&*host.disk)?.unwrap_or_default();
-                if let Some(version) = packages.version(COMMON) {
-                    host.doing(format!("Ceph {version} is installed"));
-                }
-                Ok(())
-            }
-            link => Ok(link.apply(&*host.disk)?),
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
+        if key == REPAIR {
+            return apt::repair(host).await;
         }
+        apt::install(host, &self.wanted).await?;
+        let packages = apt::Packages::read(&*host.disk)?.unwrap_or_default();
+        if let Some(version) = packages.version(COMMON) {
+            host.doing(format!("Ceph {version} is installed"));
+        }
+        Ok(())
     }
 }
 

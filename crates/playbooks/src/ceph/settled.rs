@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use ::ceph::{Client, answers::Status, paths};
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
+use host::Host;
 use spec::ValidatedCluster;
 
-use super::{client, pace::Paced};
+use super::{client, ids, pace::Paced};
 
 const PACE: Duration = Duration::from_secs(2);
 
@@ -36,20 +36,18 @@ impl Settled {
 impl Step for Settled {
     /// `None` in an image, and before this node has its keys.
     type Seen = Option<Result<Status, String>>;
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-settled", "Wait for Ceph to be healthy", "Ceph works when it has nothing to complain about")
+        About::new(ids::SETTLED, "Wait for Ceph to be healthy", "Ceph works when it has nothing to complain about")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(None);
         }
         self.status.ask(async || self.status(host).await).await.map(Some)
-    }
-
-    fn plan(&self, _seen: &Self::Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
     }
 
     fn judge(&self, seen: &Self::Seen) -> Verdict {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use engine::StepError;
 use host::{Cmd, Disk, Host};
 
-use super::{owned, takeback};
+use super::{owned, undo};
 
 /// What the names of workspaces begin with. Ceph's own tools pass over them.
 const PREFIX: &str = ".blackstart-";
@@ -18,7 +18,7 @@ pub(super) fn of(dir: &str, name: &str) -> PathBuf {
 
 /// All workspaces in a directory.
 pub(super) fn all(disk: &dyn Disk, dir: &str) -> Result<Vec<PathBuf>, StepError> {
-    let names = takeback::list(disk, dir)?.into_iter().filter(|name| name.starts_with(PREFIX));
+    let names = undo::list(disk, dir)?.into_iter().filter(|name| name.starts_with(PREFIX));
     Ok(names.map(|name| Path::new(dir).join(name)).collect())
 }
 

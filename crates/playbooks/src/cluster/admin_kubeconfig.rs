@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Change, Host};
 
+use super::ids;
 use crate::{Layout, residue::tree::Own};
 
 const OWN: &str = "/root/.kube/config";
@@ -25,39 +26,41 @@ impl AdminKubeconfig {
 
 impl Step for AdminKubeconfig {
     /// What is to be done; nothing where root has a kubeconfig.
-    type Seen = Vec<Change>;
+    type Seen = Vec<Planned>;
+    type Undo = Linked;
 
     fn about(&self) -> About {
         About::new(
-            "admin-kubeconfig",
+            ids::ADMIN_KUBECONFIG,
             "Let root use kubectl",
             "whoever logs in to a master wants to look at the cluster",
         )
     }
 
-    async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {
+    async fn observe(&self, host: &Host) -> Result<Vec<Planned>, StepError> {
         if host.disk.meta(Path::new(OWN))?.is_some() {
             return Ok(Vec::new());
         }
-        let link = Change::Link { path: OWN.into(), target: self.target.clone() };
+        let link = Change::Link { path: OWN.into(), target: self.target.clone() }.into();
         let cache = Own::claim(&*host.disk, Path::new(CACHE))?;
-        let claim = cache.map(|own| Change::Act { key: own.key(), what: format!("claim {CACHE} for kubectl") });
+        let claim = cache.map(|own| Planned::act(own.key(), format!("claim {CACHE} for kubectl")));
         Ok([link].into_iter().chain(claim).collect())
     }
 
-    fn plan(&self, changes: &Vec<Change>) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, changes: &Vec<Planned>) -> Result<Vec<Planned>, StepError> {
         Ok(changes.clone())
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        Ok(change.apply(&*host.disk)?) // that a claim is in the ledger is all there is to it
+    /// That a claim is in the ledger is all there is to it.
+    async fn act(&self, _act: &Act, _host: &Host) -> Result<(), StepError> {
+        Ok(())
     }
 }
 
 /// How root's way to the cluster is taken back.
 pub(super) struct Linked;
 
-impl TakeBack for Linked {
+impl Undo for Linked {
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(format!("remove {key}"))
     }

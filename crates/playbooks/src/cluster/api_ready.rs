@@ -1,8 +1,9 @@
 //! The API server on this node says that it is ready.
 
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
+use host::Host;
 
+use super::ids;
 use crate::service::{Health, Probe};
 
 /// Waits for `/readyz`, asked over TLS with the cluster's own authority.
@@ -18,22 +19,19 @@ impl ApiReady {
 
 impl Step for ApiReady {
     type Seen = Health;
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("api-ready", "Wait for the API server to be ready", "everything after this asks it for something")
+        About::new(ids::API_READY, "Wait for the API server to be ready", "everything after this asks it for something")
     }
 
     async fn observe(&self, host: &Host) -> Result<Health, StepError> {
-        if host.is_live { self.probe.look(host).await } else { Ok(Health::Unknown) }
-    }
-
-    fn plan(&self, _seen: &Health) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
+        self.probe.look(host).await
     }
 
     fn judge(&self, seen: &Health) -> Verdict {
         match seen {
-            // There is nothing to ask in an image.
             Health::Good | Health::Unknown => Verdict::Met,
             Health::NotYet { what, progress } => Verdict::Waiting { what: what.clone(), progress: progress.clone() },
         }

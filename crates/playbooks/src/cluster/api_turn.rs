@@ -9,13 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
 use etcd::{Initial, State};
-use host::{Change, Host};
+use host::Host;
 use spec::{Node, ValidatedCluster};
 use tokio::{net::TcpStream, time::timeout};
 
-use super::services::api_url;
+use super::{ids, services::api_url};
 use crate::{
     service::{Health, Probe},
     systemd,
@@ -79,10 +79,12 @@ async fn is_there(address: SocketAddr) -> bool {
 
 impl Step for ApiTurn {
     type Seen = Seen;
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(
-            "api-turn",
+            ids::API_TURN,
             "Let the first API server start",
             "one alone is ready sooner than several that hinder each other",
         )
@@ -90,16 +92,11 @@ impl Step for ApiTurn {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let is_over = self.since.get_or_init(Instant::now).elapsed() > LIMIT;
-        let is_ours = !host.is_live
-            || is_over
+        let is_ours = is_over
             || !founds_with_others(host)?
             || systemd::look(host, "kube-apiserver.service").await?.is_up()
             || !self.is_one_coming(host).await?;
         Ok(Seen { is_ours })
-    }
-
-    fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {

@@ -5,11 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
+use host::Host;
 use join::{Credential, JoinError};
 
-use super::membership::Membership;
+use super::{ids, membership::Membership};
 
 /// Waits for a join service that can do something for this node.
 pub(super) struct AwaitMaster {
@@ -29,13 +29,15 @@ impl AwaitMaster {
 
 impl Step for AwaitMaster {
     type Seen = Seen;
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("await-master", "Wait for a master", "the cluster's certificates come from a master")
+        About::new(ids::AWAIT_MASTER, "Wait for a master", "the cluster's certificates come from a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || host.disk.exists(&self.last_file)? {
+        if host.disk.exists(&self.last_file)? {
             return Ok(Seen(None));
         }
         let (credential, trust) = self.membership.credential(&*host.disk)?;
@@ -62,10 +64,6 @@ impl Step for AwaitMaster {
         };
         // Time itself is progress here: another machine is switched on when somebody switches it on.
         Ok(Seen(Some((what, host.clock.now().to_string()))))
-    }
-
-    fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {

@@ -2,10 +2,12 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
+use host::Host;
 use spec::ValidatedCluster;
 use tokio::{net::UdpSocket, time::timeout};
+
+use super::ids;
 
 const LIMIT: Duration = Duration::from_secs(1);
 /// Any number; the answer repeats it.
@@ -15,13 +17,6 @@ const QUESTION_ID: u16 = 0xb1ac;
 pub(super) struct ClusterDns {
     server: SocketAddr,
     name: String,
-}
-
-/// What was found.
-pub(super) struct Seen {
-    is_live: bool,
-    /// What is wrong; nothing if the name was resolved.
-    problem: Option<String>,
 }
 
 impl ClusterDns {
@@ -84,29 +79,23 @@ fn verdict(message: &[u8]) -> Result<(), String> {
 }
 
 impl Step for ClusterDns {
-    type Seen = Seen;
+    /// What is wrong; nothing if the name was resolved.
+    type Seen = Option<String>;
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("cluster-dns", "Ask the cluster's DNS", "pods find services by name")
+        About::new(ids::CLUSTER_DNS, "Ask the cluster's DNS", "pods find services by name")
     }
 
-    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let problem = if host.is_live { self.ask().await.err() } else { None };
-        Ok(Seen { is_live: host.is_live, problem })
+    async fn observe(&self, _host: &Host) -> Result<Option<String>, StepError> {
+        Ok(self.ask().await.err())
     }
 
-    fn plan(&self, _seen: &Seen) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
-    }
-
-    fn judge(&self, seen: &Seen) -> Verdict {
-        match &seen.problem {
-            Some(problem) if seen.is_live => Verdict::Waiting {
-                what: format!("the cluster's DNS to resolve {}: {problem}", self.name),
-                progress: problem.clone(),
-            },
-            _ => Verdict::Met,
-        }
+    fn judge(&self, problem: &Option<String>) -> Verdict {
+        let Some(problem) = problem else { return Verdict::Met };
+        let what = format!("the cluster's DNS to resolve {}: {problem}", self.name);
+        Verdict::Waiting { what, progress: problem.clone() }
     }
 }
 

@@ -9,13 +9,13 @@ use std::{
     sync::Arc,
 };
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Act, Planned, Step, StepError, Undo};
 use etcd::{Initial, State};
 use host::{Change, Content, Disk, Host, HostError};
 use join::{Claim, MasterKeys, NoClaim, wire::ClaimedRole};
 
 use super::{
-    fence,
+    fence, ids,
     membership::{self, Membership},
 };
 use crate::Layout;
@@ -116,9 +116,10 @@ fn founds(disk: &dyn Disk) -> Result<bool, HostError> {
 
 impl Step for ClusterKeys {
     type Seen = Seen;
+    type Undo = Given;
 
     fn about(&self) -> About {
-        About::new("cluster-keys", "Take over the cluster's keys", "all masters sign with the same authorities")
+        About::new(ids::CLUSTER_KEYS, "Take over the cluster's keys", "all masters sign with the same authorities")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -136,23 +137,20 @@ impl Step for ClusterKeys {
         Ok(Seen::Elsewhere { directories: self.directories(disk)? })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         match seen {
             Seen::There => Ok(Vec::new()),
-            Seen::Sealed(missing) => Ok(missing.clone()),
+            Seen::Sealed(missing) => Ok(Planned::files(missing)),
             Seen::Elsewhere { directories } => {
                 let masters: Vec<String> = self.membership.masters.iter().map(ToString::to_string).collect();
                 let what = format!("ask {} for the cluster's keys", masters.join(", "));
-                Ok(directories.iter().cloned().chain([Change::Act { key: ASK.into(), what }]).collect())
+                Ok([Planned::files(directories), vec![Planned::act(ASK, what)]].concat())
             }
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            Change::Act { .. } => self.ask(host).await,
-            change => Ok(change.apply(&*host.disk)?),
-        }
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
+        self.ask(host).await
     }
 }
 
@@ -161,7 +159,11 @@ pub(super) struct Given {
     pub(super) kubernetes_dir: PathBuf,
 }
 
-impl TakeBack for Given {
+impl Undo for Given {
+    fn shows_act(&self, key: &str) -> Option<String> {
+        Some(format!("take back {key}"))
+    }
+
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
         let names = pki::table::shared_files();
         for name in names.iter().map(String::as_str).chain([JOIN_KEY, ENCRYPTION]) {

@@ -12,8 +12,10 @@
 use std::path::{Path, PathBuf};
 
 use bundle::{MANIFEST, Manifest, Sum};
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Host};
+
+use super::ids;
 
 const HOME: &str = "/opt/blackstart";
 /// The bundle that is in use.
@@ -36,10 +38,11 @@ impl Components {
 
 impl Step for Components {
     type Seen = Vec<Change>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         About::new(
-            "components",
+            ids::COMPONENTS,
             "Install the components",
             "Kubernetes, etcd and containerd come from a verified bundle",
         )

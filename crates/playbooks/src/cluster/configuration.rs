@@ -5,9 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host, HostError};
 
+use super::ids;
 use crate::Layout;
 
 /// A copy of a sealed directory, or of a plain one.
@@ -51,9 +52,10 @@ impl Configuration {
 
 impl Step for Configuration {
     type Seen = Vec<Change>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("configuration", "Install the configuration", "a node finds everything about its cluster there")
+        About::new(ids::CONFIGURATION, "Install the configuration", "a node finds everything about its cluster there")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use aws_lc_rs::rand;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use spec::{Kms, ValidatedCluster};
 
+use super::ids;
 use crate::{Layout, codes};
 
 /// `encryption.yaml` beside the kubeconfigs.
@@ -36,10 +37,11 @@ impl EncryptionKey {
 
 impl Step for EncryptionKey {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         About::new(
-            "encryption-key",
+            ids::ENCRYPTION_KEY,
             "Write the key for encryption at rest",
             "a copy of etcd's disk must not give secrets away",
         )

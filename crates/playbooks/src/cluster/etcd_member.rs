@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use tokio::sync::OnceCell;
 
+use super::ids;
 use crate::{Layout, etcd_access::etcd_access};
 
 /// `etcd-member-id` in the state directory, written as etcdctl shows it.
@@ -26,13 +27,15 @@ impl EtcdMember {
 impl Step for EtcdMember {
     /// What is missing; `None` where there is no etcd to ask.
     type Seen = Option<Vec<Change>>;
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("etcd-member", "Note the etcd member's number", "whoever repairs etcd by hand needs it")
+        About::new(ids::ETCD_MEMBER, "Note the etcd member's number", "whoever repairs etcd by hand needs it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
-        if !host.is_live || !host.disk.exists(&self.kubernetes_dir.join("pki/etcd"))? {
+        if !host.disk.exists(&self.kubernetes_dir.join("pki/etcd"))? {
             return Ok(None);
         }
         let own = async || Ok::<_, StepError>(etcd_access(host, &self.kubernetes_dir)?.own());

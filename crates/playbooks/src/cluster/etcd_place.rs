@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use etcd::{
     Access, Asked, Etcd, Initial, MembershipLock, State,
     survey::{self, Agreed},
@@ -23,7 +23,7 @@ use spec::{Node, ValidatedCluster};
 use tokio::time::{Instant, sleep};
 
 pub(super) use self::next::Next;
-use super::fence;
+use super::{fence, ids};
 use crate::{Layout, codes, etcd_access::etcd_access};
 
 /// etcd itself refuses a change for some seconds after another one.
@@ -174,19 +174,21 @@ fn failed(error: &etcd::EtcdError) -> StepError {
 
 impl Step for EtcdPlace {
     type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("etcd-place", "Take a place in etcd", "the cluster's data survive the loss of a master")
+        About::new(ids::ETCD_PLACE, "Take a place in etcd", "the cluster's data survive the loss of a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || self.is_decided(host).await? {
+        if self.is_decided(host).await? {
             return Ok(Seen::Decided);
         }
         Ok(Seen::Due(self.next(&self.look(&self.access(host)?).await)))
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let what = match seen {
             Seen::Decided | Seen::Due(Next::Wait(_)) => return Ok(Vec::new()),
             Seen::Due(Next::Add) => format!("announce {} to etcd's members, without a vote", self.node),
@@ -195,7 +197,7 @@ impl Step for EtcdPlace {
             }
             Seen::Due(Next::Start(_)) => format!("go on as the member that {} was announced as", self.node),
         };
-        Ok(vec![Change::Act { key: "place".into(), what }])
+        Ok(vec![Planned::act("place", what)])
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {
@@ -205,7 +207,7 @@ impl Step for EtcdPlace {
         }
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         self.take(host).await
     }
 }

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use etcd::{
     Etcd,
     quorum::{self, Change as Membership},
 };
-use host::{Change, Host};
+use host::Host;
 use spec::{Node, ValidatedCluster};
 
+use super::ids;
 use crate::{Layout, etcd_access::etcd_access};
 
 /// Gives this master's member its vote.
@@ -74,21 +75,23 @@ impl EtcdVote {
 
 impl Step for EtcdVote {
     type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("etcd-vote", "Get a vote in etcd", "only members with a vote keep the cluster alive")
+        About::new(ids::ETCD_VOTE, "Get a vote in etcd", "only members with a vote keep the cluster alive")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || self.others.is_empty() {
+        if self.others.is_empty() {
             return Ok(Seen::Has);
         }
         Ok(self.look(host).await?.0)
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let Seen::May(id) = seen else { return Ok(Vec::new()) };
-        Ok(vec![Change::Act { key: "vote".into(), what: format!("give etcd's member {id:x} a vote") }])
+        Ok(vec![Planned::act("vote", format!("give etcd's member {id:x} a vote"))])
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {
@@ -99,7 +102,7 @@ impl Step for EtcdVote {
     }
 
     /// etcd refuses while the member has not received everything: then it is tried again.
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let (Seen::May(id), Some(etcd)) = self.look(host).await? else { return Ok(()) };
         match etcd.promote(id).await {
             Ok(()) => Ok(()),

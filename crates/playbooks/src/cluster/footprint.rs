@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use engine::StepError;
+use engine::{Planned, StepError};
 use host::{Change, Host};
 
 use crate::{
@@ -86,11 +86,11 @@ const FOOTPRINTS: &[Footprint] = &[
 ];
 
 /// What is there for a unit to claim. To be asked before the unit is installed.
-pub(super) async fn claims(host: &Host, unit: &str) -> Result<Vec<Change>, StepError> {
+pub(super) async fn claims(host: &Host, unit: &str) -> Result<Vec<Planned>, StepError> {
     let mut changes = Vec::new();
     let Some(footprint) = FOOTPRINTS.iter().find(|footprint| footprint.unit == unit) else { return Ok(changes) };
     let disk = &*host.disk;
-    let act = |key: String, what: String| Change::Act { key, what };
+    let act = |key: String, what: String| Planned::act(key, what);
     for path in footprint.own {
         if let Some(own) = Own::claim(disk, Path::new(path))? {
             changes.push(act(own.key(), format!("claim {path} for {unit}")));
@@ -98,7 +98,7 @@ pub(super) async fn claims(host: &Host, unit: &str) -> Result<Vec<Change>, StepE
     }
     for path in footprint.shared {
         if !disk.exists(Path::new(path))? {
-            changes.push(Change::Directory { path: path.into(), mode: 0o755 });
+            changes.push(Change::Directory { path: path.into(), mode: 0o755 }.into());
         }
     }
     for key in nft::claim(host, footprint.tables).await? {

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Change, Cmd, Content, Host};
 use spec::{Node, ValidatedCluster};
 
+use super::ids;
 use crate::codes;
 
 const HOSTNAME: &str = "/etc/hostname";
@@ -15,13 +16,13 @@ const LIVE: &str = "/proc/sys/kernel/hostname";
 const NAMED: &str = "the name ";
 
 /// Names the machine.
-pub struct HostName {
+pub(super) struct HostName {
     cluster: ValidatedCluster,
     node: Node,
 }
 
 /// What is not as it should be.
-pub struct Seen {
+pub(super) struct Seen {
     /// Its name now, where that is another one; `None` for an image, too.
     other_name: Option<String>,
     files: Vec<Change>,
@@ -29,7 +30,7 @@ pub struct Seen {
 
 impl HostName {
     /// For this node.
-    pub fn new(cluster: &ValidatedCluster, node: &Node) -> Self {
+    pub(super) fn new(cluster: &ValidatedCluster, node: &Node) -> Self {
         Self { cluster: cluster.clone(), node: node.clone() }
     }
 
@@ -48,9 +49,10 @@ impl HostName {
 
 impl Step for HostName {
     type Seen = Seen;
+    type Undo = Renamed;
 
     fn about(&self) -> About {
-        About::new("host-name", "Set the host name", "nodes and people call this machine by its name")
+        About::new(ids::HOST_NAME, "Set the host name", "nodes and people call this machine by its name")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -65,31 +67,31 @@ impl Step for HostName {
     }
 
     /// The name before the file: taken back in reverse, the file is the old one when the machine is named after it.
-    fn plan(&self, Seen { other_name, files }: &Seen) -> Result<Vec<Change>, StepError> {
-        let rename = other_name.iter().map(|old| Change::Act {
-            key: format!("{NAMED}{old}"),
-            what: format!("rename the machine from {old} to {}", self.node.hostname),
+    fn plan(&self, Seen { other_name, files }: &Seen) -> Result<Vec<Planned>, StepError> {
+        let rename = other_name.iter().map(|old| {
+            Planned::act(format!("{NAMED}{old}"), format!("rename the machine from {old} to {}", self.node.hostname))
         });
-        Ok(rename.chain(files.iter().cloned()).collect())
+        Ok(rename.chain(Planned::files(files)).collect())
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            Change::Act { .. } => rename(host, &self.node.hostname).await,
-            file => Ok(file.apply(&*host.disk)?),
-        }
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
+        rename(host, &self.node.hostname).await
     }
 }
 
 /// How a machine gets its old name back. The file is the old one by then, so only what runs is to be told.
 pub(super) struct Renamed;
 
-impl TakeBack for Renamed {
+impl Undo for Renamed {
+    const ONLY_LIVE: bool = true;
+
+    fn shows_act(&self, key: &str) -> Option<String> {
+        Some(format!("take back {key}"))
+    }
+
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
         match key.strip_prefix(NAMED) {
-            Some(old) if host.is_live => {
-                call(host, Cmd::new("hostnamectl").args(["--transient", "set-hostname", old]), old).await
-            }
+            Some(old) => call(host, Cmd::new("hostnamectl").args(["--transient", "set-hostname", old]), old).await,
             _ => Ok(()),
         }
     }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use bundle::Manifest;
-use engine::{About, Step, StepError, TakeBack};
-use host::{Change, Cmd, Host};
+use engine::{About, Act, Planned, Step, StepError, Undo};
+use host::{Cmd, Host};
 
-use super::components::CURRENT;
+use super::{components::CURRENT, ids};
 use crate::systemd;
 
 /// Kubernetes' own images live here.
@@ -29,29 +29,28 @@ impl Images {
     /// Every one of the bundle.
     pub(super) fn all() -> Self {
         let about =
-            About::new("images", "Import the images of the bundle", "a node starts its pods without any registry");
+            About::new(ids::IMAGES, "Import the images of the bundle", "a node starts its pods without any registry");
         Self { about, only: None }
     }
 
     /// The one that every pod begins with. It is small, and the scheduler sends pods as soon as the node is Ready.
     pub(super) fn pause(name: &str) -> Self {
         let about =
-            About::new("pause-image", "Import the image that pods begin with", "a Ready node is sent pods at once");
+            About::new(ids::PAUSE_IMAGE, "Import the image that pods begin with", "a Ready node is sent pods at once");
         Self { about, only: Some(name.to_owned()) }
     }
 }
 
 impl Step for Images {
     type Seen = Seen;
+    type Undo = Imported;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         self.about.clone()
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live {
-            return Ok(Seen { missing: Vec::new() });
-        }
         let there = ctr(host, &["images", "list", "--quiet"]).await.map_err(StepError::retryable)?;
         let mut missing = installed_images(host)?;
         missing.retain(|(name, _)| self.only.as_ref().is_none_or(|only| only == name));
@@ -59,13 +58,12 @@ impl Step for Images {
         Ok(Seen { missing })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let import = |(name, _): &(String, PathBuf)| Change::Act { key: name.clone(), what: format!("import {name}") };
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let import = |(name, _): &(String, PathBuf)| Planned::act(name.clone(), format!("import {name}"));
         Ok(seen.missing.iter().map(import).collect())
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(()) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         for (_, archive) in installed_images(host)?.iter().filter(|(name, _)| name == key) {
             ctr(host, &["images", "import", "--local", &archive.to_string_lossy()]).await?;
         }
@@ -77,9 +75,15 @@ impl Step for Images {
 /// before us, whoever runs it next can remove them.
 pub(super) struct Imported;
 
-impl TakeBack for Imported {
+impl Undo for Imported {
+    const ONLY_LIVE: bool = true;
+
+    fn shows_act(&self, key: &str) -> Option<String> {
+        Some(format!("take back {key}"))
+    }
+
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
-        if !host.is_live || !systemd::look(host, "containerd.service").await?.is_up() {
+        if !systemd::look(host, "containerd.service").await?.is_up() {
             return Ok(());
         }
         let there = ctr(host, &["images", "list", "--quiet"]).await?;

@@ -7,14 +7,17 @@ use std::{
     sync::Arc,
 };
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Change, Content, Host};
 use join::{Joined, wire::ClaimedRole};
 use pki::{Proof, kubeconfig};
 use secrecy::ExposeSecret;
 use spec::ports;
 
-use super::membership::{self, Membership};
+use super::{
+    ids,
+    membership::{self, Membership},
+};
 use crate::residue::tree::Own;
 
 /// Where the kubelet keeps and renews its certificates.
@@ -88,9 +91,10 @@ impl Join {
 impl Step for Join {
     /// The files that are not there.
     type Seen = Vec<PathBuf>;
+    type Undo = Member;
 
     fn about(&self) -> About {
-        About::new("join", "Join the cluster", "a master hands out the node's certificates against its secret")
+        About::new(ids::JOIN, "Join the cluster", "a master hands out the node's certificates against its secret")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<PathBuf>, StepError> {
@@ -103,20 +107,19 @@ impl Step for Join {
         Ok(missing)
     }
 
-    fn plan(&self, missing: &Vec<PathBuf>) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, missing: &Vec<PathBuf>) -> Result<Vec<Planned>, StepError> {
         if missing.is_empty() {
             return Ok(Vec::new());
         }
         let masters: Vec<String> = self.membership.masters.iter().map(ToString::to_string).collect();
         let what = format!("ask {} for this node's certificates", masters.join(", "));
         Ok(vec![
-            Change::Directory { path: self.kubernetes_dir.join("pki"), mode: 0o700 },
-            Change::Act { key: "join".into(), what },
+            Change::Directory { path: self.kubernetes_dir.join("pki"), mode: 0o700 }.into(),
+            Planned::act("join", what),
         ])
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let joined = self.join(host).await?;
         for change in self.write(&joined) {
             change.apply(&*host.disk)?;
@@ -130,7 +133,11 @@ pub(super) struct Member {
     pub(super) kubernetes_dir: PathBuf,
 }
 
-impl TakeBack for Member {
+impl Undo for Member {
+    fn shows_act(&self, key: &str) -> Option<String> {
+        Some(format!("take back {key}"))
+    }
+
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
         for path in files(&self.kubernetes_dir).into_iter().rev() {
             host::remove_file(&*host.disk, &path)?;

@@ -9,13 +9,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use engine::{About, Step, StepError};
+use engine::{About, Act, Planned, Stays, Step, StepError};
 use host::{Change, Content, Host};
 use jiff::{SignedDuration, Timestamp, Unit};
 use secrecy::ExposeSecret;
 use spec::{Token, UnlistedNodes, ValidatedCluster};
 
-use super::services::api_url;
+use super::{ids, services::api_url};
 use crate::{
     Layout,
     access::{self, Access},
@@ -71,9 +71,10 @@ pub fn join_command(cluster: &ValidatedCluster, ca_pem: &[u8], token: &Token) ->
 
 impl Step for JoinInfo {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new("join-info", "Make a first join token", "machines that hold no secret of their own join with it")
+        About::new(ids::JOIN_INFO, "Make a first join token", "machines that hold no secret of their own join with it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -86,7 +87,7 @@ impl Step for JoinInfo {
         })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let (token, is_new) = match (&seen.token, seen.has_command) {
             (Some(_), true) => return Ok(Vec::new()),
             (Some(token), false) => (token.clone(), false),
@@ -97,10 +98,9 @@ impl Step for JoinInfo {
         };
         let end = seen.now + LIFETIME;
         let end = end.round(Unit::Second).unwrap_or(end);
-        let secret = |path: &PathBuf, text: String| Change::File {
-            path: path.clone(),
-            mode: 0o600,
-            content: Content::Secret(text.into_bytes()),
+        let secret = |path: &PathBuf, text: String| -> Planned {
+            let content = Content::Secret(text.into_bytes());
+            Change::File { path: path.clone(), mode: 0o600, content }.into()
         };
         // A dry run comes before there is an authority.
         let command = if seen.ca.is_empty() { String::new() } else { join_command(&self.cluster, &seen.ca, &token)? };
@@ -116,16 +116,15 @@ impl Step for JoinInfo {
         );
         let token_text = format!("{}\n", join::token::text(&token).expose_secret());
         *self.planned.lock().unwrap_or_else(PoisonError::into_inner) = Some((token, end));
-        let mut changes: Vec<Change> = is_new.then(|| secret(&self.token_file, token_text)).into_iter().collect();
+        let mut changes: Vec<Planned> = is_new.then(|| secret(&self.token_file, token_text)).into_iter().collect();
         changes.extend([
-            Change::Act { key: "create".into(), what: format!("create a join token that ends at {end}") },
+            Planned::act("create", format!("create a join token that ends at {end}")),
             secret(&self.command_file, text),
         ]);
         Ok(changes)
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some((token, end)) = planned else { return Ok(()) };
         let client = self.access.required(host).await?;

@@ -1,9 +1,10 @@
 //! The kernel forwards packets between pods, now and after every boot.
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Change, Content, Host};
 use spec::ValidatedCluster;
 
+use super::ids;
 use crate::residue::settings;
 
 const FILE: &str = "/etc/sysctl.d/90-blackstart.conf";
@@ -38,10 +39,11 @@ pub fn kernel_settings(cluster: &ValidatedCluster) -> Vec<(&'static str, &'stati
 
 impl Step for KernelSettings {
     type Seen = Seen;
+    type Undo = Set;
 
     fn about(&self) -> About {
         About::new(
-            "kernel-settings",
+            ids::KERNEL_SETTINGS,
             "Let the kernel forward packets",
             "pods on different nodes reach each other by it",
         )
@@ -62,16 +64,15 @@ impl Step for KernelSettings {
         Ok(Seen { missing: Change::missing(vec![file], &*host.disk)?, differing })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let set = seen.differing.iter().map(|(name, value, old)| Change::Act {
-            key: settings::key(name, old),
-            what: format!("set {name} to {value}"),
-        });
-        Ok(seen.missing.iter().cloned().chain(set).collect())
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let set = seen
+            .differing
+            .iter()
+            .map(|(name, value, old)| Planned::act(settings::key(name, old), format!("set {name} to {value}")));
+        Ok(Planned::files(&seen.missing).into_iter().chain(set).collect())
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         for (name, value) in self.settings.iter().filter(|(name, _)| settings::is_of(key, name)) {
             settings::set(host, name, value).await?;
         }
@@ -82,7 +83,11 @@ impl Step for KernelSettings {
 /// How the kernel gets its old settings back.
 pub(super) struct Set;
 
-impl TakeBack for Set {
+impl Undo for Set {
+    fn shows_act(&self, key: &str) -> Option<String> {
+        Some(format!("take back {key}"))
+    }
+
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
         settings::restore(host, key).await
     }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
+use host::Host;
 use render::{Encryption, EncryptionProvider};
 
+use super::ids;
 use crate::{
     Layout,
     service::{Health, Probe},
@@ -24,15 +25,14 @@ impl KmsPlugin {
 
 impl Step for KmsPlugin {
     type Seen = Health;
+    type Undo = FilesOnly;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("kms-plugin", "Wait for the KMS plugin", "the API server reads and writes Secrets through it")
+        About::new(ids::KMS_PLUGIN, "Wait for the KMS plugin", "the API server reads and writes Secrets through it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Health, StepError> {
-        if !host.is_live {
-            return Ok(Health::Unknown);
-        }
         let text = host.disk.read_optional(&self.encryption)?.unwrap_or_default();
         let read = Encryption::parse(&String::from_utf8_lossy(&text));
         for provider in read.into_iter().flat_map(|read| read.providers) {
@@ -43,10 +43,6 @@ impl Step for KmsPlugin {
             }
         }
         Ok(Health::Good)
-    }
-
-    fn plan(&self, _seen: &Health) -> Result<Vec<Change>, StepError> {
-        Ok(Vec::new())
     }
 
     fn judge(&self, seen: &Health) -> Verdict {

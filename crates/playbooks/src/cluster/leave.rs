@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{Notes, StepError, TakeBack};
+use engine::{Notes, StepError, Undo};
 use etcd::{
     Etcd, Member as EtcdMember,
     quorum::{self, Change},
@@ -235,24 +235,19 @@ pub(super) struct Kubelet {
     pub(super) cluster: Arc<Cluster>,
 }
 
-impl TakeBack for Kubelet {
+impl Undo for Kubelet {
+    const ONLY_LIVE: bool = true;
+
     fn shows(&self) -> Vec<String> {
         let leave = self.cluster.node.iter().map(|node| format!("remove the Node object {node} from the cluster"));
         leave.chain(service::shows("kubelet.service")).collect()
     }
 
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
     /// Stopped first: a kubelet that starts again would register again.
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {
-        if !host.is_live {
-            return Ok(Notes::new());
-        }
         service::stop(host, "kubelet.service").await?;
         let notes = self.cluster.remove_node(host).await;
-        service::take_back(host, "kubelet.service").await?;
+        service::clear(host, "kubelet.service").await?;
         Ok(notes)
     }
 
@@ -270,21 +265,16 @@ pub(super) struct EtcdService {
 const UNITS: &[&str] =
     &["kube-scheduler.service", "kube-controller-manager.service", "kube-apiserver.service", "etcd.service"];
 
-impl TakeBack for EtcdService {
+impl Undo for EtcdService {
+    const ONLY_LIVE: bool = true;
+
     fn shows(&self) -> Vec<String> {
         let leave = "take this machine's member out of etcd, if it has others".to_owned();
         let leave = self.cluster.may_have_other_masters().then_some(leave);
         leave.into_iter().chain(Started { units: UNITS }.shows()).collect()
     }
 
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {
-        if !host.is_live {
-            return Ok(Notes::new());
-        }
         let notes = self.cluster.remove_member(host).await?;
         Started { units: UNITS }.before(host).await?;
         Ok(notes)

@@ -18,6 +18,7 @@ mod etcd_vote;
 mod fence;
 mod footprint;
 mod hostname;
+pub mod ids;
 mod images;
 mod join;
 mod join_info;
@@ -45,12 +46,10 @@ use std::{net::IpAddr, path::Path, sync::Arc};
 
 pub use cluster_dns::ask_dns;
 pub use components::{Components, bundle_id, verified as verified_bundle};
-use engine::{About, Playbook, PlaybookError};
-pub use hostname::HostName;
+use engine::{About, Playbook, PlaybookBuilder, PlaybookError, StepId, Undos};
 pub use images::installed as installed_bundle;
 pub use join_info::join_command;
 pub use kernel::kernel_settings;
-pub use network::Network;
 pub use node_identity::NodeIdentity;
 pub use node_role::NodeRole;
 pub use options::Options;
@@ -59,16 +58,42 @@ use render::{
     objects::{self as rendered, Upstream},
     units,
 };
-pub use reset::{INSTALLED, PKI, Reset, arm_again, hold_still, may_leave, reversal, tidy};
+pub use reset::{INSTALLED, KEYS, Reset, arm_again, hold_still, may_leave, tidy, undos};
 use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};
 use self::{
-    admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster, cluster_dns::ClusterDns, cluster_keys::ClusterKeys,
-    configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember, etcd_place::EtcdPlace,
-    etcd_vote::EtcdVote, fence::Fence, images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings,
-    kms_plugin::KmsPlugin, machine_ids::AskMasters, membership::Membership, node_ready::NodeReady, objects::Objects,
-    program::Program, record::Record, services::Of, unit_files::UnitFiles,
+    admin_kubeconfig::AdminKubeconfig,
+    await_master::AwaitMaster,
+    cluster_dns::ClusterDns,
+    cluster_keys::ClusterKeys,
+    configuration::Configuration,
+    encryption::EncryptionKey,
+    etcd_member::EtcdMember,
+    etcd_place::EtcdPlace,
+    etcd_vote::EtcdVote,
+    fence::Fence,
+    hostname::HostName,
+    ids::{
+        AGENT, API_READY, API_TURN, AWAIT_MASTER, CLUSTER_DNS, CLUSTER_INFO, CLUSTER_KEYS, CONTAINERD, DNS,
+        ENCRYPTION_KEY, ETCD, ETCD_MEMBER, ETCD_PLACE, ETCD_VOTE, FENCE, HOST_NAME, IMAGES, JOIN, JOIN_INFO,
+        KMS_PLUGIN, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, KUBE_SCHEDULER, KUBELET, NETWORK,
+        NETWORK_ADD_ON, NODE_IDENTITY, NODE_READY, OWN_UNITS, PAUSE_IMAGE, PKI, PREFLIGHT, ROLES, UNITS,
+    },
+    images::Images,
+    join::Join,
+    join_info::JoinInfo,
+    kernel::KernelSettings,
+    kms_plugin::KmsPlugin,
+    machine_ids::AskMasters,
+    membership::Membership,
+    network::Network,
+    node_ready::NodeReady,
+    objects::Objects,
+    program::Program,
+    record::Record,
+    services::Of,
+    unit_files::UnitFiles,
 };
 use crate::{
     Layout,
@@ -79,9 +104,6 @@ use crate::{
 
 /// The playbook's name in ledger and events.
 pub const NAME: &str = "cluster";
-
-/// The step that looks at the machine before anything is changed.
-pub const PREFLIGHT: &str = "preflight";
 
 /// What is installed on a machine before it is a node.
 pub struct Installation<'a> {
@@ -95,6 +117,9 @@ pub struct Installation<'a> {
     pub layout: &'a Layout,
 }
 
+/// A list that is being written down.
+type List<'a> = PlaybookBuilder<'a>;
+
 /// All steps for a node.
 pub fn playbook(
     cluster: &ValidatedCluster,
@@ -103,28 +128,97 @@ pub fn playbook(
     options: &Options,
 ) -> Result<Playbook, PlaybookError> {
     let of = Of { cluster, node, layout, machine: &options.machine };
-    let role = cluster.bootstrap_role(node);
     let membership = Arc::new(Membership::new(cluster, node, layout, options.token.as_ref()));
-    let preflight = checks(&of, &membership, &options.skip);
-    let prepared = Playbook::new(NAME)
-        .step(NodeIdentity::new(node, layout), &[])?
-        .step(NodeRole::new(role, layout), &["node-identity"])?
-        .step(Network::new(cluster, node), &["node-identity"])?
-        .step(HostName::new(cluster, node), &["network"])?
-        .step(preflight, &["host-name"])?
-        .step(KernelSettings::new(cluster), &["preflight"])?
-        .step(of.units(&options.pause_image), &["preflight"])?
-        .step(of.containerd(&options.pause_image), &["units"])?
-        .step(Images::pause(&options.pause_image), &["containerd"])?
-        .step(services::agent(), &["units"])?;
-    let ready = match role {
-        BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(prepared, &of, &membership, options),
-        BootstrapRole::Worker => worker(prepared, &of, &membership),
+    let undos = undos(&Reset::of(layout));
+    let list = prepared(Playbook::undone_by(&undos), &of, &membership, options);
+    let list = match cluster.bootstrap_role(node) {
+        BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(list, &of, &membership, options),
+        BootstrapRole::Worker => worker(list, &of, &membership),
     };
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;
     let of = ceph::Of { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
-    ceph::steps(ready?, &of)
+    ceph::steps(list, &of).build()
+}
+
+/// A machine on which services can be started, whatever it is going to be.
+fn prepared<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>, options: &Options) -> List<'a> {
+    identified(list, of.cluster, of.node, of.layout)
+        .step(checks(of, membership, &options.skip), &[HOST_NAME])
+        .step(KernelSettings::new(of.cluster), &[PREFLIGHT])
+        .step(of.units(&options.pause_image), &[PREFLIGHT])
+        .step(of.containerd(&options.pause_image), &[UNITS])
+        .step(Images::pause(&options.pause_image), &[CONTAINERD])
+        .step(services::agent(), &[UNITS])
+}
+
+/// A machine that knows who it is.
+fn identified<'a>(list: List<'a>, cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> List<'a> {
+    list.step(NodeIdentity::new(node, layout), &[])
+        .step(NodeRole::new(cluster.bootstrap_role(node), layout), &[NODE_IDENTITY])
+        .step(Network::new(cluster, node), &[NODE_IDENTITY])
+        .step(HostName::new(cluster, node), &[NETWORK])
+}
+
+/// A master. The first one by name starts the cluster where there is none, with the others that are there; whoever comes
+/// later, and whoever lost its disk, joins.
+fn master<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>, options: &Options) -> List<'a> {
+    let Of { cluster, node, layout, .. } = of;
+    let role = cluster.bootstrap_role(node);
+    let leads = role == BootstrapRole::MasterFirst;
+    let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
+    // Where others start the first API server, this node is Ready by theirs long before it has its own.
+    let kubelet_after = if leads { KUBE_APISERVER } else { ETCD };
+    let (controllers_after, pods_after) = match cluster.networking().add_on {
+        NetworkAddOn::Manifest(_) => (API_READY, CONTAINERD),
+        NetworkAddOn::Basic | NetworkAddOn::None => (NODE_READY, if leads { NODE_READY } else { API_TURN }),
+    };
+    let dns_after = [NODE_READY, IMAGES, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBE_PROXY];
+    list.step(Fence::new(of, membership, options.force_new_cluster), &[UNITS])
+        .step(ClusterKeys::new(layout, membership, leads), &[FENCE])
+        .step(Pki::new(cluster, node, layout), &[CLUSTER_KEYS])
+        .step(AdminKubeconfig::new(layout), &[PKI])
+        .step(EncryptionKey::new(cluster, layout), &[PKI])
+        .step(EtcdPlace::new(cluster, node, layout), &[PKI])
+        .step(of.etcd(), &[ETCD_PLACE])
+        .step(EtcdVote::new(cluster, node, layout), &[ETCD])
+        .step(EtcdMember::new(layout), &[ETCD])
+        .step_if(cluster.kms().is_some(), KmsPlugin::new(layout), &[ENCRYPTION_KEY])
+        .step_if(!leads, of.api_turn(), &[PKI])
+        .step(of.kube_apiserver(), &[API_TURN, ENCRYPTION_KEY, KMS_PLUGIN, UNITS])
+        .step(of.kubelet(), &[kubelet_after, CONTAINERD, AGENT])
+        .step(of.api_ready(), &[KUBE_APISERVER, ETCD_VOTE])
+        .step(roles(cluster, &access), &[API_READY])
+        .step(network_add_on::step(cluster, layout, &access), &[API_READY])
+        .step(NodeReady::new(&node.name, &access), &[KUBELET, NETWORK_ADD_ON])
+        .step(of.kube_controller_manager(), &[controllers_after])
+        .step(of.kube_scheduler(), &[controllers_after])
+        .step(of.kube_proxy(), &[pods_after, AGENT, PKI])
+        .step(cluster_info(of, &access), &[NODE_READY, ROLES])
+        // One token is enough for the cluster.
+        .step_if(leads, JoinInfo::new(cluster, layout, &access), &[NODE_READY, ROLES])
+        .step(Images::all(), &[pods_after, PAUSE_IMAGE])
+        .step(dns_objects(cluster, options, &access), &dns_after)
+        .step(ClusterDns::new(cluster), &[DNS])
+        .step(Record::new(&node.name, role, layout), &[JOIN_INFO, CLUSTER_INFO, ETCD_MEMBER, CLUSTER_DNS])
+}
+
+/// A node that joins.
+fn worker<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>) -> List<'a> {
+    let Of { cluster, node, layout, .. } = of;
+    let access = Arc::new(Access::new(layout.kubernetes_dir.join("agent.conf")));
+    // Pods of an add-on run before the node is Ready. Otherwise this can wait, and leaves the processors to the others.
+    let pods_after = match cluster.networking().add_on {
+        NetworkAddOn::Manifest(_) => CONTAINERD,
+        NetworkAddOn::Basic | NetworkAddOn::None => NODE_READY,
+    };
+    list.step(AwaitMaster::new(membership, &layout.kubernetes_dir), &[PREFLIGHT])
+        .step(Join::new(membership, &layout.kubernetes_dir), &[AWAIT_MASTER])
+        .step(of.kubelet(), &[JOIN, CONTAINERD, AGENT])
+        .step(of.kube_proxy(), &[JOIN, AGENT])
+        .step(NodeReady::new(&node.name, &access), &[KUBELET])
+        .step(Images::all(), &[pods_after, PAUSE_IMAGE])
+        .step(Record::new(&node.name, BootstrapRole::Worker, layout), &[NODE_READY, IMAGES, KUBE_PROXY])
 }
 
 /// Only the checks of the machine.
@@ -139,9 +233,10 @@ pub fn services(cluster: &ValidatedCluster, node: &Node, layout: &Layout, option
 }
 
 /// The step that starts a service: `kubelet` starts `kubelet.service`.
-pub fn step_of(unit: &str) -> &str {
+pub fn step_of(unit: &str) -> Option<StepId> {
     let name = unit.strip_suffix(".service").unwrap_or(unit);
-    name.strip_prefix("blackstart-").unwrap_or(name)
+    let name = name.strip_prefix("blackstart-").unwrap_or(name);
+    ids::ALL.iter().copied().find(|id| id.as_str() == name)
 }
 
 /// Who knows the cluster's other machines, seen from this node.
@@ -166,102 +261,15 @@ fn is_only_master(cluster: &ValidatedCluster, node: &Node) -> bool {
     cluster.masters().all(|master| master.name == node.name)
 }
 
-/// A master. The first one by name starts the cluster where there is none, with the others that are there; whoever comes
-/// later, and whoever lost its disk, joins.
-fn master(
-    prepared: Playbook,
-    of: &Of<'_>,
-    membership: &Arc<Membership>,
-    options: &Options,
-) -> Result<Playbook, PlaybookError> {
-    let Of { cluster, node, layout, .. } = of;
-    let role = cluster.bootstrap_role(node);
-    let leads = role == BootstrapRole::MasterFirst;
-    let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
-    // Where others start the first API server, this node is Ready by theirs long before it has its own.
-    let (controllers_after, pods_after) = match cluster.networking().add_on {
-        NetworkAddOn::Manifest(_) => ("api-ready", "containerd"),
-        NetworkAddOn::Basic | NetworkAddOn::None if leads => ("node-ready", "node-ready"),
-        NetworkAddOn::Basic | NetworkAddOn::None => ("node-ready", "api-turn"),
-    };
-    let started = prepared
-        .step(Fence::new(of, membership, options.force_new_cluster), &["units"])?
-        .step(ClusterKeys::new(layout, membership, leads), &["fence"])?
-        .step(Pki::new(cluster, node, layout), &["cluster-keys"])?
-        .step(AdminKubeconfig::new(layout), &["pki"])?
-        .step(EncryptionKey::new(cluster, layout), &["pki"])?
-        .step(EtcdPlace::new(cluster, node, layout), &["pki"])?
-        .step(of.etcd(), &["etcd-place"])?
-        .step(EtcdVote::new(cluster, node, layout), &["etcd"])?
-        .step(EtcdMember::new(layout), &["etcd"])?;
-    let (started, encrypted) = match cluster.kms() {
-        Some(_) => (started.step(KmsPlugin::new(layout), &["encryption-key"])?, "kms-plugin"),
-        None => (started, "encryption-key"),
-    };
-    let started = if leads {
-        started
-            .step(of.kube_apiserver(), &[encrypted, "units"])?
-            .step(of.kubelet(), &["kube-apiserver", "containerd", "agent"])?
-    } else {
-        started
-            .step(of.api_turn(), &["pki"])?
-            .step(of.kube_apiserver(), &["api-turn", encrypted, "units"])?
-            .step(of.kubelet(), &["etcd", "containerd", "agent"])?
-    };
-    let started = started
-        .step(of.api_ready(), &["kube-apiserver", "etcd-vote"])?
-        .step(roles(cluster, &access), &["api-ready"])?
-        .step(network_add_on::step(cluster, layout, &access), &["api-ready"])?
-        .step(NodeReady::new(&node.name, &access), &["kubelet", "network-add-on"])?
-        .step(of.kube_controller_manager(), &[controllers_after])?
-        .step(of.kube_scheduler(), &[controllers_after])?
-        .step(of.kube_proxy(), &[pods_after, "agent", "pki"])?
-        .step(cluster_info(of, &access), &["node-ready", "roles"])?;
-    // One token is enough for the cluster.
-    let (started, recorded_after) = if leads {
-        let informed = started.step(JoinInfo::new(cluster, layout, &access), &["node-ready", "roles"])?;
-        (informed, ["join-info", "cluster-info", "etcd-member", "cluster-dns"].as_slice())
-    } else {
-        (started, ["cluster-info", "etcd-member", "cluster-dns"].as_slice())
-    };
-    started
-        .step(Images::all(), &[pods_after, "pause-image"])?
-        .step(
-            dns_objects(cluster, options, &access),
-            &["node-ready", "images", "kube-controller-manager", "kube-scheduler", "kube-proxy"],
-        )?
-        .step(ClusterDns::new(cluster), &["dns"])?
-        .step(Record::new(&node.name, role, layout), recorded_after)
-}
-
-/// A node that joins.
-fn worker(prepared: Playbook, of: &Of<'_>, membership: &Arc<Membership>) -> Result<Playbook, PlaybookError> {
-    let Of { cluster, node, layout, .. } = of;
-    let access = Arc::new(Access::new(layout.kubernetes_dir.join("agent.conf")));
-    // Pods of an add-on run before the node is Ready. Otherwise this can wait, and leaves the processors to the others.
-    let pods_after = match cluster.networking().add_on {
-        NetworkAddOn::Manifest(_) => "containerd",
-        NetworkAddOn::Basic | NetworkAddOn::None => "node-ready",
-    };
-    prepared
-        .step(AwaitMaster::new(membership, &layout.kubernetes_dir), &["preflight"])?
-        .step(Join::new(membership, &layout.kubernetes_dir), &["await-master"])?
-        .step(of.kubelet(), &["join", "containerd", "agent"])?
-        .step(of.kube_proxy(), &["join", "agent"])?
-        .step(NodeReady::new(&node.name, &access), &["kubelet"])?
-        .step(Images::all(), &[pods_after, "pause-image"])?
-        .step(Record::new(&node.name, BootstrapRole::Worker, layout), &["node-ready", "images", "kube-proxy"])
-}
-
 /// Apart from the others and first: workers wait for the rights of their agents.
 fn roles(cluster: &ValidatedCluster, access: &Arc<Access>) -> Objects {
-    let about = About::new("roles", "Create the roles", "nodes and people get the rights they need, and no more");
+    let about = About::new(ROLES, "Create the roles", "nodes and people get the rights they need, and no more");
     let objects = rendered::rbac(cluster);
     Objects::new(about, access, move |_| Ok(objects.clone()))
 }
 
 fn cluster_info(of: &Of<'_>, access: &Arc<Access>) -> Objects {
-    let about = About::new("cluster-info", "Publish the cluster's settings", "kubeadm and its kin find them there");
+    let about = About::new(CLUSTER_INFO, "Publish the cluster's settings", "kubeadm and its kin find them there");
     // The same from every master, or each would correct the others.
     let published = of.cluster.masters().next().unwrap_or(of.node);
     let (cluster, url) = (of.cluster.clone(), services::api_url(of.cluster, published));
@@ -277,7 +285,7 @@ fn cluster_info(of: &Of<'_>, access: &Arc<Access>) -> Objects {
 /// Names outside the cluster are asked for where cluster.yaml says, else where this node asks. A node without a name server
 /// is no reason to have no DNS inside the cluster.
 fn dns_objects(cluster: &ValidatedCluster, options: &Options, access: &Arc<Access>) -> Objects {
-    let about = About::new("dns", "Start the cluster's DNS", "pods find services by name");
+    let about = About::new(DNS, "Start the cluster's DNS", "pods find services by name");
     let (cluster, image) = (cluster.clone(), options.dns_image.clone());
     let resolv_conf = options.machine.resolv_conf.clone();
     Objects::new(about, access, move |host| {
@@ -300,40 +308,31 @@ fn upstream<'a>(listed: &'a [IpAddr], resolv_conf: &str) -> Upstream<'a> {
 
 /// Only the steps by which a machine learns who it is.
 pub fn detect(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Result<Playbook, PlaybookError> {
-    Playbook::new(NAME)
-        .step(NodeIdentity::new(node, layout), &[])?
-        .step(NodeRole::new(cluster.bootstrap_role(node), layout), &["node-identity"])?
-        .step(Network::new(cluster, node), &["node-identity"])?
-        .step(HostName::new(cluster, node), &["network"])
+    let undos = undos(&Reset::of(layout));
+    identified(Playbook::undone_by(&undos), cluster, node, layout).build()
 }
 
 /// What makes a machine become a node at its next boot: this program, the configuration, the components, our units.
 pub fn install(installation: &Installation<'_>) -> Result<Playbook, PlaybookError> {
-    let about = About::new("own-units", "Install our units", "they make the machine a node at every boot");
+    let Installation { program, bundle, config, layout } = installation;
+    let about = About::new(OWN_UNITS, "Install our units", "they make the machine a node at every boot");
     let own = [units::detect(), units::bootstrap(), units::agent()];
-    let all = Playbook::new(NAME).step(UnitFiles::new(about, own), &[])?;
-    let all = match installation.program {
-        Some(program) => all.step(Program::new(program), &[])?,
-        None => all,
-    };
-    let all = match installation.config {
-        Some(config) => all.step(Configuration::new(config, installation.layout), &[])?,
-        None => all,
-    };
-    match installation.bundle {
-        Some(bundle) => all.step(Components::new(bundle), &[]),
-        None => Ok(all),
-    }
+    Playbook::undone_by(&undos(&Reset::of(layout)))
+        .step(UnitFiles::new(about, own), &[])
+        .step_some(program.map(Program::new), &[])
+        .step_some(config.map(|config| Configuration::new(config, layout)), &[])
+        .step_some(bundle.map(Components::new), &[])
+        .build()
 }
 
 /// Only the components of a bundle.
 pub fn components(bundle: &Path) -> Result<Playbook, PlaybookError> {
-    Playbook::new(NAME).step(Components::new(bundle), &[])
+    Playbook::undone_by(&Undos::new(NAME)).step(Components::new(bundle), &[]).build()
 }
 
 /// Only the certificates.
 pub fn certificates(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Result<Playbook, PlaybookError> {
-    Playbook::new(NAME).step(Pki::new(cluster, node, layout), &[])
+    Playbook::undone_by(&Undos::new(NAME)).step(Pki::new(cluster, node, layout), &[]).build()
 }
 
 #[cfg(test)]

@@ -21,24 +21,26 @@ mod reach;
 mod staged;
 mod trial;
 
-use engine::{About, Step, StepError, TakeBack};
+use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Change, Facts, Host};
 use spec::{Node, ValidatedCluster};
 
 use self::{interface::Found, manager::Manager, staged::Staged};
+
+use super::ids;
 
 const LEAVE_PODS_ALONE: &str = "leave-pods-alone";
 const ACTIVATE: &str = "activate";
 const KEEP: &str = "keep";
 
 /// Gives the machine its address.
-pub struct Network {
+pub(super) struct Network {
     cluster: ValidatedCluster,
     node: Node,
 }
 
 /// What a look at the machine finds out.
-pub struct Seen {
+pub(super) struct Seen {
     /// NetworkManager's settings in `/etc`, where they are not as they should be.
     settings: Vec<Change>,
     /// The same for our connection.
@@ -58,7 +60,7 @@ struct Live {
 
 impl Network {
     /// For this node.
-    pub fn new(cluster: &ValidatedCluster, node: &Node) -> Self {
+    pub(super) fn new(cluster: &ValidatedCluster, node: &Node) -> Self {
         Self { cluster: cluster.clone(), node: node.clone() }
     }
 
@@ -90,9 +92,10 @@ impl Network {
 
 impl Step for Network {
     type Seen = Seen;
+    type Undo = Addressed;
 
     fn about(&self) -> About {
-        About::new("network", "Configure the network", "the other nodes must find this one at the address they know")
+        About::new(ids::NETWORK, "Configure the network", "the other nodes must find this one at the address they know")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -114,19 +117,19 @@ impl Step for Network {
         })
     }
 
-    fn plan(&self, Seen { settings, connection, live }: &Seen) -> Result<Vec<Change>, StepError> {
-        let Some(live) = live else { return Ok([settings.as_slice(), connection].concat()) };
-        let act = |key: &str, what: String| Change::Act { key: key.to_owned(), what };
+    fn plan(&self, Seen { settings, connection, live }: &Seen) -> Result<Vec<Planned>, StepError> {
+        let Some(live) = live else { return Ok(Planned::files(&[settings.as_slice(), connection].concat())) };
+        let act = |key: &str, what: String| Planned::act(key, what);
         let mut changes = Vec::new();
         if !settings.is_empty() {
             changes.push(act(LEAVE_PODS_ALONE, "tell NetworkManager to leave the interfaces of pods alone".to_owned()));
-            changes.extend(settings.iter().cloned());
+            changes.extend(Planned::files(settings));
         }
         if !connection.is_empty() || !live.is_active {
             let (ip, prefix) = (self.node.ip, self.prefix());
             let what = format!("give {} the address {ip}/{prefix}, and take it back if it cuts us off", live.interface);
             changes.push(act(ACTIVATE, what));
-            changes.extend(connection.iter().cloned());
+            changes.extend(Planned::files(connection));
         }
         if live.is_on_trial || !changes.is_empty() {
             changes.push(act(KEEP, "tell NetworkManager to keep what was tried out".to_owned()));
@@ -134,8 +137,7 @@ impl Step for Network {
         Ok(changes)
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         match key.as_str() {
             LEAVE_PODS_ALONE => {
                 Staged::settings().on_trial().apply(&*host.disk)?;
@@ -150,13 +152,11 @@ impl Step for Network {
 /// How a machine gets its old network back.
 pub(super) struct Addressed;
 
-impl TakeBack for Addressed {
+impl Undo for Addressed {
+    const ONLY_LIVE: bool = true;
+
     fn shows(&self) -> Vec<String> {
         vec!["let NetworkManager go back to the profile it had".to_owned()]
-    }
-
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
     }
 
     /// What was tried out and kept is files.
@@ -165,9 +165,6 @@ impl TakeBack for Addressed {
     }
 
     async fn after(&self, host: &Host) -> Result<(), StepError> {
-        if !host.is_live {
-            return Ok(());
-        }
         end_trial(host).await?;
         staged::remove_trial_directory(&*host.disk)?;
         Manager::of(host).settle_all().await

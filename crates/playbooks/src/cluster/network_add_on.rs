@@ -10,13 +10,13 @@ use host::{Host, Kind};
 use serde_json::Value;
 use spec::{NetworkAddOn, ValidatedCluster};
 
-use super::Objects;
+use super::{Objects, ids};
 use crate::{Layout, access::Access};
 
 /// Applies the manifest, if there is one, and waits until its workloads run. Our own add-on is the agent's business.
 pub(super) fn step(cluster: &ValidatedCluster, layout: &Layout, access: &Arc<Access>) -> Objects {
     let about =
-        About::new("network-add-on", "Apply the network add-on", "pods on different nodes reach each other by it");
+        About::new(ids::NETWORK_ADD_ON, "Apply the network add-on", "pods on different nodes reach each other by it");
     let manifest = match &cluster.networking().add_on {
         NetworkAddOn::Basic | NetworkAddOn::None => None,
         NetworkAddOn::Manifest(path) => Some(layout.config_dir.join(path)),

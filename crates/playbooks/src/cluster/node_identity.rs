@@ -4,11 +4,12 @@
 
 use std::path::PathBuf;
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use serde::Serialize;
 use spec::Node;
 
+use super::ids;
 use crate::{Layout, codes};
 
 /// The two files in the configuration directory.
@@ -38,10 +39,11 @@ impl NodeIdentity {
 
 impl Step for NodeIdentity {
     type Seen = Vec<Change>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         About::new(
-            "node-identity",
+            ids::NODE_IDENTITY,
             "Note which node this is",
             "everything after this depends on the node's name and address",
         )

@@ -2,10 +2,11 @@
 
 use std::{path::Path, sync::Arc};
 
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
+use host::Host;
 use kubeapi::{ApiError, k8s_openapi::api::core::v1::Node as ApiNode, kube::Api};
 
+use super::ids;
 use crate::{access::Access, run_record, systemd};
 
 const KUBELET: &str = "kubelet.service";
@@ -19,7 +20,6 @@ pub(super) struct NodeReady {
 
 /// What was found.
 pub(super) struct Seen {
-    is_live: bool,
     boot_id: String,
     /// What the API says, or why it says nothing.
     node: Result<Option<ApiNode>, String>,
@@ -36,10 +36,12 @@ impl NodeReady {
 
 impl Step for NodeReady {
     type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
         About::new(
-            "node-ready",
+            ids::NODE_READY,
             "Wait for the node to be Ready",
             "a node has joined when Kubernetes says that it can run pods",
         )
@@ -56,28 +58,27 @@ impl Step for NodeReady {
         };
         let boot_id = String::from_utf8_lossy(&boot_id).trim().to_owned();
         let is_missing = matches!(node, Ok(None));
-        let is_kubelet_older = host.is_live && is_missing && is_kubelet_older(host).await?;
-        Ok(Seen { is_live: host.is_live, boot_id, node, is_kubelet_older })
+        let is_kubelet_older = is_missing && is_kubelet_older(host).await?;
+        Ok(Seen { boot_id, node, is_kubelet_older })
     }
 
     /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was founded anew,
     /// runs on without ever being seen again.
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let restart = || Change::Act {
-            key: "restart".into(),
-            what: format!("restart the kubelet: it does not register node {} again by itself", self.node),
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let restart = || {
+            Planned::act(
+                "restart",
+                format!("restart the kubelet: it does not register node {} again by itself", self.node),
+            )
         };
         Ok(seen.is_kubelet_older.then(restart).into_iter().collect())
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         systemd::systemctl(host, &["restart", KUBELET]).await.map(drop)
     }
 
-    fn judge(&self, Seen { is_live, boot_id, node, .. }: &Seen) -> Verdict {
-        if !is_live {
-            return Verdict::Met;
-        }
+    fn judge(&self, Seen { boot_id, node, .. }: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         let node = match node {
             Err(what) => return waiting(format!("node {} to be Ready: {what}", self.node)),
@@ -126,11 +127,10 @@ mod tests {
             });
             Ok(Some(serde_json::from_value(json!({"metadata": {"name": "worker-01"}, "status": status})).unwrap()))
         };
-        let judged =
-            |node| match step.judge(&Seen { is_live: true, boot_id: "b2".into(), node, is_kubelet_older: false }) {
-                Verdict::Met => "met".to_owned(),
-                Verdict::Waiting { what, .. } => what,
-            };
+        let judged = |node| match step.judge(&Seen { boot_id: "b2".into(), node, is_kubelet_older: false }) {
+            Verdict::Met => "met".to_owned(),
+            Verdict::Waiting { what, .. } => what,
+        };
         assert_eq!(judged(node("b2", "True", "")), "met");
         assert_eq!(judged(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
         assert_eq!(judged(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
@@ -141,7 +141,7 @@ mod tests {
     fn only_a_kubelet_that_was_there_before_is_restarted() {
         let step = NodeReady::new("worker-01", &Arc::new(Access::new("/nowhere")));
         let planned = |is_kubelet_older| {
-            let seen = Seen { is_live: true, boot_id: String::new(), node: Ok(None), is_kubelet_older };
+            let seen = Seen { boot_id: String::new(), node: Ok(None), is_kubelet_older };
             step.plan(&seen).unwrap().len()
         };
         assert_eq!((planned(true), planned(false)), (1, 0));

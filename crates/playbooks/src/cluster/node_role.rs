@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use spec::BootstrapRole;
 
+use super::ids;
 use crate::Layout;
 
 /// `node-role` in the state directory: `master-first`, `master-additional` or `worker`.
@@ -23,9 +24,10 @@ impl NodeRole {
 
 impl Step for NodeRole {
     type Seen = Vec<Change>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("node-role", "Note the node's role", "scripts and people ask what this node is in the bootstrap")
+        About::new(ids::NODE_ROLE, "Note the node's role", "scripts and people ask what this node is in the bootstrap")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {

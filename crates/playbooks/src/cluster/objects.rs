@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use engine::{About, Step, StepError, TakeBack, Verdict};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use explain::counted;
-use host::{Change, Host};
+use host::Host;
 use kubeapi::Waiting;
 use serde_json::Value;
 
@@ -79,8 +79,10 @@ impl Objects {
     }
 }
 
+/// What is in the API goes with the cluster, and of a cluster that stays it is not one node's to remove.
 impl Step for Objects {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         self.about.clone()
@@ -112,10 +114,10 @@ impl Step for Objects {
         Ok(Seen { wanted, differing, left_over, waiting })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let count = seen.differing.as_ref().map_or(seen.wanted, Vec::len);
         let act = |key: &str, verb: &str, count: usize| {
-            (count > 0).then(|| Change::Act { key: key.into(), what: format!("{verb} {}", counted(count, "object")) })
+            (count > 0).then(|| Planned::act(key, format!("{verb} {}", counted(count, "object"))))
         };
         Ok(act(APPLY, "apply", count).into_iter().chain(act(REMOVE, "remove", seen.left_over)).collect())
     }
@@ -126,27 +128,12 @@ impl Step for Objects {
         Verdict::Waiting { what: all.join(" / "), progress: first.progress.clone() }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let client = self.access.required(host).await?;
         let done = match key.as_str() {
             REMOVE => kubeapi::remove_all(&client, &self.unwanted).await,
             _ => kubeapi::apply_all(&client, &(self.wanted)(host)?).await,
         };
         done.map_err(|error| access::failed(&error))
-    }
-}
-
-/// How what is in the API is taken back: it goes with the cluster, and of a cluster that stays it is not one node's to
-/// remove.
-pub(super) struct InTheApi;
-
-impl TakeBack for InTheApi {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
-    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
-        Ok(())
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Host};
 use pki::{Existing, Input, Shared};
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
+use super::ids;
 use crate::Layout;
 
 /// Everything in `/etc/kubernetes/pki` and the kubeconfigs above it.
@@ -47,9 +48,10 @@ pub fn input(cluster: &ValidatedCluster, node: &Node) -> Input {
 
 impl Step for Pki {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("pki", "Create certificates and kubeconfigs", "every component proves with them who it is")
+        About::new(ids::PKI, "Create certificates and kubeconfigs", "every component proves with them who it is")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use explain::counted;
 use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
 
-use super::PREFLIGHT;
+use super::ids;
 use crate::{
     Layout,
     preflight::{self, Context, Finding, MachineIds, NobodyToAsk, Outcome, Stage},
@@ -70,9 +70,14 @@ impl Preflight {
 
 impl Step for Preflight {
     type Seen = Vec<Outcome>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new(PREFLIGHT, "Check the machine", "what would fail later is better told before anything is changed")
+        About::new(
+            ids::PREFLIGHT,
+            "Check the machine",
+            "what would fail later is better told before anything is changed",
+        )
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Outcome>, StepError> {

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Host};
+
+use super::ids;
 
 const TARGET: &str = "/usr/local/bin/blackstart";
 
@@ -21,9 +23,10 @@ impl Program {
 
 impl Step for Program {
     type Seen = Vec<Change>;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("program", "Install this program", "the units run it at every boot")
+        About::new(ids::PROGRAM, "Install this program", "the units run it at every boot")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host};
 use jiff::{Timestamp, Unit};
 use spec::BootstrapRole;
 
+use super::ids;
 use crate::Layout;
 
 /// `bootstrap-state`, `cluster-joined` and, on the master that started the cluster, `cluster-initialized-by`.
@@ -37,9 +38,10 @@ impl Record {
 
 impl Step for Record {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new("record", "Note that the node has joined", "scripts and people ask how far this node has come")
+        About::new(ids::RECORD, "Note that the node has joined", "scripts and people ask how far this node has come")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

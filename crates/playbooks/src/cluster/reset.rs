@@ -1,6 +1,6 @@
-//! How everything that was done on a machine is taken back.
+//! How everything that was done on a machine is undone.
 //!
-//! [`reversal`] is the list: every step of the playbook that was more than files, with how it is taken back. It needs
+//! [`undos`] is the list: every step of the playbook that was more than files, with the undo that it declares. It needs
 //! neither cluster.yaml nor an API, only the ledger; what more is known makes the end politer towards the cluster.
 //!
 //! ```text
@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{LedgerError, LedgerStore, Reversal, StepError, StepReversal, TakeBack, Undo};
+use engine::{LedgerError, LedgerStore, Stays, StepError, StepId, StepUndo, UndoEntry, Undos};
 use host::{Disk, Host};
 use spec::ValidatedCluster;
 
@@ -20,12 +20,12 @@ use super::{
     admin_kubeconfig::Linked,
     cluster_keys::Given,
     hostname::Renamed,
+    ids,
     images::Imported,
     join::{KUBELET_PKI, Member},
     kernel::Set,
     leave::{Cluster, EtcdService, Kubelet},
     network::Addressed,
-    objects::InTheApi,
     unit_files::Installed,
 };
 use crate::{
@@ -35,9 +35,9 @@ use crate::{
 };
 
 /// What `node install` does.
-pub const INSTALLED: &[&str] = &["own-units", "program", "configuration", "components"];
+pub const INSTALLED: &[StepId] = &[ids::OWN_UNITS, ids::PROGRAM, ids::CONFIGURATION, ids::COMPONENTS];
 /// What makes certificates, keys and kubeconfigs.
-pub const PKI: &[&str] = &["cluster-keys", "pki", "encryption-key", "join"];
+pub const KEYS: &[StepId] = &[ids::CLUSTER_KEYS, ids::PKI, ids::ENCRYPTION_KEY, ids::JOIN];
 
 /// Our own units, which start others.
 const OWN_UNITS: &[&str] = &["cluster-bootstrap.service", "cluster-detect.service", "blackstart-agent.service"];
@@ -67,56 +67,49 @@ pub struct Reset<'a> {
     pub keep_installed: bool,
 }
 
-/// How the steps of a node are taken back.
-pub fn reversal(reset: &Reset<'_>) -> Reversal {
-    let cluster = Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki);
-    let except: Vec<PathBuf> = reset.keep_pki.then(|| KUBELET_PKI.into()).into_iter().collect();
-    let mut kept: Vec<&str> = Vec::new();
-    kept.extend(reset.keep_pki.then_some(PKI).into_iter().flatten());
-    kept.extend(reset.keep_installed.then_some(INSTALLED).into_iter().flatten());
-    let all = Reversal::new(NAME)
-        .keeping(kept)
-        .step("own-units", Installed { units: OWN_UNITS, except: Vec::new() })
-        .step("admin-kubeconfig", Linked)
-        .step("network", Addressed)
-        .step("host-name", Renamed)
-        .step("kernel-settings", Set)
-        .step("units", Installed { units: ALL_UNITS, except })
-        .step("containerd", Started { units: &["containerd.service"] })
-        .step("agent", Started { units: &["blackstart-agent.service"] })
-        .step("fence", GoesWithEtcd)
-        .step("etcd-place", GoesWithEtcd)
-        .step("etcd", EtcdService { cluster: cluster.clone() })
-        .step("etcd-vote", GoesWithEtcd)
-        .step("kube-apiserver", Started { units: &["kube-apiserver.service"] })
-        .step("kube-controller-manager", Started { units: &["kube-controller-manager.service"] })
-        .step("kube-scheduler", Started { units: &["kube-scheduler.service"] })
-        .step("kubelet", Kubelet { cluster })
-        .step("kube-proxy", Started { units: &["kube-proxy.service"] })
-        .step("join", Member { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
-        .step("cluster-keys", Given { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
-        .step("images", Imported)
-        .step("pause-image", Imported)
-        .step("roles", InTheApi)
-        .step("network-add-on", InTheApi)
-        .step("cluster-info", InTheApi)
-        .step("dns", InTheApi)
-        .step("join-info", InTheApi);
-    ceph::taken_back(all)
+impl<'a> Reset<'a> {
+    /// Of everything, on a machine of which nothing else is known.
+    pub fn of(layout: &'a Layout) -> Self {
+        Self { layout, cluster: None, node: None, keep_pki: false, keep_installed: false }
+    }
 }
 
-/// A place and a vote in etcd, and the decision to found one: the member leaves when `etcd` is taken back, and its data go
-/// with its unit.
-struct GoesWithEtcd;
-
-impl TakeBack for GoesWithEtcd {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
-    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
-        Ok(())
-    }
+/// How the steps of a node are undone. A place and a vote in etcd, and the decision to found one, go with `etcd`; the kubelet
+/// that `node-ready` has restarted goes with `kubelet`.
+pub fn undos(reset: &Reset<'_>) -> Undos {
+    let cluster = Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki);
+    let except: Vec<PathBuf> = reset.keep_pki.then(|| KUBELET_PKI.into()).into_iter().collect();
+    let kept = [(reset.keep_pki, KEYS), (reset.keep_installed, INSTALLED)];
+    let all = Undos::new(NAME)
+        .keeping(kept.into_iter().filter(|(is_kept, _)| *is_kept).flat_map(|(_, steps)| steps))
+        .step(ids::OWN_UNITS, Installed { units: OWN_UNITS, except: Vec::new() })
+        .step(ids::NETWORK, Addressed)
+        .step(ids::HOST_NAME, Renamed)
+        .step(ids::KERNEL_SETTINGS, Set)
+        .step(ids::UNITS, Installed { units: ALL_UNITS, except })
+        .step(ids::CONTAINERD, Started { units: &["containerd.service"] })
+        .step(ids::PAUSE_IMAGE, Imported)
+        .step(ids::AGENT, Started { units: &["blackstart-agent.service"] })
+        .step(ids::FENCE, Stays)
+        .step(ids::CLUSTER_KEYS, Given { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
+        .step(ids::ADMIN_KUBECONFIG, Linked)
+        .step(ids::ETCD_PLACE, Stays)
+        .step(ids::ETCD, EtcdService { cluster: cluster.clone() })
+        .step(ids::ETCD_VOTE, Stays)
+        .step(ids::KUBE_APISERVER, Started { units: &["kube-apiserver.service"] })
+        .step(ids::KUBELET, Kubelet { cluster })
+        .step(ids::ROLES, Stays)
+        .step(ids::NETWORK_ADD_ON, Stays)
+        .step(ids::NODE_READY, Stays)
+        .step(ids::KUBE_CONTROLLER_MANAGER, Started { units: &["kube-controller-manager.service"] })
+        .step(ids::KUBE_SCHEDULER, Started { units: &["kube-scheduler.service"] })
+        .step(ids::KUBE_PROXY, Started { units: &["kube-proxy.service"] })
+        .step(ids::CLUSTER_INFO, Stays)
+        .step(ids::JOIN_INFO, Stays)
+        .step(ids::IMAGES, Imported)
+        .step(ids::DNS, Stays)
+        .step(ids::JOIN, Member { kubernetes_dir: reset.layout.kubernetes_dir.clone() });
+    ceph::undos(all)
 }
 
 /// Whether the others in the cluster can do without this node; an etcd that does not answer has nothing to say.
@@ -131,10 +124,10 @@ pub async fn arm_again(reset: &Reset<'_>, host: &Host) -> Option<String> {
 
 /// Sees to it that nothing of ours begins anew while it is taken back, not even after a restart of the machine in the
 /// middle: units that are about to be removed are no longer wanted at boot, and the bootstrap lets the machine go.
-pub async fn hold_still(host: &Host, plan: &[StepReversal]) -> Result<(), StepError> {
+pub async fn hold_still(host: &Host, plan: &[StepUndo]) -> Result<(), StepError> {
     let starts_it = |path: &Path| path.parent().and_then(Path::extension).is_some_and(|kind| kind == "wants");
-    let links = plan.iter().flat_map(|step| &step.undo).filter_map(|undo| match undo {
-        Undo::RemoveLink(path) if starts_it(path) => Some(path),
+    let links = plan.iter().flat_map(|step| &step.entries).filter_map(|entry| match entry {
+        UndoEntry::RemoveLink(path) if starts_it(path) => Some(path),
         _ => None,
     });
     for link in links {

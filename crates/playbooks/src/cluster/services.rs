@@ -6,7 +6,7 @@ use engine::About;
 use render::{EtcdFiles, Machine, units};
 use spec::{Node, Role, ValidatedCluster, ports};
 
-use super::{api_ready::ApiReady, api_turn::ApiTurn, unit_files::UnitFiles};
+use super::{api_ready::ApiReady, api_turn::ApiTurn, ids, leave, unit_files::UnitFiles};
 use crate::{
     Layout,
     service::{Probe, Service},
@@ -30,7 +30,7 @@ pub(super) struct Of<'a> {
 impl Of<'_> {
     /// Every unit of the node, the agent's too.
     pub(super) fn units(&self, pause_image: &str) -> UnitFiles {
-        let about = About::new("units", "Install the services", "systemd starts them, now and at every boot");
+        let about = About::new(ids::UNITS, "Install the services", "systemd starts them, now and at every boot");
         UnitFiles::new(about, self.services(pause_image))
     }
 
@@ -58,12 +58,12 @@ impl Of<'_> {
     }
 
     pub(super) fn containerd(&self, pause_image: &str) -> Service {
-        let about = About::new("containerd", "Start containerd", "it runs the containers");
+        let about = About::new(ids::CONTAINERD, "Start containerd", "it runs the containers");
         Service::new(about, render::containerd(self.machine, pause_image), Probe::UnixSocket(CONTAINERD.into()))
     }
 
-    pub(super) fn etcd(&self) -> Service {
-        let about = About::new("etcd", "Start etcd", "it holds everything the cluster knows");
+    pub(super) fn etcd(&self) -> Service<leave::EtcdService> {
+        let about = About::new(ids::ETCD, "Start etcd", "it holds everything the cluster knows");
         let probe = Probe::etcd(self.layout.kubernetes_dir.clone());
         Service::new(about, self.etcd_service(), probe)
     }
@@ -75,7 +75,7 @@ impl Of<'_> {
     }
 
     pub(super) fn kube_apiserver(&self) -> Service {
-        let about = About::new("kube-apiserver", "Start the API server", "everything in the cluster talks to it");
+        let about = About::new(ids::KUBE_APISERVER, "Start the API server", "everything in the cluster talks to it");
         let probe = Probe::api_answers(api_url(self.cluster, self.node), self.pki("ca.crt"));
         Service::new(about, render::kube_apiserver(self.cluster, self.node), probe)
     }
@@ -91,7 +91,7 @@ impl Of<'_> {
 
     pub(super) fn kube_controller_manager(&self) -> Service {
         let about = About::new(
-            "kube-controller-manager",
+            ids::KUBE_CONTROLLER_MANAGER,
             "Start the controller manager",
             "it makes what is into what should be",
         );
@@ -103,18 +103,18 @@ impl Of<'_> {
     }
 
     pub(super) fn kube_scheduler(&self) -> Service {
-        let about = About::new("kube-scheduler", "Start the scheduler", "it finds a node for every pod");
+        let about = About::new(ids::KUBE_SCHEDULER, "Start the scheduler", "it finds a node for every pod");
         Service::new(about, render::kube_scheduler(self.cluster, self.node), Probe::Port(ports::SCHEDULER))
     }
 
-    pub(super) fn kubelet(&self) -> Service {
-        let about = About::new("kubelet", "Start the kubelet", "it runs the pods of this node");
+    pub(super) fn kubelet(&self) -> Service<leave::Kubelet> {
+        let about = About::new(ids::KUBELET, "Start the kubelet", "it runs the pods of this node");
         let health = format!("http://127.0.0.1:{}/healthz", ports::KUBELET_HEALTH);
         Service::new(about, render::kubelet(self.cluster, self.node, self.machine), Probe::Http(health))
     }
 
     pub(super) fn kube_proxy(&self) -> Service {
-        let about = About::new("kube-proxy", "Start kube-proxy", "services have addresses by it");
+        let about = About::new(ids::KUBE_PROXY, "Start kube-proxy", "services have addresses by it");
         let health = format!("http://127.0.0.1:{}/livez", ports::KUBE_PROXY_HEALTH);
         Service::new(about, render::kube_proxy(self.cluster, self.node, self.machine), Probe::Http(health))
     }
@@ -122,7 +122,8 @@ impl Of<'_> {
 
 /// The agent, which is the same everywhere.
 pub(super) fn agent() -> Service {
-    let about = About::new("agent", "Start the agent", "everything on this node reaches the API through its balancer");
+    let about =
+        About::new(ids::AGENT, "Start the agent", "everything on this node reaches the API through its balancer");
     Service::new(about, units::agent(), Probe::Port(ports::API_BALANCER))
 }
 

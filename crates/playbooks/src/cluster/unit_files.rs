@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{About, Notes, Step, StepError, TakeBack};
+use engine::{About, Act, Notes, Planned, Step, StepError, Undo};
 use host::{Change, Host};
 
 use super::footprint;
@@ -25,7 +25,7 @@ pub(super) struct UnitFiles {
 /// What was found.
 pub(super) struct Seen {
     /// What services whose units are new will make, and nobody has made yet.
-    claims: Vec<Change>,
+    claims: Vec<Planned>,
     missing: Vec<Change>,
     /// systemd may have read other files than there are.
     is_stale: bool,
@@ -49,8 +49,8 @@ impl UnitFiles {
         self.services.iter().flat_map(both).collect()
     }
 
-    async fn claims(&self, host: &Host) -> Result<Vec<Change>, StepError> {
-        let mut claims: Vec<Change> = Vec::new();
+    async fn claims(&self, host: &Host) -> Result<Vec<Planned>, StepError> {
+        let mut claims: Vec<Planned> = Vec::new();
         for service in &self.services {
             if !host.disk.exists(&service.unit_file().path)? {
                 let more = footprint::claims(host, service.name).await?;
@@ -63,6 +63,7 @@ impl UnitFiles {
 
 impl Step for UnitFiles {
     type Seen = Seen;
+    type Undo = Installed;
 
     fn about(&self) -> About {
         self.about.clone()
@@ -74,27 +75,22 @@ impl Step for UnitFiles {
         Ok(Seen { claims: self.claims(host).await?, missing, is_stale })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let mut changes = [seen.claims.as_slice(), &seen.missing].concat();
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let mut changes = seen.claims.clone();
+        changes.extend(seen.missing.iter().cloned().map(Planned::File));
         if seen.is_stale {
-            changes.push(Change::Act { key: RELOAD.into(), what: "let systemd read what has changed".into() });
+            changes.push(Planned::act(RELOAD, "let systemd read what has changed"));
         }
         Ok(changes)
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            // It takes long, and on a new machine systemd has nothing to forget.
-            Change::Act { key, .. } if key == RELOAD => {
-                if systemd::is_stale(host, &self.names()).await? {
-                    systemd::systemctl(host, &["daemon-reload"]).await?;
-                }
-                Ok(())
-            }
-            // That it is in the ledger is all there is to a claim.
-            Change::Act { .. } => Ok(()),
-            file => Ok(file.apply(&*host.disk)?),
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
+        // That it is in the ledger is all there is to a claim. A reload takes long, and on a new machine systemd has nothing
+        // to forget.
+        if key == RELOAD && systemd::is_stale(host, &self.names()).await? {
+            systemd::systemctl(host, &["daemon-reload"]).await?;
         }
+        Ok(())
     }
 }
 
@@ -111,7 +107,7 @@ pub(super) struct Installed {
     pub(super) except: Vec<PathBuf>,
 }
 
-impl TakeBack for Installed {
+impl Undo for Installed {
     fn shows(&self) -> Vec<String> {
         vec!["stop what runs of its units, and let systemd forget them".to_owned()]
     }
@@ -125,8 +121,8 @@ impl TakeBack for Installed {
     }
 
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {
-        for unit in self.units {
-            service::take_back(host, unit).await?;
+        for unit in self.units.iter().filter(|_| host.is_live) {
+            service::clear(host, unit).await?;
         }
         Ok(Notes::new())
     }

@@ -38,7 +38,7 @@ impl Stage {
     /// As the machine's ledger says: taking back a bootstrap takes back the record, too.
     pub fn read(disk: &dyn Disk, layout: &Layout) -> Result<Self, LedgerError> {
         let ledger = LedgerStore::new(&layout.state_dir).open(disk)?.ledger;
-        let passed = ledger.is_verified(&Ledger::key(cluster::NAME, cluster::PREFLIGHT));
+        let passed = ledger.is_verified(&Ledger::key(cluster::NAME, cluster::ids::PREFLIGHT.as_str()));
         Ok(if passed { Self::Begun } else { Self::Untouched })
     }
 }

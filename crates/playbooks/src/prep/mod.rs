@@ -6,12 +6,13 @@
 //! Ready means that it was seen to work, not that a command ended well. A machine that cannot (its kernel lacks iSCSI) gets
 //! everything else, and the report says what it lacks. Everything may be run again at any time: what is there is only
 //! looked at, what somebody has removed is repaired. What was installed is noted in the state directory, so that
-//! [`reversal`] takes back that and nothing else.
+//! [`undos`] is about that and nothing else.
 //!
-//! To add a step: a file in `iscsi/` or `gpu/` and its line in the list there. To add a requirement: a file in
+//! To add a step: a file in `iscsi/` or `gpu/`, its name in `ids` and its line in the list there. To add a requirement: a file in
 //! `requirements/` and its line in the registry there.
 
 mod gpu;
+pub mod ids;
 mod iscsi;
 mod manager;
 mod modules;
@@ -26,7 +27,7 @@ mod testing;
 use std::path::{Path, PathBuf};
 
 use ::prep::{Prep, paths};
-use engine::{Ledger, LedgerError, LedgerStore, Playbook, PlaybookError, Reversal, StepError};
+use engine::{Ledger, LedgerError, LedgerStore, Playbook, PlaybookError, StepError, Undos};
 use host::{Disk, HostError};
 pub use report::boot_id;
 pub use survey::Survey;
@@ -88,13 +89,13 @@ impl Task {
     }
 }
 
-/// How a preparation is taken back, from what is noted in its state directory.
-pub fn reversal(prep: Prep, disk: &dyn Disk) -> Result<Reversal, StepError> {
+/// How a preparation is undone, from what is noted in its state directory.
+pub fn undos(prep: Prep, disk: &dyn Disk) -> Result<Undos, StepError> {
     let state_dir = paths::state_dir(prep);
     let packages = packages::Installed::read(disk, &state_dir)?;
     Ok(match prep {
-        Prep::Iscsi => iscsi::reversal(packages, &state_dir),
-        Prep::Gpu => gpu::reversal(packages),
+        Prep::Iscsi => iscsi::undos(packages, &state_dir),
+        Prep::Gpu => gpu::undos(packages),
     })
 }
 
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_make_sense_and_are_taken_back_by_name() {
+    fn the_lists_make_sense_and_can_be_undone() {
         let iscsi = Task { packages: None, goal: Goal::Iscsi { with_nfs: true } };
         let gpu = Task { packages: None, goal: Goal::Gpu { even_without_gpu: true, add_non_free: true } };
         let mut told = String::new();
@@ -179,7 +180,6 @@ mod tests {
             for about in playbook.about() {
                 told += &format!("  {}: {}, as {}\n", about.id, about.title, about.why);
             }
-            reversal(task.prep(), &*Machine::default().host().disk).unwrap();
         }
         insta::assert_snapshot!(told);
     }

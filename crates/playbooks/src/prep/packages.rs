@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::{About, Notes, Step, StepError, TakeBack};
-use host::{Change, Disk, Host};
+use engine::{About, Act, Notes, Planned, Step, StepError, Undo};
+use host::{Disk, Host};
 
 use super::{
-    Task,
+    Task, ids,
     manager::{Installed as Found, Manager},
     note::{self, PackageNote},
 };
@@ -121,9 +121,10 @@ impl Packages {
 
 impl Step for Packages {
     type Seen = Seen;
+    type Undo = Installed;
 
     fn about(&self) -> About {
-        About::new("packages", "Install the packages", "the programs are the distribution's own")
+        About::new(ids::PACKAGES, "Install the packages", "the programs are the distribution's own")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -135,9 +136,9 @@ impl Step for Packages {
         Ok(Seen { missing, unfinished, is_unsettled: note.before.is_some() })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let mut changes = Vec::new();
-        let mut act = |key: &str, what: String| changes.push(Change::Act { key: key.to_owned(), what });
+        let mut act = |key: &str, what: String| changes.push(Planned::act(key, what));
         if !seen.unfinished.is_empty() {
             act(REPAIR, format!("finish what an interrupted dpkg has left: {}", seen.unfinished.join(", ")));
         }
@@ -150,12 +151,10 @@ impl Step for Packages {
         Ok(changes)
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            Change::Act { key, .. } if key == REPAIR => {
-                Self::manager(host)?.repair(host, self.dir.as_deref(), &self.state_dir.join(WORK)).await
-            }
-            Change::Act { key, .. } if key == SETTLE => self.settle(host).await,
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
+        match key.as_str() {
+            REPAIR => Self::manager(host)?.repair(host, self.dir.as_deref(), &self.state_dir.join(WORK)).await,
+            SETTLE => self.settle(host).await,
             _ => self.install(host).await,
         }
     }
@@ -183,7 +182,7 @@ impl Installed {
     }
 }
 
-impl TakeBack for Installed {
+impl Undo for Installed {
     fn shows(&self) -> Vec<String> {
         let asked: Vec<&str> = self.note.asked.iter().map(String::as_str).collect();
         let others = self.note.added.difference(&self.note.asked).count();
@@ -198,11 +197,6 @@ impl TakeBack for Installed {
                 )]
             }
         }
-    }
-
-    /// What was installed is in the note; the ledger only knows that something was.
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
     }
 
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {

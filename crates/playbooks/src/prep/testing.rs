@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use engine::{Step, Verdict};
+use engine::{Planned, Step, Verdict};
 use explain::Explain;
 use host::{Cmd, CommandError, Commands, FixedClock, Host, Printed, Running};
 use tempfile::TempDir;
@@ -110,7 +110,8 @@ impl Machine {
                 format!("  {} {}{retry}\n", error.code().id, explain::chain(&error))
             }
             Ok((changes, verdict)) => {
-                let mut lines: Vec<String> = changes.iter().map(|change| format!("  {change}\n")).collect();
+                let mut lines: Vec<String> =
+                    changes.into_iter().map(|change| format!("  {}\n", Into::<Planned>::into(change))).collect();
                 if let Verdict::Waiting { what, .. } = verdict {
                     lines.push(format!("  waits for {what}\n"));
                 }
@@ -123,7 +124,7 @@ impl Machine {
     pub(super) async fn apply<S: Step>(&self, step: &S) {
         let host = self.host();
         for change in step.plan(&step.observe(&host).await.unwrap()).unwrap() {
-            step.apply(&change, &host).await.unwrap();
+            step.apply(&change.into(), &host).await.unwrap();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Nothing new is placed on the node.
 
-use engine::{About, Step, StepError};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError};
+use host::Host;
 use kubeapi::{
     k8s_openapi::api::core::v1::Node as ApiNode,
     kube::{
@@ -11,7 +11,7 @@ use kubeapi::{
 };
 use serde_json::json;
 
-use super::{Target, gone};
+use super::{Target, gone, ids};
 
 /// Marks the node as unschedulable, as `kubectl cordon` does.
 pub(super) struct Cordon {
@@ -27,9 +27,10 @@ impl Cordon {
 impl Step for Cordon {
     /// Whether pods may still be placed on it.
     type Seen = bool;
+    type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new("cordon", "Cordon the node", "pods that leave it must not come back to it")
+        About::new(ids::CORDON, "Cordon the node", "pods that leave it must not come back to it")
     }
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {
@@ -37,12 +38,12 @@ impl Step for Cordon {
         Ok(node.is_some_and(|node| node.spec.is_none_or(|spec| spec.unschedulable != Some(true))))
     }
 
-    fn plan(&self, is_open: &bool) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, is_open: &bool) -> Result<Vec<Planned>, StepError> {
         let what = format!("cordon {}", self.target.name);
-        Ok(is_open.then(|| Change::Act { key: "cordon".into(), what }).into_iter().collect())
+        Ok(is_open.then(|| Planned::act("cordon", what)).into_iter().collect())
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let (name, client) = (&self.target.name, self.target.api.required(host).await?);
         let patch = Patch::Merge(json!({ "spec": { "unschedulable": true } }));
         let patched = Api::<ApiNode>::all(client).patch(name, &PatchParams::default(), &patch).await;

@@ -5,16 +5,16 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use engine::{About, Step, StepError};
+use engine::{About, Act, Planned, Stays, Step, StepError};
 use etcd::{
     Access, Asked, EtcdError, Member, MembershipLock,
     quorum::{self, Change as Membership},
     survey::{self, Agreed},
 };
-use host::{Change, Host};
+use host::Host;
 use tokio::time::{Instant, sleep};
 
-use super::{Removal, Target};
+use super::{Removal, Target, ids};
 use crate::{codes, etcd_access::etcd_access};
 
 /// Longer than a lock that a killed run left behind lasts, and than etcd's own pause between two changes.
@@ -101,10 +101,11 @@ fn failed(error: &EtcdError) -> StepError {
 
 impl Step for EtcdMember {
     type Seen = Agreed;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            "etcd-member",
+            ids::ETCD_MEMBER,
             "Take its member out of etcd",
             "etcd counts with every member, also with one that never comes back",
         )
@@ -114,14 +115,14 @@ impl Step for EtcdMember {
         self.look(&self.access(host)?).await
     }
 
-    fn plan(&self, agreed: &Agreed) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, agreed: &Agreed) -> Result<Vec<Planned>, StepError> {
         let Some(member) = self.member(agreed) else { return Ok(Vec::new()) };
         allowed(agreed, member.id)?;
         let what = format!("take the member {:x} of {} out of etcd", member.id, self.target.name);
-        Ok(vec![Change::Act { key: "remove".into(), what }])
+        Ok(vec![Planned::act("remove", what)])
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let until = Instant::now() + PATIENCE;
         loop {
             match self.remove(host).await {

@@ -11,6 +11,7 @@
 mod cordon;
 mod drain;
 mod etcd_member;
+pub mod ids;
 mod node_object;
 mod traces;
 
@@ -25,7 +26,14 @@ use kubeapi::{
 };
 use spec::ValidatedCluster;
 
-use self::{cordon::Cordon, drain::Drain, etcd_member::EtcdMember, node_object::NodeObject, traces::Traces};
+use self::{
+    cordon::Cordon,
+    drain::Drain,
+    etcd_member::EtcdMember,
+    ids::{CORDON, DRAIN, ETCD_MEMBER, NODE_OBJECT},
+    node_object::NodeObject,
+    traces::Traces,
+};
 use crate::{
     Layout,
     access::{self, Access},
@@ -70,15 +78,17 @@ pub fn playbook(removal: &Removal<'_>) -> Result<Playbook, RemoveError> {
         return Err(RemoveError::Own(removal.node.to_owned()));
     }
     let target = Target::new(removal);
-    let playbook = Playbook::new(NAME).step(Cordon::new(&target), &[])?;
+    // What is removed from a cluster comes back by joining it again.
+    let playbook = Playbook::never_undone(NAME).step(Cordon::new(&target), &[]);
     let (playbook, drained) = match removal.pods {
-        Pods::Evict { within, force } => (playbook.step(Drain::new(&target, within, force), &["cordon"])?, "drain"),
-        Pods::Leave => (playbook, "cordon"),
+        Pods::Evict { within, force } => (playbook.step(Drain::new(&target, within, force), &[CORDON]), DRAIN),
+        Pods::Leave => (playbook, CORDON),
     };
     Ok(playbook
-        .step(EtcdMember::new(removal, &target), &[drained])?
-        .step(NodeObject::new(&target), &["etcd-member"])?
-        .step(Traces::new(&target), &["node-object"])?)
+        .step(EtcdMember::new(removal, &target), &[drained])
+        .step(NodeObject::new(&target), &[ETCD_MEMBER])
+        .step(Traces::new(&target), &[NODE_OBJECT])
+        .build()?)
 }
 
 /// Where a removal keeps its ledger: apart from that of the machine it runs on, which is another node's.

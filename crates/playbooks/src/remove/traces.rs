@@ -2,8 +2,8 @@
 //! bound to it, the lease by which it told that it lives, and on a master the note that it has the cluster's keys: another
 //! machine may take its place.
 
-use engine::{About, Step, StepError};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError};
+use host::Host;
 use kubeapi::{
     k8s_openapi::api::{certificates::v1::CertificateSigningRequest, coordination::v1::Lease, core::v1::Secret},
     kube::{
@@ -14,7 +14,7 @@ use kubeapi::{
 use pki::Request;
 use render::objects::NODE_ANNOTATION;
 
-use super::{Target, gone, refused};
+use super::{Target, gone, ids, refused};
 use crate::admissions;
 
 const TOKENS: &str = "type=bootstrap.kubernetes.io/token";
@@ -94,10 +94,11 @@ fn is_bound_to(token: &Secret, node: &str) -> bool {
 
 impl Step for Traces {
     type Seen = Vec<Trace>;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            "traces",
+            ids::TRACES,
             "Delete what it left in the API",
             "nobody joins with what was meant for a node that is gone",
         )
@@ -118,12 +119,11 @@ impl Step for Traces {
         Ok(requests.chain(tokens).chain(lease).chain(keys).collect())
     }
 
-    fn plan(&self, left: &Vec<Trace>) -> Result<Vec<Change>, StepError> {
-        Ok(left.iter().map(|trace| Change::Act { key: trace.key(), what: trace.told() }).collect())
+    fn plan(&self, left: &Vec<Trace>) -> Result<Vec<Planned>, StepError> {
+        Ok(left.iter().map(|trace| Planned::act(trace.key(), trace.told())).collect())
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(()) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let client = self.target.api.required(host).await?;
         let at_once = DeleteParams::default();
         match Trace::parse(key) {

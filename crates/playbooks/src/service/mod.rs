@@ -5,21 +5,22 @@
 //! over everything it reads), so a crash between writing a file and restarting the service is noticed by looking.
 
 mod probe;
-mod takeback;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use std::{
+    marker::PhantomData,
     path::Path,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Act, Planned, Step, StepError, Undo, Verdict};
 use host::{Change, Content, Host};
 pub(crate) use probe::{Health, Probe};
 use render::{CONFIG_VARIABLE, RenderedFile};
-pub(crate) use takeback::{Started, shows, stop, take_back};
+pub(crate) use undo::{Started, clear, shows, stop};
 
 use crate::systemd::{self, UnitState};
 
@@ -31,11 +32,12 @@ const TRUSTED: Duration = Duration::from_millis(700);
 const NO_SUCH_PROCESS: i32 = 3;
 
 /// A service that runs and is healthy.
-pub(crate) struct Service {
+pub(crate) struct Service<U = Started> {
     about: About,
     rendered: render::Service,
     probe: Probe,
     last: Mutex<Option<(Instant, UnitState)>>,
+    undo: PhantomData<U>,
 }
 
 /// What was found of a service.
@@ -48,10 +50,10 @@ pub(crate) struct Seen {
     last_words: String,
 }
 
-impl Service {
+impl<U: Undo> Service<U> {
     /// A service that is proved by `probe` to work.
     pub(crate) fn new(about: About, rendered: render::Service, probe: Probe) -> Self {
-        Self { about, rendered, probe, last: Mutex::new(None) }
+        Self { about, rendered, probe, last: Mutex::new(None), undo: PhantomData }
     }
 
     fn wanted(&self) -> Vec<Change> {
@@ -125,8 +127,9 @@ pub(crate) fn file(rendered: &RenderedFile) -> Change {
     Change::File { path: rendered.path.clone(), mode: rendered.mode, content }
 }
 
-impl Step for Service {
+impl<U: Undo> Step for Service<U> {
     type Seen = Seen;
+    type Undo = U;
 
     fn about(&self) -> About {
         self.about.clone()
@@ -144,13 +147,13 @@ impl Step for Service {
         Ok(Seen { missing, is_live, unit, configuration, health, last_words })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let mut changes = seen.missing.clone();
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let mut changes = Planned::files(&seen.missing);
         if !seen.is_live {
             return Ok(changes);
         }
         let name = self.rendered.name;
-        let act = |key: &str, what: String| Change::Act { key: key.into(), what };
+        let act = |key: &str, what: String| Planned::act(key, what);
         // A process that starts now may have read what is about to be replaced.
         if seen.unit.is_up() && (seen.configuration == Configuration::Other || !changes.is_empty()) {
             changes.push(act("restart", format!("restart {name}: its configuration has changed")));
@@ -179,9 +182,8 @@ impl Step for Service {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         self.forget();
-        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
         let name = self.rendered.name;
         match key.as_str() {
             // A unit that failed too often is not started by `start` alone.

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use engine::{About, Step, Verdict};
+use engine::{About, Step, StepId, Verdict};
 use host::{Change, Content, Host};
 use render::CONFIG_VARIABLE;
 
@@ -11,7 +11,7 @@ use crate::systemd::UnitState;
 
 fn service() -> Service {
     let rendered = render::units::agent();
-    Service::new(About::new("x", "Start x", "it is needed"), rendered, Probe::Port(1))
+    Service::new(About::new(StepId::new("x"), "Start x", "it is needed"), rendered, Probe::Port(1))
 }
 
 fn unit(active: &str, sub: &str, pid: Option<u32>, restarts: u32) -> UnitState {

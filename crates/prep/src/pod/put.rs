@@ -65,7 +65,7 @@ impl Putting {
 
     fn apply(&self, change: Change) -> Result<Option<PathBuf>, PodError> {
         let disk = &*self.host.disk;
-        let path = change.path().unwrap_or(Path::new("/")).to_path_buf();
+        let path = change.path().to_path_buf();
         let done = (|| {
             let missing = Change::missing(vec![change], disk)?;
             if missing.is_empty() {

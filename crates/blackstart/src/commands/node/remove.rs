@@ -99,7 +99,7 @@ fn tell_refusals(context: &Context, steps: &[StepPlan]) -> Result<(), Ended> {
         if let Err(error) = changes
             && !told.contains(&error.code())
         {
-            context.out.failure(&Failure::in_step(&about.id, error));
+            context.out.failure(&Failure::in_step(about.id.as_str(), error));
             told.push(error.code());
         }
     }

@@ -35,10 +35,10 @@ pub(in crate::commands) fn reset(context: &Context, options: &ResetOptions) -> R
         keep_pki: options.keep_pki,
         keep_installed: options.keep_installed,
     };
-    let reversal = cluster::reversal(&reset);
+    let undos = cluster::undos(&reset);
     let shown = node.as_deref().unwrap_or("node");
     let mut runner = Runner::new(context.host.clone(), &context.layout.state_dir, shown);
-    let plan = runner.plan_take_back(&reversal)?;
+    let plan = runner.plan_undo(&undos)?;
     if options.dry_run {
         return show::dry_run(context, shown, &plan);
     }
@@ -61,7 +61,7 @@ pub(in crate::commands) fn reset(context: &Context, options: &ResetOptions) -> R
         if let Some(left) = cluster::arm_again(&reset, &context.host).await {
             note(&format!("{left}\n"));
         }
-        let report = runner.take_back(&reversal).await;
+        let report = runner.undo(&undos).await;
         signals.abort();
         Ok::<_, Ended>(report?)
     })??;

@@ -7,7 +7,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use ::explain::counted;
 use ::prep::{Prep, names, paths};
-use engine::{Runner, StepFailure, StepReversal, UndoReport};
+use engine::{Runner, StepFailure, StepUndo, UndoReport};
 use playbooks::prep;
 use serde_json::json;
 
@@ -30,9 +30,9 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
         return nothing(context, prep);
     }
     let is_told_on_node = !prep::brought(prep, disk)?.is_empty();
-    let reversal = prep::reversal(prep, disk)?;
+    let undos = prep::undos(prep, disk)?;
     let mut runner = Runner::new(context.host.clone(), paths::state_dir(prep), prep.name());
-    let mut plan = runner.plan_take_back(&reversal)?;
+    let mut plan = runner.plan_undo(&undos)?;
     plan.extend(files(&prep::brought(prep, disk)?));
     if dry_run {
         return show_plan(context, prep, &plan);
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
     runner.sinks.push(progress::sink(context.out));
     let mut report = block_on(async {
         let signals = cancel_on_signal(runner.cancel.clone());
-        let report = runner.take_back(&reversal).await;
+        let report = runner.undo(&undos).await;
         signals.abort();
         report
     })??;
@@ -65,9 +65,9 @@ fn on_node(prep: Prep) -> String {
 }
 
 /// What the pod of a DaemonSet has brought goes last; it belongs to no step.
-fn files(brought: &[PathBuf]) -> Option<StepReversal> {
+fn files(brought: &[PathBuf]) -> Option<StepUndo> {
     let shows: Vec<String> = brought.iter().map(|path| format!("remove {}", path.display())).collect();
-    (!shows.is_empty()).then(|| StepReversal { step: "brought by the pod".to_owned(), shows, undo: Vec::new() })
+    (!shows.is_empty()).then(|| StepUndo { step: "brought by the pod".to_owned(), shows, entries: Vec::new() })
 }
 
 fn nothing(context: &Context, prep: Prep) -> Result<(), Ended> {
@@ -77,7 +77,7 @@ fn nothing(context: &Context, prep: Prep) -> Result<(), Ended> {
     Ok(context.out.text(&format!("{prep}: nothing to take back\n"))?)
 }
 
-fn show_plan(context: &Context, prep: Prep, plan: &[StepReversal]) -> Result<(), Ended> {
+fn show_plan(context: &Context, prep: Prep, plan: &[StepUndo]) -> Result<(), Ended> {
     if context.out.is_json() {
         let steps: Vec<_> = plan.iter().map(|step| json!({ "id": step.step, "changes": step.shows })).collect();
         return Ok(context.out.json(&json!({ "prep": prep.name(), "steps": steps }))?);
@@ -88,11 +88,11 @@ fn show_plan(context: &Context, prep: Prep, plan: &[StepReversal]) -> Result<(),
     Ok(context.out.text(&text)?)
 }
 
-fn question(prep: Prep, plan: &[StepReversal]) -> String {
+fn question(prep: Prep, plan: &[StepUndo]) -> String {
     format!("On this machine this is taken back, of {prep}:\n{}", lines(plan, false))
 }
 
-fn lines(plan: &[StepReversal], color: bool) -> String {
+fn lines(plan: &[StepUndo], color: bool) -> String {
     let mut text = String::new();
     for step in plan.iter().filter(|step| !step.shows.is_empty()) {
         let _ = writeln!(text, "{}", painted(color, Style::Strong, &step.step));
@@ -137,10 +137,10 @@ mod tests {
 
     #[test]
     fn what_people_see() {
-        let step = |step: &str, shows: &[&str]| StepReversal {
+        let step = |step: &str, shows: &[&str]| StepUndo {
             step: step.into(),
             shows: shows.iter().map(|line| (*line).to_owned()).collect(),
-            undo: Vec::new(),
+            entries: Vec::new(),
         };
         let plan = [
             step("iscsi-proof", &[]),

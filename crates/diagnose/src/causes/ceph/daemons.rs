@@ -1,7 +1,10 @@
 //! Ceph's daemons on this node: stopped, kept from their port, not believed by the monitors, or failing for another reason.
 
 use ceph::paths;
-use playbooks::systemd::{self, UnitState};
+use playbooks::{
+    ceph::ids,
+    systemd::{self, UnitState},
+};
 use spec::Role;
 
 use crate::{
@@ -57,13 +60,13 @@ async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, CouldN
     let name = &context.node.name;
     let mut units = Vec::new();
     for (role, step, kind, dir) in
-        [(Role::CephMon, "ceph-mon", "mon", paths::mon(name)), (Role::CephMgr, "ceph-mgr", "mgr", paths::mgr(name))]
+        [(Role::CephMon, ids::MON, "mon", paths::mon(name)), (Role::CephMgr, ids::MGR, "mgr", paths::mgr(name))]
     {
         if context.node.has(role) && context.was_done(step).await? {
             units.push((format!("ceph-{kind}@{name}.service"), dir.join("keyring").display().to_string()));
         }
     }
-    if context.node.has(Role::CephOsd) && context.was_done("ceph-osd").await? {
+    if context.node.has(Role::CephOsd) && context.was_done(ids::OSD).await? {
         for (id, _) in paths::daemons(&*context.host.disk, paths::OSD)? {
             units.push((format!("ceph-osd@{id}.service"), format!("{}/ceph-{id}/keyring", paths::OSD)));
         }

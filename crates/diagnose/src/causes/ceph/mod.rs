@@ -7,13 +7,14 @@ pub(crate) mod health;
 pub(crate) mod quorum;
 
 use ceph::CephError;
+use playbooks::ceph::ids;
 use spec::Role;
 
 use crate::{Context, finding::CouldNotLook};
 
 /// Whether this node has a monitor that was once seen to work.
 async fn has_monitor(context: &Context<'_>) -> Result<bool, CouldNotLook> {
-    Ok(context.node.has(Role::CephMon) && context.was_done("ceph-mon").await?)
+    Ok(context.node.has(Role::CephMon) && context.was_done(ids::MON).await?)
 }
 
 fn could_not_look(error: &CephError) -> CouldNotLook {

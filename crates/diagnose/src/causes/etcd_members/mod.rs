@@ -21,6 +21,7 @@ use crate::{
     finding::CouldNotLook,
     look::Looking,
 };
+use playbooks::cluster::ids;
 
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
@@ -44,7 +45,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
-        if !context.was_done("etcd").await? {
+        if !context.was_done(ids::ETCD).await? {
             return Ok(Vec::new());
         }
         let view = context.etcd().await?;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Planned, Stays, Step, StepError, StepId, Verdict};
 use host::{Change, Content, Host, codes};
 
 /// Failures still to come, first one first; shared, so that they do not come again after a restart.
@@ -27,15 +27,16 @@ type Judge = Box<dyn Fn(&Host) -> Verdict + Send + Sync>;
 /// Files and directories, with failures and a judgement from the test.
 pub(crate) struct Scripted {
     id: String,
-    wanted: Vec<Change>,
+    wanted: Vec<Planned>,
     failures: Failures,
     judge: Judge,
     patience: Duration,
 }
 
 impl Scripted {
-    pub(crate) fn new(id: impl Into<String>, wanted: Vec<Change>) -> Self {
+    pub(crate) fn new(id: impl Into<String>, wanted: Vec<impl Into<Planned>>) -> Self {
         let judge: Judge = Box::new(|_| Verdict::Met);
+        let wanted = wanted.into_iter().map(Into::into).collect();
         Self { id: id.into(), wanted, failures: Failures::default(), judge, patience: Duration::from_mins(1) }
     }
 
@@ -59,18 +60,28 @@ impl Scripted {
 }
 
 impl Step for Scripted {
-    type Seen = (Vec<Change>, Verdict);
+    type Seen = (Vec<Planned>, Verdict);
+    type Undo = Stays;
 
     fn about(&self) -> About {
         let text = self.id.clone();
-        About { id: text.clone().into(), title: format!("Do {text}").into(), why: "for the test".into() }
+        About { id: StepId::named(text.clone()), title: format!("Do {text}").into(), why: "for the test".into() }
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
-        Ok((Change::missing(self.wanted.clone(), &*host.disk)?, (self.judge)(host)))
+        let mut missing = Vec::new();
+        for wanted in self.wanted.clone() {
+            match wanted {
+                Planned::File(file) => {
+                    missing.extend(Change::missing(vec![file], &*host.disk)?.into_iter().map(Into::into))
+                }
+                act @ Planned::Act(_) => missing.push(act),
+            }
+        }
+        Ok((missing, (self.judge)(host)))
     }
 
-    fn plan(&self, seen: &Self::Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Self::Seen) -> Result<Vec<Planned>, StepError> {
         Ok(seen.0.clone())
     }
 
@@ -78,13 +89,16 @@ impl Step for Scripted {
         seen.1.clone()
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn apply(&self, planned: &Planned, host: &Host) -> Result<(), StepError> {
         let failure = self.failures.lock().unwrap().pop_front();
-        let error = StepError::new(codes::WRITE, format!("told to fail before: {change}"));
+        let error = StepError::new(codes::WRITE, format!("told to fail before: {planned}"));
         match failure {
             Some(Failure::Retryable) => Err(error.retryable()),
             Some(Failure::Fatal) => Err(error),
-            None => Ok(change.apply(&*host.disk)?),
+            None => match planned {
+                Planned::File(change) => Ok(change.apply(&*host.disk)?),
+                Planned::Act(_) => Ok(()),
+            },
         }
     }
 

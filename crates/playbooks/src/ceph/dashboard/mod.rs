@@ -9,12 +9,12 @@ mod user;
 use std::time::Duration;
 
 use ::ceph::{Client, answers::MgrMap, certificate, paths};
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
+use host::Host;
 use spec::{Role, ValidatedCluster};
 
 pub(super) use self::user::User;
-use super::{client, pace::Paced};
+use super::{client, ids, pace::Paced};
 
 /// What Ceph calls the module, and the one that cannot be loaded beside it.
 const DASHBOARD: &str = "dashboard";
@@ -38,7 +38,7 @@ pub(crate) struct Dashboard {
 /// What was found.
 #[derive(Debug, Clone)]
 pub(crate) enum Seen {
-    /// An image, or a node that has no keys yet.
+    /// A node that has no keys yet.
     Early,
     /// No manager can be told anything.
     NoManager(String),
@@ -80,21 +80,23 @@ impl Dashboard {
 
 impl Step for Dashboard {
     type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-dashboard", "Start Ceph's dashboard", "people see there how Ceph is")
+        About::new(ids::DASHBOARD, "Start Ceph's dashboard", "people see there how Ceph is")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen::Early);
         }
         self.looked.ask(async || self.look(host).await).await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let Seen::Known { managers, has_certificate } = seen else { return Ok(Vec::new()) };
-        let act = |key: &str, what: &str| Change::Act { key: key.into(), what: what.into() };
+        let act = |key: &str, what: &str| Planned::act(key, what);
         let mut changes = Vec::new();
         if managers.is_on(RESTFUL) {
             changes.push(act(DISABLE, "switch off Ceph's module restful, which cannot be loaded beside the dashboard"));
@@ -120,8 +122,7 @@ impl Step for Dashboard {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let tell = async |words: &[&str]| {
             Client::admin(host).tell(words).await.map(drop).map_err(|error| client::failed(&error))
         };
@@ -171,7 +172,7 @@ mod tests {
             let planned: Vec<&str> = planned
                 .iter()
                 .map(|change| match change {
-                    Change::Act { key, .. } => key.as_str(),
+                    Planned::Act(Act { key, .. }) => key.as_str(),
                     _ => panic!("only acts"),
                 })
                 .collect();

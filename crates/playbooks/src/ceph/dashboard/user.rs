@@ -6,10 +6,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use ::ceph::{CephError, Client, paths, random_text};
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::{Change, Content, Host};
 
 use super::{
+    super::ids,
     super::{client, pace::Paced},
     PACE,
 };
@@ -63,20 +64,22 @@ fn password_file(layout: &Layout) -> PathBuf {
 
 impl Step for User {
     type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-dashboard-user", "Make a first user of the dashboard", "without one nobody can log in")
+        About::new(ids::DASHBOARD_USER, "Make a first user of the dashboard", "without one nobody can log in")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        if !host.is_live || paths::own_fsid(&*host.disk)?.is_none() {
+        if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen { users: None, password: None });
         }
         let users = self.users.ask(async || self.users(host).await).await?;
         Ok(Seen { users: Some(users), password: host.disk.read_optional(&self.file)? })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let Some(Users::Known(users)) = &seen.users else { return Ok(Vec::new()) };
         if !users.is_empty() {
             return Ok(Vec::new());
@@ -85,10 +88,10 @@ impl Step for User {
         if seen.password.is_none() {
             let password = random_text().map_err(|error| StepError::from_explained(&error))?;
             let content = Content::Secret(format!("{password}\n").into_bytes());
-            changes.push(Change::File { path: self.file.clone(), mode: 0o600, content });
+            changes.push(Change::File { path: self.file.clone(), mode: 0o600, content }.into());
         }
         let what = format!("make the user {NAME} of Ceph's dashboard, with the password in {}", self.file.display());
-        changes.push(Change::Act { key: "user".into(), what });
+        changes.push(Planned::act("user", what));
         Ok(changes)
     }
 
@@ -101,9 +104,8 @@ impl Step for User {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         self.users.forget().await;
-        let Change::Act { .. } = change else { return Ok(change.apply(&*host.disk)?) };
         let password = host.disk.read(&self.file)?;
         let words = ["dashboard", "ac-user-create", NAME, "-i", "-", "administrator"];
         let said = Client::admin(host).tell_with(&words, password.trim_ascii()).await;

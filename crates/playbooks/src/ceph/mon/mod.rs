@@ -12,8 +12,8 @@ mod store;
 use std::{sync::Arc, time::Duration};
 
 use ::ceph::{Client, Fsid, answers::MonStatus, codes, paths};
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Step, StepError, Verdict};
+use host::Host;
 use spec::{Node, ValidatedCluster};
 
 use self::{
@@ -23,8 +23,10 @@ use self::{
 use super::{
     client,
     daemon::{self, Daemon, Kind},
+    ids,
     pace::Paced,
     source::Source,
+    undo::Daemons,
 };
 
 const FOUND: &str = "found";
@@ -104,8 +106,7 @@ impl Monitor {
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        let ours = paths::own_fsid(&*host.disk)?.filter(|_| host.is_live);
-        let Some(ours) = ours else {
+        let Some(ours) = paths::own_fsid(&*host.disk)? else {
             let (data, daemon) = (Data::None(Next::Found), daemon::Seen::default());
             return Ok(Seen { is_begun: false, data, daemon, status: None });
         };
@@ -126,17 +127,19 @@ impl Monitor {
 
 impl Step for Monitor {
     type Seen = Seen;
+    type Undo = Daemons;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-mon", "Start Ceph's monitor", "a majority of the monitors knows where everything is")
+        About::new(ids::MON, "Start Ceph's monitor", "a majority of the monitors knows where everything is")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         self.looked.ask(async || self.look(host).await).await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let act = |key: &str, what: &str| vec![Change::Act { key: key.into(), what: what.into() }];
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let act = |key: &str, what: &str| vec![Planned::act(key, what)];
         let made = match &seen.data {
             _ if !seen.is_begun => return Ok(Vec::new()),
             Data::Ours => Vec::new(),
@@ -170,12 +173,11 @@ impl Step for Monitor {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let done = match change {
-            Change::Act { key, .. } if key == FOUND => self.make(host, Origin::Founders).await,
-            Change::Act { key, .. } if key == JOIN => self.make(host, Origin::Quorum).await,
-            Change::Act { .. } => self.daemon.start(host).await,
-            file => Ok(file.apply(&*host.disk)?),
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
+        let done = match key.as_str() {
+            FOUND => self.make(host, Origin::Founders).await,
+            JOIN => self.make(host, Origin::Quorum).await,
+            _ => self.daemon.start(host).await,
         };
         self.looked.forget().await;
         self.decided.forget().await;

@@ -1,16 +1,26 @@
 //! Every listed device or file holds the data of an OSD.
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use ::ceph::{Client, Entity, Fsid, codes, paths};
-use engine::{About, Step, StepError, Verdict};
-use host::{Change, Disk, Host};
+use ::ceph::{
+    Client, Entity, Fsid, codes,
+    device::{self, Content},
+    paths,
+};
+use engine::{About, Act, Notes, Planned, Step, StepError, Undo, Verdict};
+use host::{Change, Disk, Host, Kind as What};
 use spec::{Node, Osd, OsdStore};
 
 use super::{
-    super::{client, pace::Paced},
-    adopt, make,
+    super::{client, daemon::Kind, ids, leave, pace::Paced, undo::Daemons},
+    adopt,
+    begun::Begun,
+    make,
     places::{self, Place},
+    run::Stopped,
 };
 
 const MAKE: &str = "make ";
@@ -30,7 +40,7 @@ pub(crate) struct Data {
 /// What was found.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    /// As they are listed; none in an image, and before this node has its keys.
+    /// As they are listed; none before this node has its keys.
     places: Vec<Place>,
     /// Directories for files that are still to be made.
     directories: Vec<Change>,
@@ -44,7 +54,7 @@ impl Data {
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        let Some(ours) = Self::ours(host)? else {
+        let Some(ours) = paths::own_fsid(&*host.disk)? else {
             return Ok(Seen { places: Vec::new(), directories: Vec::new(), silence: None });
         };
         let places = places::look(host, &self.listed, &ours).await?;
@@ -61,10 +71,6 @@ impl Data {
             Err(error) if error.is_transient() => Ok(Some(error.to_string())),
             Err(error) => Err(client::failed(&error)),
         }
-    }
-
-    fn ours(host: &Host) -> Result<Option<Fsid>, StepError> {
-        Ok(paths::own_fsid(&*host.disk)?.filter(|_| host.is_live))
     }
 
     /// Those that files lie in and that do not exist.
@@ -89,21 +95,23 @@ impl Data {
 
 impl Step for Data {
     type Seen = Seen;
+    type Undo = Stores;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-osd-data", "Make the OSDs", "what Ceph stores lies on the devices that cluster.yaml lists")
+        About::new(ids::OSD_DATA, "Make the OSDs", "what Ceph stores lies on the devices that cluster.yaml lists")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         self.looked.ask(async || self.look(host).await).await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let mut changes = seen.directories.clone();
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let mut changes = Planned::files(&seen.directories);
         let (mut refused, mut hints) = (Vec::new(), Vec::new());
         for (osd, place) in self.listed.iter().zip(&seen.places) {
             let path = osd.store.path().display();
-            let act = |verb: &str, what: String| Change::Act { key: format!("{verb}{path}"), what };
+            let act = |verb: &str, what: String| Planned::act(format!("{verb}{path}"), what);
             match place {
                 Place::Made { has_leftover: false, .. } => {}
                 Place::Made { id, .. } => changes.push(act(TIDY, format!("remove what making osd.{id} has left"))),
@@ -135,11 +143,9 @@ impl Step for Data {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         self.looked.forget().await;
-        let (Change::Act { key, .. }, Some(ours)) = (change, Self::ours(host)?) else {
-            return Ok(change.apply(&*host.disk)?);
-        };
+        let Some(ours) = paths::own_fsid(&*host.disk)? else { return Ok(()) };
         if let Some(osd) = self.of_key(key, MAKE) {
             make::make(host, osd, &ours).await
         } else if let Some(osd) = self.of_key(key, ADOPT) {
@@ -168,6 +174,58 @@ fn refusal(refused: &[String], can_be_wiped: &[String]) -> StepError {
         "nothing was changed; if what is on {} may be destroyed, list it with `wipe: true` in cluster.yaml",
         can_be_wiped.join(", ")
     ))
+}
+
+/// The data of OSDs, in whatever state.
+pub(crate) struct Stores;
+
+impl Undo for Stores {
+    fn shows(&self) -> Vec<String> {
+        let wiped = "remove what OSDs of this cluster have stored on this machine".to_owned();
+        Daemons(Kind::Osd).shows().into_iter().chain([wiped]).collect()
+    }
+
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        let disk = &*host.disk;
+        let Some(ours) = paths::own_fsid(disk)? else { return Ok(Notes::new()) };
+        // A run that was killed may have started one that the ledger does not know of.
+        if host.is_live {
+            Stopped.before(host).await?;
+        }
+        let (made, begun) = (places::made(disk, &ours)?, Begun::all(disk)?);
+        let stores = made.keys().chain(begun.iter().map(|begun| &begun.store));
+        let mut stores: Vec<&PathBuf> = stores.collect();
+        stores.dedup();
+        for store in stores {
+            forget(host, store, &ours, &begun).await?;
+        }
+        let mut notes = Notes::new();
+        for id in made.values().filter(|_| host.is_live) {
+            notes.extend(leave::forget_osd(host, &id.to_string()).await);
+        }
+        Daemons(Kind::Osd).before(host).await?;
+        Ok(notes)
+    }
+
+    /// Whatever it is called, it has gone with the OSD.
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
+/// A file of ours is removed, a device of ours is emptied; anything else stays as it is.
+async fn forget(host: &Host, store: &Path, ours: &Fsid, begun: &[Begun]) -> Result<(), StepError> {
+    let Some(meta) = host.disk.meta(store)? else { return Ok(()) };
+    let is_file = meta.kind == What::File;
+    let content = device::look(host, store, is_file).await.map_err(|error| StepError::from_explained(&error))?;
+    let is_begun = |osd: &Fsid| begun.iter().any(|begun| begun.uuid == *osd);
+    match content {
+        Content::Osd(label) if label.cluster.as_ref() == Some(ours) || is_begun(&label.osd) => {}
+        // Made for an OSD and never written to.
+        Content::Empty if is_file => {}
+        _ => return Ok(()),
+    }
+    if is_file { Ok(host::remove_file(&*host.disk, store)?) } else { make::wipe(host, store).await }
 }
 
 #[cfg(test)]

@@ -15,10 +15,8 @@ mod data;
 mod make;
 mod places;
 mod run;
-mod takeback;
 
 pub(super) use self::{
-    data::Data,
-    run::Run,
-    takeback::{Stopped, Stores},
+    data::{Data, Stores},
+    run::{Run, Stopped},
 };

@@ -11,7 +11,7 @@ use host::{Disk, Host};
 use spec::{Osd, OsdStore};
 
 use super::{
-    super::{daemon::Kind, takeback},
+    super::{daemon::Kind, undo},
     begun::Begun,
 };
 
@@ -62,7 +62,7 @@ pub(super) async fn look(host: &Host, listed: &[Osd], ours: &Fsid) -> Result<Vec
 /// The OSDs of ours that are in place: what each keeps its data on, and its number.
 pub(super) fn made(disk: &dyn Disk, ours: &Fsid) -> Result<BTreeMap<PathBuf, u32>, StepError> {
     let mut made = BTreeMap::new();
-    for name in takeback::ours_of(disk, Kind::Osd, ours)? {
+    for name in undo::ours_of(disk, Kind::Osd, ours)? {
         let block = Path::new(paths::OSD).join(format!("{}{name}", paths::PREFIX)).join(BLOCK);
         if let (Ok(id), Some(store)) = (name.parse(), disk.read_link(&block)?) {
             made.insert(store, id);

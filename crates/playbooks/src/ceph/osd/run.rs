@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use ::ceph::{answers::OsdStatus, paths};
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Act, Notes, Planned, Step, StepError, Undo, Verdict};
 use host::{Change, Content, Host};
 use spec::{Node, Osd, OsdStore};
 
@@ -11,11 +11,13 @@ use super::{
     super::{
         client,
         daemon::{self, Daemon, Kind},
+        ids,
         pace::Paced,
+        undo,
     },
     places::{self, BLOCK},
 };
-use crate::systemd;
+use crate::{service, systemd};
 
 const RELOAD: &str = "reload";
 
@@ -45,7 +47,7 @@ impl Run {
 
     async fn look(&self, host: &Host) -> Result<Vec<Found>, StepError> {
         let disk = &*host.disk;
-        let Some(ours) = paths::own_fsid(disk)?.filter(|_| host.is_live) else { return Ok(Vec::new()) };
+        let Some(ours) = paths::own_fsid(disk)? else { return Ok(Vec::new()) };
         let made = places::made(disk, &ours)?;
         let mut found = Vec::new();
         for osd in &self.listed {
@@ -97,19 +99,21 @@ fn device_is_given(id: u32) -> Change {
 
 impl Step for Run {
     type Seen = Vec<Found>;
+    type Undo = Stopped;
+    const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new("ceph-osd", "Start the OSDs", "they store what is given to Ceph, and copy it among each other")
+        About::new(ids::OSD, "Start the OSDs", "they store what is given to Ceph, and copy it among each other")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Found>, StepError> {
         self.looked.ask(async || self.look(host).await).await
     }
 
-    fn plan(&self, found: &Vec<Found>) -> Result<Vec<Change>, StepError> {
-        let mut changes: Vec<Change> = found.iter().flat_map(|osd| osd.missing.clone()).collect();
+    fn plan(&self, found: &Vec<Found>) -> Result<Vec<Planned>, StepError> {
+        let mut changes: Vec<Planned> = found.iter().flat_map(|osd| Planned::files(&osd.missing)).collect();
         if !changes.is_empty() {
-            changes.push(Change::Act { key: RELOAD.into(), what: "let systemd read what has changed".into() });
+            changes.push(Planned::act(RELOAD, "let systemd read what has changed"));
         }
         changes.extend(found.iter().flat_map(|osd| osd.daemon.plan(&osd.seen)));
         Ok(changes)
@@ -127,8 +131,7 @@ impl Step for Run {
         Verdict::Waiting { what, progress: progress.join(" ") }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let done = self.act(key, host).await;
         self.looked.forget().await;
         done
@@ -136,6 +139,36 @@ impl Step for Run {
 
     fn patience(&self) -> Duration {
         Duration::from_mins(3)
+    }
+}
+
+/// The daemons, which go before their data.
+pub(crate) struct Stopped;
+
+impl Undo for Stopped {
+    const ONLY_LIVE: bool = true;
+
+    fn shows(&self) -> Vec<String> {
+        vec![format!("stop {}", Kind::Osd.unit("*"))]
+    }
+
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        let disk = &*host.disk;
+        let Some(ours) = paths::own_fsid(disk)? else { return Ok(Notes::new()) };
+        for id in undo::ours_of(disk, Kind::Osd, &ours)? {
+            service::stop(host, &Kind::Osd.unit(&id)).await?;
+        }
+        Ok(Notes::new())
+    }
+
+    /// Whatever it is called, it was started, and it has been stopped.
+    async fn act(&self, _key: &str, _host: &Host) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    /// The files beside its unit are gone.
+    async fn after(&self, host: &Host) -> Result<(), StepError> {
+        systemd::systemctl(host, &["daemon-reload"]).await.map(drop)
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use etcd::Initial;
 use explain::Explain;
 use host::{Change, Content, Host};
@@ -26,6 +26,7 @@ use join::{
 
 use self::decide::{Decision, Said, decide};
 use super::{
+    ids,
     membership::{Membership, machine_id},
     services::Of,
 };
@@ -160,10 +161,11 @@ pub(super) fn decided(initial: &Initial) -> [Change; 2] {
 
 impl Step for Fence {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            "fence",
+            ids::FENCE,
             "Find out whether there is a cluster",
             "a master with an empty disk joins the cluster that is there, and never starts a second one",
         )
@@ -187,7 +189,7 @@ impl Step for Fence {
         }
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let (initial, forced) = match seen {
             // etcd does not look at it where it has data; the unit wants it to be there.
             Seen::DataOnly => (Initial::joining([(self.node.clone(), etcd::peer_url(self.ip))].into()), None),
@@ -196,15 +198,13 @@ impl Step for Fence {
                 let founders = machines.iter().filter(|(name, _, _)| takes_part(name));
                 let others = self.others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
                 let unasked = if others.is_empty() { String::new() } else { format!(" without asking {others}") };
-                let forced = self.force.then(|| Change::Act {
-                    key: "force-new-cluster".into(),
-                    what: format!("start a new cluster{unasked}, as --force-new-cluster says"),
-                });
+                let what = format!("start a new cluster{unasked}, as --force-new-cluster says");
+                let forced = self.force.then(|| Planned::act("force-new-cluster", what));
                 (Initial::founding(founders.map(|(name, ip, machine)| (name.as_str(), *ip, machine.as_str()))), forced)
             }
             Seen::Settled | Seen::Unasked | Seen::Asked { .. } => return Ok(Vec::new()),
         };
-        Ok(forced.into_iter().chain(decided(&initial)).collect())
+        Ok(forced.into_iter().chain(decided(&initial).map(Planned::File)).collect())
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {
@@ -216,14 +216,9 @@ impl Step for Fence {
         }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            // To force is to decide; what is done is the file that follows.
-            Change::Act { what, .. } => {
-                Change::Remove { path: self.member_id.clone() }.apply(&*host.disk)?;
-                systemd::note(host, what).await
-            }
-            change => Ok(change.apply(&*host.disk)?),
-        }
+    /// To force is to decide; what is done is the file that follows.
+    async fn act(&self, act: &Act, host: &Host) -> Result<(), StepError> {
+        host::remove_file(&*host.disk, &self.member_id)?;
+        systemd::note(host, &act.what).await
     }
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use ::prep::paths::GPU_MARKER as FILE;
-use engine::{About, Step, StepError, TakeBack};
-use host::{Change, Disk, Host, HostError, create_dir_all, remove_file, write_atomic};
+use engine::{About, Act, Planned, Stays, Step, StepError, Undo};
+use host::{Disk, Host, HostError, create_dir_all, remove_file, write_atomic};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
+use super::{super::ids, Evidence};
 use crate::codes;
 
 const VERSION: u32 = 1;
@@ -65,10 +65,11 @@ pub(super) struct TrueMarker;
 
 impl Step for TrueMarker {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            "true-marker",
+            ids::TRUE_MARKER,
             "Check what the marker says",
             "one that is no longer true must not be believed meanwhile",
         )
@@ -78,7 +79,7 @@ impl Step for TrueMarker {
         Seen::read(host).await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let why = match &seen.noted {
             Noted::Nothing => return Ok(Vec::new()),
             Noted::Foreign => "it does not tell what was verified".to_owned(),
@@ -93,10 +94,10 @@ impl Step for TrueMarker {
                 lost.join(", ")
             }
         };
-        Ok(vec![Change::Act { key: KEY.to_owned(), what: format!("remove {FILE}: {why}") }])
+        Ok(vec![Planned::act(KEY, format!("remove {FILE}: {why}"))])
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         Ok(remove_file(&*host.disk, Path::new(FILE))?)
     }
 }
@@ -106,10 +107,11 @@ pub(super) struct Marker;
 
 impl Step for Marker {
     type Seen = Seen;
+    type Undo = Marked;
 
     fn about(&self) -> About {
         About::new(
-            "marker",
+            ids::MARKER,
             "Write down what was verified",
             "others ask for the marker before they rely on this machine",
         )
@@ -119,15 +121,15 @@ impl Step for Marker {
         Seen::read(host).await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let now = Evidence { complaint: None, ..seen.now.clone() };
         if matches!(&seen.noted, Noted::Ours(noted) if noted.state == state(&now) && noted.seen == now) {
             return Ok(Vec::new());
         }
-        Ok(vec![Change::Act { key: KEY.to_owned(), what: format!("write {FILE}: {}", state(&seen.now)) }])
+        Ok(vec![Planned::act(KEY, format!("write {FILE}: {}", state(&seen.now)))])
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let seen = Evidence::read(host).await?;
         let content = Content { version: VERSION, state: state(&seen).to_owned(), verified_at: host.clock.now(), seen };
         let bad = |error| StepError::new(codes::BAD_NOTE, format!("{FILE} cannot be made: {error}"));
@@ -141,7 +143,7 @@ impl Step for Marker {
 /// How it is taken back.
 pub(super) struct Marked;
 
-impl TakeBack for Marked {
+impl Undo for Marked {
     fn shows_act(&self, _key: &str) -> Option<String> {
         Some(format!("remove {FILE}"))
     }

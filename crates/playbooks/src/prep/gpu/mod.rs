@@ -14,14 +14,13 @@ mod modules;
 mod proof;
 mod source;
 
-use engine::{Playbook, PlaybookError, Reversal};
+use engine::{Playbook, PlaybookError, Stays, Undos};
 
 use super::{
     Survey, Task,
+    ids::{GPU_MODULES, GPU_PROOF, MARKER, PACKAGE_SOURCE, PACKAGES, TRUE_MARKER},
     packages::{Installed, Packages, Wanted},
 };
-use crate::stays::Stays;
-
 pub(super) use evidence::Evidence;
 
 const NAME: &str = "prep-gpu";
@@ -34,24 +33,23 @@ pub(super) const WANTED: Wanted = Wanted {
 
 /// The list.
 pub(super) fn playbook(task: &Task, survey: &Survey, add_non_free: bool) -> Result<Playbook, PlaybookError> {
-    if !survey.is_applicable(task) {
-        return Playbook::new(NAME).step(marker::Marker, &[]);
-    }
-    Playbook::new(NAME)
-        .step(marker::TrueMarker, &[])?
-        .step(modules::Modules, &["true-marker"])?
-        .step(source::PackageSource::new(task, add_non_free), &["true-marker"])?
-        .step(Packages::new(task), &["package-source"])?
-        .step(proof::Proof, &["gpu-modules", "packages"])?
-        .step(marker::Marker, &["gpu-proof"])
+    let is_applicable = survey.is_applicable(task);
+    Playbook::undone_by(&undos(Installed::default()))
+        .step_if(is_applicable, marker::TrueMarker, &[])
+        .step_if(is_applicable, modules::Modules, &[TRUE_MARKER])
+        .step_if(is_applicable, source::PackageSource::new(task, add_non_free), &[TRUE_MARKER])
+        .step_if(is_applicable, Packages::new(task), &[PACKAGE_SOURCE])
+        .step_if(is_applicable, proof::Proof, &[GPU_MODULES, PACKAGES])
+        .step(marker::Marker, &[GPU_PROOF])
+        .build()
 }
 
-/// How it is taken back. Modules stay until the next boot, a screen may hang on them; a marker that was no longer true is not
+/// How it is undone. Modules stay until the next boot, a screen may hang on them; a marker that was no longer true is not
 /// put back.
-pub(super) fn reversal(packages: Installed) -> Reversal {
-    Reversal::new(NAME)
-        .step("true-marker", Stays)
-        .step("gpu-modules", Stays)
-        .step("packages", packages)
-        .step("marker", marker::Marked)
+pub(super) fn undos(packages: Installed) -> Undos {
+    Undos::new(NAME)
+        .step(TRUE_MARKER, Stays)
+        .step(GPU_MODULES, Stays)
+        .step(PACKAGES, packages)
+        .step(MARKER, marker::Marked)
 }

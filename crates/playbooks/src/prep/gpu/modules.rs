@@ -3,10 +3,13 @@
 //! Those that are part of the kernel count as loaded. A name that the kernel does not have is not listed: systemd would
 //! call its list failed at every boot.
 
-use engine::{About, Step, StepError};
+use engine::{About, Act, Planned, Stays, Step, StepError};
 use host::{Change, Content, Host};
 
-use super::super::modules::{self, Kernel, Standing};
+use super::{
+    super::ids,
+    super::modules::{self, Kernel, Standing},
+};
 
 const FILE: &str = "/etc/modules-load.d/gpu-bootstrap.conf";
 
@@ -24,9 +27,10 @@ pub(super) struct Seen {
 
 impl Step for Modules {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new("gpu-modules", "Load the GPU's modules", "without its driver a GPU has no render node")
+        About::new(ids::GPU_MODULES, "Load the GPU's modules", "without its driver a GPU has no render node")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -37,19 +41,14 @@ impl Step for Modules {
         Ok(Seen { file: Change::missing(file, &*host.disk)?, to_load: MODULES.into_iter().filter(is_idle).collect() })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let load = seen
-            .to_load
-            .iter()
-            .map(|module| Change::Act { key: (*module).to_owned(), what: format!("load the module {module}") });
-        Ok(seen.file.iter().cloned().chain(load).collect())
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let load =
+            seen.to_load.iter().map(|module| Planned::act((*module).to_owned(), format!("load the module {module}")));
+        Ok(Planned::files(&seen.file).into_iter().chain(load).collect())
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            Change::Act { key, .. } => modules::load(host, key).await,
-            file => Ok(file.apply(&*host.disk)?),
-        }
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
+        modules::load(host, key).await
     }
 }
 

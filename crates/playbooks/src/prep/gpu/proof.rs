@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::{Change, Host};
 
-use super::{super::modules::Standing, Evidence, device::Device};
+use super::{super::ids, super::modules::Standing, Evidence, device::Device};
 use crate::codes;
 
 /// It transcodes; on a machine without a GPU, on which everything was to be installed, nothing can be shown.
@@ -13,10 +13,11 @@ pub(super) struct Proof;
 
 impl Step for Proof {
     type Seen = Evidence;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         About::new(
-            "gpu-proof",
+            ids::GPU_PROOF,
             "See that it transcodes",
             "a module that loads and a package that is there prove nothing",
         )

@@ -8,11 +8,12 @@ mod list;
 
 use std::path::{Path, PathBuf};
 
-use engine::{About, Step, StepError};
+use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Disk, Host, HostError};
 use list::Entry;
 
 use super::{
+    super::ids,
     super::{Task, manager::Manager, survey::Os},
     WANTED,
 };
@@ -44,10 +45,11 @@ impl PackageSource {
 
 impl Step for PackageSource {
     type Seen = Seen;
+    type Undo = FilesOnly;
 
     fn about(&self) -> About {
         About::new(
-            "package-source",
+            ids::PACKAGE_SOURCE,
             "Find the drivers' packages",
             "distributions keep them apart, as they are not free",
         )

@@ -5,9 +5,10 @@
 
 use std::{path::Path, time::Duration};
 
-use engine::{About, Step, StepError, TakeBack, Verdict};
-use host::{Change, Host};
+use engine::{About, Act, Planned, Step, StepError, Undo, Verdict};
+use host::Host;
 
+use super::super::ids;
 use crate::{
     codes,
     service::stop,
@@ -78,9 +79,10 @@ impl Seen {
 
 impl Step for Iscsid {
     type Seen = Seen;
+    type Undo = Started;
 
     fn about(&self) -> About {
-        About::new("iscsid", "Run iscsid", "it logs in to targets, and keeps sessions alive")
+        About::new(ids::ISCSID, "Run iscsid", "it logs in to targets, and keeps sessions alive")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -91,12 +93,12 @@ impl Step for Iscsid {
         Ok(seen)
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         if seen.file.starts_with("masked") {
             return Err(StepError::new(codes::ISCSID_MASKED, format!("{UNIT} is masked, so nothing can start it")));
         }
         let mut changes = Vec::new();
-        let mut act = |key: &str, what: String| changes.push(Change::Act { key: key.to_owned(), what });
+        let mut act = |key: &str, what: String| changes.push(Planned::act(key, what));
         if !seen.is_enabled() {
             act(ENABLE, format!("enable {UNIT}"));
         }
@@ -118,8 +120,7 @@ impl Step for Iscsid {
         Verdict::Waiting { what, progress: String::new() }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        let Change::Act { key, .. } = change else { return Ok(change.apply(&*host.disk)?) };
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         if key == ENABLE {
             return systemctl(host, &["enable", UNIT]).await.map(drop);
         }
@@ -148,7 +149,7 @@ impl Step for Iscsid {
 /// How it is taken back: what we enabled is disabled, what we started is stopped.
 pub(super) struct Started;
 
-impl TakeBack for Started {
+impl Undo for Started {
     fn shows_act(&self, key: &str) -> Option<String> {
         Some(if key == ENABLE { format!("disable {UNIT}") } else { format!("stop {UNIT}") })
     }
@@ -209,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_start_that_ends_well_proves_nothing() {
-        let act = Change::Act { key: START.into(), what: String::new() };
+        let act = Planned::act(START, String::new());
         let machine = machine(shown("failed", "enabled", 0, 0));
         let error = Iscsid.apply(&act, &machine.host()).await.unwrap_err();
         assert!(!error.is_retryable());

@@ -12,12 +12,12 @@ mod name;
 
 use std::path::{Path, PathBuf};
 
-use engine::{About, Step, StepError, TakeBack};
-use host::{Change, Cmd, Disk, Host, HostError, write_atomic};
+use engine::{About, Act, Planned, Step, StepError, Undo};
+use host::{Cmd, Disk, Host, HostError, write_atomic};
 use name::{is_random, is_valid, read};
 use serde::{Deserialize, Serialize};
 
-use super::super::note;
+use super::{super::ids, super::note};
 use crate::{codes, systemd::systemctl};
 
 /// Where the name is.
@@ -117,9 +117,10 @@ impl Seen {
 
 impl Step for InitiatorName {
     type Seen = Seen;
+    type Undo = Named;
 
     fn about(&self) -> About {
-        About::new("initiator-name", "Give the machine its own initiator name", "targets tell machines apart by it")
+        About::new(ids::INITIATOR_NAME, "Give the machine its own initiator name", "targets tell machines apart by it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -135,8 +136,8 @@ impl Step for InitiatorName {
         Ok(Seen { name, machine_id: machine_id(disk)?, noted, is_older, has_sessions, has_records })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let act = |key: &str, what: String| Ok(vec![Change::Act { key: key.to_owned(), what }]);
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let act = |key: &str, what: String| Ok(vec![Planned::act(key, what)]);
         let why = match seen.fault() {
             None if seen.is_noted() => return Ok(Vec::new()),
             None => return act(REMEMBER, "note the initiator name and whose it is".to_owned()),
@@ -151,11 +152,8 @@ impl Step for InitiatorName {
         act(MAKE, format!("make an initiator name: {why}"))
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            Change::Act { key, .. } if key == MAKE => self.make(host).await,
-            _ => self.remember(host),
-        }
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
+        if key == MAKE { self.make(host).await } else { self.remember(host) }
     }
 }
 
@@ -198,11 +196,7 @@ impl Named {
     }
 }
 
-impl TakeBack for Named {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
+impl Undo for Named {
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
         Ok(host::remove_file(&*host.disk, &self.note)?)
     }

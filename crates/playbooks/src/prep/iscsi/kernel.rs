@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
-use engine::{About, Step, StepError, Verdict};
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::{Change, Content, Disk, Host, HostError};
 
 use super::{
+    super::ids,
     super::{
         manager::Manager,
         modules::{self, Kernel, Standing},
@@ -71,9 +72,10 @@ impl Support {
 
 impl Step for KernelSupport {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new("iscsi-kernel", "Load the kernel's iSCSI initiator", "it is the kernel that attaches volumes")
+        About::new(ids::ISCSI_KERNEL, "Load the kernel's iSCSI initiator", "it is the kernel that attaches volumes")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -87,14 +89,14 @@ impl Step for KernelSupport {
         Ok(Seen { support, package: package(host).await?, file })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        let mut changes = seen.file.clone();
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let mut changes = Planned::files(&seen.file);
         match seen.support.standing() {
             Standing::Absent => {
                 return Err(StepError::new(codes::KERNEL_WITHOUT_ISCSI, seen.support.absence(&seen.package)));
             }
             Standing::Loadable => {
-                changes.push(Change::Act { key: LOAD.to_owned(), what: format!("load the module {MODULE}") });
+                changes.push(Planned::act(LOAD, format!("load the module {MODULE}")));
             }
             Standing::BuiltIn | Standing::Loaded => {}
         }
@@ -108,11 +110,8 @@ impl Step for KernelSupport {
         Verdict::Waiting { what: "the kernel to offer iSCSI over TCP".to_owned(), progress: String::new() }
     }
 
-    async fn apply(&self, change: &Change, host: &Host) -> Result<(), StepError> {
-        match change {
-            Change::Act { .. } => modules::load(host, MODULE).await,
-            file => Ok(file.apply(&*host.disk)?),
-        }
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
+        modules::load(host, MODULE).await
     }
 
     fn patience(&self) -> std::time::Duration {
@@ -165,7 +164,7 @@ mod tests {
     async fn a_module_that_is_refused_is_told() {
         let machine =
             Machine::default().answering(|_| Err("exit status: 1|modprobe: ERROR: Key was rejected by service".into()));
-        let act = Change::Act { key: LOAD.into(), what: String::new() };
+        let act = Planned::act(LOAD, String::new());
         let error = KernelSupport.apply(&act, &machine.host()).await.unwrap_err();
         insta::assert_snapshot!(error.to_string(), @"the kernel does not load iscsi_tcp: modprobe: ERROR: Key was rejected by service");
     }

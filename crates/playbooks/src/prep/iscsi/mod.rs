@@ -12,14 +12,13 @@ mod seen;
 
 use std::path::Path;
 
-use engine::{Playbook, PlaybookError, Reversal};
+use engine::{Playbook, PlaybookError, Stays, Undos};
 
 use super::{
     Task,
+    ids::{INITIATOR_NAME, ISCSI_KERNEL, ISCSI_PROOF, ISCSID, PACKAGES},
     packages::{Installed, Packages, Wanted},
 };
-use crate::stays::Stays;
-
 pub(super) use seen::{multipath, nfs, seen};
 
 const NAME: &str = "prep-iscsi";
@@ -40,21 +39,22 @@ pub(super) const fn wanted(with_nfs: bool) -> Wanted {
 /// The list.
 pub(super) fn playbook(task: &Task) -> Result<Playbook, PlaybookError> {
     let state_dir = task.state_dir();
-    Playbook::new(NAME)
-        .step(Packages::new(task), &[])?
-        .step(initiator::InitiatorName::new(&state_dir), &["packages"])?
-        .step(kernel::KernelSupport, &["packages"])?
-        .step(daemon::Iscsid, &["initiator-name", "iscsi-kernel"])?
-        .step(proof::Proof::new(&state_dir), &["iscsid"])
+    Playbook::undone_by(&undos(Installed::default(), &state_dir))
+        .step(Packages::new(task), &[])
+        .step(initiator::InitiatorName::new(&state_dir), &[PACKAGES])
+        .step(kernel::KernelSupport, &[PACKAGES])
+        .step(daemon::Iscsid, &[INITIATOR_NAME, ISCSI_KERNEL])
+        .step(proof::Proof::new(&state_dir), &[ISCSID])
+        .build()
 }
 
-/// How it is taken back. The module stays until the next boot: one in use cannot be unloaded, and one that is not used harms
+/// How it is undone. The module stays until the next boot: one in use cannot be unloaded, and one that is not used harms
 /// nobody.
-pub(super) fn reversal(packages: Installed, state_dir: &Path) -> Reversal {
-    Reversal::new(NAME)
-        .step("packages", packages.saying(NAME_STAYS))
-        .step("initiator-name", initiator::Named::new(state_dir))
-        .step("iscsi-kernel", Stays)
-        .step("iscsid", daemon::Started)
-        .step("iscsi-proof", proof::Proved::new(state_dir))
+pub(super) fn undos(packages: Installed, state_dir: &Path) -> Undos {
+    Undos::new(NAME)
+        .step(PACKAGES, packages.saying(NAME_STAYS))
+        .step(INITIATOR_NAME, initiator::Named::new(state_dir))
+        .step(ISCSI_KERNEL, Stays)
+        .step(ISCSID, daemon::Started)
+        .step(ISCSI_PROOF, proof::Proved::new(state_dir))
 }

@@ -10,11 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use engine::{About, Step, StepError, TakeBack, Verdict};
-use host::{Change, Cmd, CommandError, Host};
+use engine::{About, Act, Planned, Step, StepError, Undo, Verdict};
+use host::{Cmd, CommandError, Host};
 use serde::{Deserialize, Serialize};
 
-use super::super::{note, report::boot_id};
+use super::{
+    super::ids,
+    super::{note, report::boot_id},
+};
 use crate::codes;
 
 /// What makes a machine a target.
@@ -76,9 +79,10 @@ pub(super) fn proved(host: &Host, state_dir: &Path) -> Result<&'static str, Step
 
 impl Step for Proof {
     type Seen = Seen;
+    type Undo = Proved;
 
     fn about(&self) -> About {
-        About::new("iscsi-proof", "See that it works", "a daemon that runs has not yet attached anything")
+        About::new(ids::ISCSI_PROOF, "See that it works", "a daemon that runs has not yet attached anything")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -86,12 +90,12 @@ impl Step for Proof {
         Ok(Seen { can_ask, ..self.look(host)? })
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         if !seen.can_ask || !seen.can_be_target || seen.is_noted {
             return Ok(Vec::new());
         }
         let what = "log in to a target on this machine, compare what is read, and log out".to_owned();
-        Ok(vec![Change::Act { key: LOGIN.to_owned(), what }])
+        Ok(vec![Planned::act(LOGIN, what)])
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {
@@ -101,7 +105,7 @@ impl Step for Proof {
         Verdict::Waiting { what: "iscsiadm to be installed".to_owned(), progress: String::new() }
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         login::prove(host, &self.state_dir).await?;
         note::write(&*host.disk, &self.note(), &Noted { boot_id: boot_id(&*host.disk)? })
     }
@@ -133,11 +137,7 @@ impl Proved {
     }
 }
 
-impl TakeBack for Proved {
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
+impl Undo for Proved {
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
         login::clean(host, &self.state_dir).await?;
         Ok(host::remove_file(&*host.disk, &Proof::new(&self.state_dir).note())?)

@@ -11,9 +11,9 @@ mod pods;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use engine::{About, Step, StepError};
+use engine::{About, Act, Planned, Stays, Step, StepError};
 use explain::counted;
-use host::{Change, Host};
+use host::Host;
 use kubeapi::{
     k8s_openapi::api::core::v1::{Node as ApiNode, Pod},
     kube::{
@@ -24,7 +24,7 @@ use kubeapi::{
 use tokio::time::{Instant, sleep};
 
 use self::pods::{Leaving, leaving, listed};
-use super::{Target, gone, refused};
+use super::{Target, gone, ids, refused};
 use crate::codes;
 
 const PAUSE: Duration = Duration::from_millis(500);
@@ -153,21 +153,22 @@ fn progress(pods: &[Leaving], held_back: &BTreeMap<String, String>) -> String {
 
 impl Step for Drain {
     type Seen = Seen;
+    type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new("drain", "Evict its pods", "what runs on it is started elsewhere, as its owners allow")
+        About::new(ids::DRAIN, "Evict its pods", "what runs on it is started elsewhere, as its owners allow")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         self.look(host).await
     }
 
-    fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         self.check_word(seen)?;
         if seen.pods.is_empty() {
             return Ok(Vec::new());
         }
-        let act = |key: &str, what: String| Change::Act { key: key.into(), what };
+        let act = |key: &str, what: String| Planned::act(key, what);
         let (count, list) = (counted(seen.pods.len(), "pod"), listed(&seen.pods));
         let all = match &seen.silence {
             None => act("evict", format!("evict {count}: {list}")),
@@ -176,7 +177,7 @@ impl Step for Drain {
         Ok(vec![all])
     }
 
-    async fn apply(&self, _change: &Change, host: &Host) -> Result<(), StepError> {
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         self.drain(host).await
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use engine::StepPlan;
+use playbooks::remove::ids;
 
 /// What still knows the node when it is out of the cluster.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +22,7 @@ pub(super) fn changes(steps: &[StepPlan]) -> Vec<String> {
 /// Whether etcd has a member of it.
 pub(super) fn has_member(steps: &[StepPlan]) -> bool {
     let has_changes = |step: &StepPlan| step.changes.as_ref().is_ok_and(|changes| !changes.is_empty());
-    steps.iter().any(|step| step.about.id == "etcd-member" && has_changes(step))
+    steps.iter().any(|step| step.about.id == ids::ETCD_MEMBER && has_changes(step))
 }
 
 /// What a person should know before agreeing.

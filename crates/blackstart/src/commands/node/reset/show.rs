@@ -3,7 +3,7 @@
 use std::{fmt::Write, path::Path};
 
 use ::explain::counted;
-use engine::{StepReversal, Undo, UndoReport};
+use engine::{StepUndo, UndoEntry, UndoReport};
 use serde_json::json;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Everything that would be taken back, in that order.
-pub(super) fn dry_run(context: &Context, node: &str, plan: &[StepReversal]) -> Result<(), Ended> {
+pub(super) fn dry_run(context: &Context, node: &str, plan: &[StepUndo]) -> Result<(), Ended> {
     if context.out.is_json() {
         let steps: Vec<_> = plan.iter().map(|step| json!({ "id": step.step, "changes": step.shows })).collect();
         return Ok(context.out.json(&json!({ "node": node, "steps": steps }))?);
@@ -21,7 +21,7 @@ pub(super) fn dry_run(context: &Context, node: &str, plan: &[StepReversal]) -> R
     Ok(context.out.text(&list(node, plan, context.out.color()))?)
 }
 
-fn list(node: &str, plan: &[StepReversal], color: bool) -> String {
+fn list(node: &str, plan: &[StepUndo], color: bool) -> String {
     let mut text = String::new();
     for step in plan.iter().filter(|step| !step.shows.is_empty()) {
         let _ = writeln!(text, "{}", painted(color, Style::Strong, &step.step));
@@ -36,10 +36,11 @@ fn list(node: &str, plan: &[StepReversal], color: bool) -> String {
 }
 
 /// What a person should know before agreeing.
-pub(super) fn question(node: &str, plan: &[StepReversal], is_only_master: bool) -> String {
-    let entries = || plan.iter().flat_map(|step| &step.undo);
-    let removed = entries().filter(|undo| matches!(undo, Undo::RemoveFile(_) | Undo::RemoveLink(_))).count();
-    let restored = entries().filter(|undo| matches!(undo, Undo::Restore { .. } | Undo::RestoreLink { .. })).count();
+pub(super) fn question(node: &str, plan: &[StepUndo], is_only_master: bool) -> String {
+    let entries = || plan.iter().flat_map(|step| &step.entries);
+    let removed = entries().filter(|undo| matches!(undo, UndoEntry::RemoveFile(_) | UndoEntry::RemoveLink(_))).count();
+    let restored =
+        entries().filter(|undo| matches!(undo, UndoEntry::Restore { .. } | UndoEntry::RestoreLink { .. })).count();
     let is_file = |line: &&String| entries().any(|undo| undo.to_string() == **line);
     let others = plan.iter().flat_map(|step| &step.shows).filter(|line| !is_file(line));
     let mut text = format!("{} will be taken back on {node}:\n", counted(plan.len(), "step"));
@@ -86,9 +87,9 @@ mod tests {
 
     use super::*;
 
-    fn plan() -> Vec<StepReversal> {
+    fn plan() -> Vec<StepUndo> {
         vec![
-            StepReversal {
+            StepUndo {
                 step: "kubelet".into(),
                 shows: vec![
                     "remove the Node object worker-01 from the cluster".into(),
@@ -96,21 +97,21 @@ mod tests {
                     "remove /var/lib/kubelet/config.yaml".into(),
                     "remove directory /var/lib/kubelet if it is empty".into(),
                 ],
-                undo: vec![
-                    Undo::Act { key: "start".into() },
-                    Undo::RemoveFile("/var/lib/kubelet/config.yaml".into()),
-                    Undo::RemoveDirectory("/var/lib/kubelet".into()),
+                entries: vec![
+                    UndoEntry::Act { key: "start".into() },
+                    UndoEntry::RemoveFile("/var/lib/kubelet/config.yaml".into()),
+                    UndoEntry::RemoveDirectory("/var/lib/kubelet".into()),
                 ],
             },
-            StepReversal {
+            StepUndo {
                 step: "host-name".into(),
                 shows: vec!["remove all of /var/lib/etcd".into(), "restore /etc/hosts".into()],
-                undo: vec![
-                    Undo::Act { key: "all of /var/lib/etcd".into() },
-                    Undo::Restore { path: "/etc/hosts".into(), mode: 0o644, original: "/o".into() },
+                entries: vec![
+                    UndoEntry::Act { key: "all of /var/lib/etcd".into() },
+                    UndoEntry::Restore { path: "/etc/hosts".into(), mode: 0o644, original: "/o".into() },
                 ],
             },
-            StepReversal { step: "preflight".into(), shows: Vec::new(), undo: Vec::new() },
+            StepUndo { step: "preflight".into(), shows: Vec::new(), entries: Vec::new() },
         ]
     }
 

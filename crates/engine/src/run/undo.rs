@@ -1,6 +1,6 @@
-//! Reset: takes back what the ledger knows of a playbook, the last thing first.
+//! Reset: undoes what the ledger knows of a playbook, the last thing first.
 //!
-//! Errors are collected; everything that can be taken back is. What could not stays in the ledger, so that the next
+//! Errors are collected; everything that can be undone is. What could not stays in the ledger, so that the next
 //! try goes on from there.
 
 use std::path::Path;
@@ -11,18 +11,18 @@ use tokio::task::yield_now;
 
 use super::{Book, RunError, Runner, StepFailure, listen::listening, teller::Teller};
 use crate::{
-    Ledger, LedgerError, LedgerStore, Notes, Playbook, Progress, Reversal, State, StepError, StepRecord, Undo, lock,
-    reversal::Reverse, undo,
+    Ledger, LedgerError, LedgerStore, Notes, Progress, State, StepError, StepRecord, UndoEntry, Undos, lock,
+    undo::AnyUndo, undo_entry,
 };
 
 /// How an undo ended.
 #[derive(Debug, Default)]
 pub struct UndoReport {
-    /// Steps that were taken back, in that order.
+    /// Steps that were undone, in that order.
     pub undone: Vec<String>,
     /// Steps that were to be kept, at least in part.
     pub kept: Vec<String>,
-    /// What could not be taken back.
+    /// What could not be undone.
     pub failed: Vec<StepFailure>,
     /// What there is to say besides.
     pub notes: Notes,
@@ -30,58 +30,36 @@ pub struct UndoReport {
     pub cancelled: bool,
 }
 
-/// What taking back one step would do.
+/// What undoing one step would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepReversal {
+pub struct StepUndo {
     /// Its id.
     pub step: String,
     /// Everything that would be done, in that order, for a person to read.
     pub shows: Vec<String>,
-    /// The recorded changes, in the order in which they would be taken back.
-    pub undo: Vec<Undo>,
+    /// The recorded changes, in the order in which they would be undone.
+    pub entries: Vec<UndoEntry>,
 }
 
 impl Runner {
-    /// Takes back all steps of the playbook that the ledger knows, in the reverse of the order in which they were
-    /// started.
-    pub async fn undo(&self, playbook: &Playbook) -> Result<UndoReport, RunError> {
-        self.reverse(playbook).await
-    }
-
-    /// The same by a list that needs nothing the playbook was made from.
-    pub async fn take_back(&self, reversal: &Reversal) -> Result<UndoReport, RunError> {
-        self.reverse(reversal).await
-    }
-
-    /// What [`Runner::take_back`] would do. Takes no lock and changes nothing.
-    pub fn plan_take_back(&self, reversal: &Reversal) -> Result<Vec<StepReversal>, LedgerError> {
-        let ledger = LedgerStore::new(&self.state_dir).open(&*self.host.disk)?.ledger;
-        let steps = last_first(&ledger, reversal).into_iter().filter(|(step, _)| !reversal.keeps(step));
-        let plan = |(step, record): (String, StepRecord)| {
-            let undo: Vec<Undo> = record.undo.into_iter().rev().collect();
-            let entries = undo.iter().filter_map(|entry| shown(entry, &step, reversal));
-            StepReversal { shows: reversal.shows(&step).into_iter().chain(entries).collect(), undo, step }
-        };
-        Ok(steps.map(plan).collect())
-    }
-
-    async fn reverse(&self, how: &dyn Reverse) -> Result<UndoReport, RunError> {
-        let _lock = lock::acquire(&self.host, &self.state_dir, how.playbook())?;
-        let teller = Teller::new(self, how.playbook(), 0);
+    /// Undoes all steps of the playbook that the ledger knows, in the reverse of the order in which they were started.
+    pub async fn undo(&self, undos: &Undos) -> Result<UndoReport, RunError> {
+        let _lock = lock::acquire(&self.host, &self.state_dir, undos.playbook())?;
+        let teller = Teller::new(self, undos.playbook(), 0);
         let book = Book::open(self, &teller)?;
         let mut report = UndoReport::default();
         let (kept, records): (Vec<_>, Vec<_>) =
-            book.read(|ledger| last_first(ledger, how)).into_iter().partition(|(step, _)| how.keeps(step));
+            book.read(|ledger| last_first(ledger, undos)).into_iter().partition(|(step, _)| undos.keeps(step));
         report.kept = kept.into_iter().map(|(step, _)| step).collect();
 
         teller.expect(records.len());
         teller.run(State::RunStarted, format!("{} to take back", counted(records.len(), "step")));
         for (step, record) in records {
-            let one = OneReversal { runner: self, how, teller: &teller, step: &step };
+            let one = OneUndo { runner: self, undo: undos.get(&step), teller: &teller, step: &step };
             let Some(left) = one.run(&record, &mut report).await else {
-                break; // the entries of this step stay as they are: taking back twice does no harm
+                break; // the entries of this step stay as they are: undoing twice does no harm
             };
-            let key = Ledger::key(how.playbook(), &step);
+            let key = Ledger::key(undos.playbook(), &step);
             let Left { entries, is_over, is_kept } = left;
             book.write(|ledger| match ledger.steps.get_mut(&key) {
                 Some(record) if !is_over || is_kept => {
@@ -91,38 +69,48 @@ impl Runner {
                 _ => drop(ledger.steps.remove(&key)),
             })?;
             if is_over {
-                teller.undo(
-                    &step,
-                    State::Undone,
-                    if is_kept { "taken back, but for what is kept" } else { "taken back" }.to_owned(),
-                );
+                let how = if is_kept { "taken back, but for what is kept" } else { "taken back" };
+                teller.undo(&step, State::Undone, how.to_owned());
                 if is_kept { &mut report.kept } else { &mut report.undone }.push(step);
             }
         }
         // Only now: until the ledger has forgotten an entry, a new run may rely on its original.
         let needed = book.read(|ledger| {
             let entries = ledger.steps.values().flat_map(|record| &record.undo);
-            entries.filter_map(Undo::original).map(Path::to_path_buf).collect()
+            entries.filter_map(UndoEntry::original).map(Path::to_path_buf).collect()
         });
-        undo::sweep_originals(&self.originals(), &needed, &*self.host.disk).map_err(LedgerError::from)?;
+        undo_entry::sweep_originals(&self.originals(), &needed, &*self.host.disk).map_err(LedgerError::from)?;
         let stopped = if report.cancelled { ", stopped before the end" } else { "" };
         let text = format!("{} taken back, {}{stopped}", report.undone.len(), counted(report.failed.len(), "error"));
         teller.run(State::RunFinished, text);
         Ok(report)
     }
+
+    /// What [`Runner::undo`] would do. Takes no lock and changes nothing.
+    pub fn plan_undo(&self, undos: &Undos) -> Result<Vec<StepUndo>, LedgerError> {
+        let ledger = LedgerStore::new(&self.state_dir).open(&*self.host.disk)?.ledger;
+        let steps = last_first(&ledger, undos).into_iter().filter(|(step, _)| !undos.keeps(step));
+        let plan = |(step, record): (String, StepRecord)| {
+            let undo = undos.get(&step);
+            let entries: Vec<UndoEntry> = record.undo.into_iter().rev().collect();
+            let shown = entries.iter().filter_map(|entry| shown(entry, undo));
+            StepUndo { shows: undo.map(AnyUndo::shows).into_iter().flatten().chain(shown).collect(), entries, step }
+        };
+        Ok(steps.map(plan).collect())
+    }
 }
 
 /// What is said of an entry; nothing where it was said before.
-fn shown(entry: &Undo, step: &str, how: &dyn Reverse) -> Option<String> {
+fn shown(entry: &UndoEntry, undo: Option<&dyn AnyUndo>) -> Option<String> {
     match entry {
-        Undo::Act { key } => how.shows_act(step, key),
+        UndoEntry::Act { key } => undo?.shows_act(key),
         file => Some(file.to_string()),
     }
 }
 
-/// The steps that the ledger knows, in the order in which they are taken back.
-fn last_first(ledger: &Ledger, how: &dyn Reverse) -> Vec<(String, StepRecord)> {
-    let prefix = Ledger::key(how.playbook(), "");
+/// The steps that the ledger knows, in the order in which they are undone.
+fn last_first(ledger: &Ledger, undos: &Undos) -> Vec<(String, StepRecord)> {
+    let prefix = Ledger::key(undos.playbook(), "");
     let ours = ledger.steps.iter().filter_map(|(key, record)| Some((key.strip_prefix(&prefix)?, record)));
     let mut records: Vec<(String, StepRecord)> = ours.map(|(step, record)| (step.to_owned(), record.clone())).collect();
     records.sort_by_key(|(_, record)| std::cmp::Reverse(record.sequence));
@@ -131,32 +119,33 @@ fn last_first(ledger: &Ledger, how: &dyn Reverse) -> Vec<(String, StepRecord)> {
 
 /// What the ledger has to remember of a step.
 struct Left {
-    /// To be taken back another time, in the order in which they were done.
-    entries: Vec<Undo>,
+    /// To be undone another time, in the order in which they were done.
+    entries: Vec<UndoEntry>,
     /// Nothing failed.
     is_over: bool,
     /// Something was to be kept.
     is_kept: bool,
 }
 
-/// One step that is being taken back.
-struct OneReversal<'a> {
+/// One step that is being undone.
+struct OneUndo<'a> {
     runner: &'a Runner,
-    how: &'a dyn Reverse,
+    /// Nobody may know the step any more.
+    undo: Option<&'a dyn AnyUndo>,
     teller: &'a Teller<'a>,
     step: &'a str,
 }
 
-impl OneReversal<'_> {
-    /// What is left to take back; nobody can say if it was stopped.
+impl OneUndo<'_> {
+    /// What is left to undo; nobody can say if it was stopped.
     async fn run(&self, record: &StepRecord, report: &mut UndoReport) -> Option<Left> {
         if !self.goes_on(report).await {
             return None;
         }
-        for what in self.how.shows(self.step) {
+        for what in self.undo.map(AnyUndo::shows).into_iter().flatten() {
             self.teller.undo(self.step, State::Undoing, what);
         }
-        match self.telling(|host| async move { self.how.before(self.step, &host).await }).await {
+        match self.before().await {
             Ok(notes) => {
                 for note in &notes {
                     self.teller.undo(self.step, State::Undoing, note.clone());
@@ -173,30 +162,49 @@ impl OneReversal<'_> {
             if !self.goes_on(report).await {
                 return None;
             }
-            if let Some(what) = shown(entry, self.step, self.how) {
+            if let Some(what) = shown(entry, self.undo) {
                 self.teller.undo(self.step, State::Undoing, what);
             }
-            let taken_back = match entry {
-                Undo::Act { key } => {
-                    self.telling(|host| async move { self.how.act(self.step, key, &host).await }).await
-                }
-                file => file.take_back(&*self.runner.host.disk).map_err(StepError::from),
+            let (undone, is_kept) = match entry {
+                UndoEntry::Act { key } => (self.act(key).await, self.undo.is_some_and(|undo| undo.keeps(key))),
+                file => (file.undo(&*self.runner.host.disk).map_err(StepError::from), false),
             };
-            let is_kept = matches!(entry, Undo::Act { key } if self.how.keeps_entry(self.step, key));
             left.is_kept |= is_kept;
-            if is_kept || taken_back.is_err() {
+            if is_kept || undone.is_err() {
                 left.entries.insert(0, entry.clone());
             }
-            if let Err(error) = taken_back {
+            if let Err(error) = undone {
                 left.is_over = false;
                 self.failed(error, report);
             }
         }
-        if let Err(error) = self.telling(|host| async move { self.how.after(self.step, &host).await }).await {
+        if let Err(error) = self.after().await {
             left.is_over = false;
             self.failed(error, report);
         }
         Some(left)
+    }
+
+    async fn before(&self) -> Result<Notes, StepError> {
+        let Some(undo) = self.undo.filter(|undo| self.is_due(*undo)) else { return Ok(Notes::new()) };
+        self.telling(|host| async move { undo.before(&host).await }).await
+    }
+
+    async fn act(&self, key: &str) -> Result<(), StepError> {
+        match self.undo {
+            None => Err(StepError::no_such_step(self.step, key)),
+            Some(undo) if self.is_due(undo) => self.telling(|host| async move { undo.act(key, &host).await }).await,
+            Some(_) => Ok(()),
+        }
+    }
+
+    async fn after(&self) -> Result<(), StepError> {
+        let Some(undo) = self.undo.filter(|undo| self.is_due(*undo)) else { return Ok(()) };
+        self.telling(|host| async move { undo.after(&host).await }).await
+    }
+
+    fn is_due(&self, undo: &dyn AnyUndo) -> bool {
+        self.runner.host.is_live || !undo.only_live()
     }
 
     /// Works with a host whose words are told.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ::ceph::{Fsid, paths};
-use engine::{Notes, StepError, TakeBack};
+use engine::{Notes, StepError, Undo};
 use host::{Disk, Host};
 
 use super::{daemon::Kind, leave, workspace};
@@ -12,14 +12,10 @@ use crate::{residue::tree, service};
 /// The daemons of one kind.
 pub(crate) struct Daemons(pub(super) Kind);
 
-impl TakeBack for Daemons {
+impl Undo for Daemons {
     fn shows(&self) -> Vec<String> {
         let Self(kind) = self;
         vec![format!("stop {}, and remove what carries this cluster's fsid in {}", kind.unit("*"), kind.dir())]
-    }
-
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
     }
 
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {

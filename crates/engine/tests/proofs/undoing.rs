@@ -1,18 +1,22 @@
-//! Taking back by a list of its own: in which order, what a failure leaves, and what is kept.
+//! Undoing by a list of its own: in which order, what a failure leaves, and what is kept.
 
 use std::{
     path::Path,
     sync::{Arc, Mutex},
 };
 
-use engine::{LedgerStore, Notes, Playbook, Reversal, StepError, TakeBack, Undo, codes};
-use host::{Change, Host, disk::model::ModelDisk};
+use engine::{LedgerStore, Notes, Planned, Playbook, StepError, StepId, Undo, UndoEntry, Undos, codes};
+use host::{Host, disk::model::ModelDisk};
 
 use crate::support::{
-    STATE_DIR, runner_on,
+    STATE_DIR,
+    lists::{list, nothing},
+    runner_on,
     scripted::{Scripted, file},
     tree,
 };
+
+const MADE: StepId = StepId::new("made");
 
 /// What was called, and which call is to fail.
 #[derive(Default)]
@@ -41,7 +45,7 @@ impl Told {
     }
 }
 
-impl TakeBack for Told {
+impl Undo for Told {
     fn shows(&self) -> Vec<String> {
         vec![format!("stop {}", self.step)]
     }
@@ -69,24 +73,23 @@ impl TakeBack for Told {
     }
 }
 
-fn act(key: &str) -> Change {
-    Change::Act { key: key.into(), what: key.into() }
+fn act(key: &str) -> Planned {
+    Planned::act(key, key)
 }
 
 /// `made` does something, `found` has nothing to do, `plain` is only files.
 fn playbook() -> Playbook {
-    Playbook::new("test")
-        .step(Scripted::new("plain", vec![file("/etc/plain")]), &[])
-        .unwrap()
-        .step(Scripted::new("found", Vec::new()), &["plain"])
-        .unwrap()
-        .step(Scripted::new("made", vec![act("hidden"), file("/etc/made"), act("spin")]), &["found"])
-        .unwrap()
+    let made = vec![act("hidden"), file("/etc/made").into(), act("spin")];
+    list(vec![
+        (Scripted::new("plain", vec![file("/etc/plain")]), &[]),
+        (nothing("found"), &["plain"]),
+        (Scripted::new("made", made), &["found"]),
+    ])
 }
 
-fn reversal(calls: &Arc<Mutex<Calls>>) -> Reversal {
+fn undos(calls: &Arc<Mutex<Calls>>) -> Undos {
     let told = |step| Told { step, calls: calls.clone() };
-    Reversal::new("test").step("made", told("made")).step("found", told("found"))
+    Undos::new("test").step(MADE, told("made")).step(StepId::new("found"), told("found"))
 }
 
 fn known(disk: &ModelDisk) -> Vec<String> {
@@ -101,8 +104,8 @@ async fn each_step_is_framed_by_its_hooks_and_a_dry_run_shows_the_same() {
     let done = tree(&disk);
     recorder.take();
     let calls = Arc::default();
-    let reversal = reversal(&calls);
-    let plan = runner.plan_take_back(&reversal).unwrap();
+    let undos = undos(&calls);
+    let plan = runner.plan_undo(&undos).unwrap();
     let shown: Vec<_> = plan.iter().map(|step| format!("{}: {}", step.step, step.shows.join(", "))).collect();
     assert_eq!(
         shown,
@@ -114,7 +117,7 @@ async fn each_step_is_framed_by_its_hooks_and_a_dry_run_shows_the_same() {
     );
     assert_eq!((tree(&disk), calls.lock().unwrap().made.len()), (done, 0), "nothing was changed");
 
-    let report = runner.take_back(&reversal).await.unwrap();
+    let report = runner.undo(&undos).await.unwrap();
     assert_eq!(report.undone, ["made", "found", "plain"]);
     assert_eq!(report.notes, ["made was left elsewhere", "found was left elsewhere"]);
     assert_eq!(
@@ -133,7 +136,7 @@ async fn whichever_call_fails_the_rest_goes_on_and_the_next_try_ends_it() {
         let (runner, _) = runner_on(&disk);
         runner.run(&playbook()).await.unwrap();
         let calls = Arc::new(Mutex::new(Calls { failing: Some(failing), ..Calls::default() }));
-        let report = runner.take_back(&reversal(&calls)).await.unwrap();
+        let report = runner.undo(&undos(&calls)).await.unwrap();
         assert_eq!(report.failed.len(), 1, "{failing}");
         let step = failing.split(':').next().unwrap();
         assert_eq!(known(&disk), [format!("test/{step}")], "{failing}: what could not be taken back is remembered");
@@ -141,7 +144,7 @@ async fn whichever_call_fails_the_rest_goes_on_and_the_next_try_ends_it() {
         assert_eq!(is_kept, failing == "made: before", "{failing}: nothing is pulled away under what does not stop");
 
         calls.lock().unwrap().failing = None;
-        let report = runner.take_back(&reversal(&calls)).await.unwrap();
+        let report = runner.undo(&undos(&calls)).await.unwrap();
         assert!(report.failed.is_empty() && report.undone == [step], "{failing}: {report:?}");
         assert!(known(&disk).is_empty() && !tree(&disk).contains_key(Path::new("/etc/made")), "{failing}");
     }
@@ -153,11 +156,11 @@ async fn what_is_kept_is_neither_touched_nor_forgotten() {
     let (runner, _) = runner_on(&disk);
     runner.run(&playbook()).await.unwrap();
     let calls = Arc::default();
-    let report = runner.take_back(&reversal(&calls).keeping(["made"])).await.unwrap();
+    let report = runner.undo(&undos(&calls).keeping(&[MADE])).await.unwrap();
     assert_eq!((report.kept, report.undone), (vec!["made".to_owned()], vec!["found".to_owned(), "plain".to_owned()]));
     assert_eq!(calls.lock().unwrap().made, ["found: before", "found: after"]);
     assert!(tree(&disk).contains_key(Path::new("/etc/made")) && !tree(&disk).contains_key(Path::new("/etc/plain")));
-    let report = runner.take_back(&reversal(&calls)).await.unwrap();
+    let report = runner.undo(&undos(&calls)).await.unwrap();
     assert_eq!(report.undone, ["made"], "later it can still be taken back");
     assert!(known(&disk).is_empty());
 }
@@ -168,12 +171,12 @@ async fn an_entry_that_is_partly_kept_is_remembered_and_is_no_failure() {
     let (runner, _) = runner_on(&disk);
     runner.run(&playbook()).await.unwrap();
     let calls = Arc::new(Mutex::new(Calls { keeping: Some("spin"), ..Calls::default() }));
-    let report = runner.take_back(&reversal(&calls)).await.unwrap();
+    let report = runner.undo(&undos(&calls)).await.unwrap();
     assert_eq!((report.kept, report.failed.len()), (vec!["made".to_owned()], 0));
     let ledger = LedgerStore::new(STATE_DIR).open(&disk).unwrap().ledger;
-    assert_eq!(ledger.steps["test/made"].undo, [Undo::Act { key: "spin".into() }]);
+    assert_eq!(ledger.steps["test/made"].undo, [UndoEntry::Act { key: "spin".into() }]);
     calls.lock().unwrap().keeping = None;
-    assert_eq!(runner.take_back(&reversal(&calls)).await.unwrap().undone, ["made"]);
+    assert_eq!(runner.undo(&undos(&calls)).await.unwrap().undone, ["made"]);
     assert!(known(&disk).is_empty());
 }
 
@@ -182,8 +185,41 @@ async fn a_step_that_nobody_knows_any_more_loses_its_files_only() {
     let disk = ModelDisk::default();
     let (runner, _) = runner_on(&disk);
     runner.run(&playbook()).await.unwrap();
-    let report = runner.take_back(&Reversal::new("test")).await.unwrap();
+    let report = runner.undo(&Undos::new("test")).await.unwrap();
     assert_eq!(report.failed.len(), 2, "one for each key: {report:?}");
     assert!(!tree(&disk).contains_key(Path::new("/etc/made")));
     assert_eq!(known(&disk), ["test/made"]);
+}
+
+/// Stops something, on a machine that runs.
+struct OnlyLive(Told);
+
+impl Undo for OnlyLive {
+    const ONLY_LIVE: bool = true;
+
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        self.0.before(host).await
+    }
+
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        self.0.act(key, host).await
+    }
+
+    async fn after(&self, host: &Host) -> Result<(), StepError> {
+        self.0.after(host).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_an_image_there_is_nothing_to_stop() {
+    for (is_live, calls_made) in [(true, 4), (false, 0)] {
+        let disk = ModelDisk::default();
+        let (mut runner, _) = runner_on(&disk);
+        runner.host.is_live = is_live;
+        runner.run(&playbook()).await.unwrap();
+        let calls = Arc::default();
+        let undo = OnlyLive(Told { step: "made", calls: Arc::clone(&calls) });
+        let report = runner.undo(&Undos::new("test").step(MADE, undo)).await.unwrap();
+        assert_eq!((report.undone.len(), calls.lock().unwrap().made.len()), (3, calls_made), "{report:?}");
+    }
 }

@@ -1,8 +1,8 @@
-//! How a service is taken back: it is stopped, and what it has made while it ran is removed.
+//! How a service is undone: it is stopped, and what it has made while it ran is removed.
 
 use std::path::Path;
 
-use engine::{Notes, StepError, TakeBack};
+use engine::{Notes, StepError, Undo};
 use host::Host;
 
 use crate::{
@@ -21,18 +21,16 @@ pub(crate) struct Started {
     pub(crate) units: &'static [&'static str],
 }
 
-impl TakeBack for Started {
+impl Undo for Started {
+    const ONLY_LIVE: bool = true;
+
     fn shows(&self) -> Vec<String> {
         self.units.iter().flat_map(|unit| shows(unit)).collect()
     }
 
-    fn shows_act(&self, _key: &str) -> Option<String> {
-        None
-    }
-
     async fn before(&self, host: &Host) -> Result<Notes, StepError> {
         for unit in self.units {
-            take_back(host, unit).await?;
+            clear(host, unit).await?;
         }
         Ok(Notes::new())
     }
@@ -43,7 +41,7 @@ impl TakeBack for Started {
     }
 }
 
-/// What [`take_back`] does, for a dry run.
+/// What [`clear`] does, for a dry run.
 pub(crate) fn shows(unit: &str) -> Vec<String> {
     let more: &[&str] = match unit {
         "kubelet.service" => {
@@ -59,10 +57,7 @@ pub(crate) fn shows(unit: &str) -> Vec<String> {
 }
 
 /// Stops a unit, and removes what it has made that is no file in the ledger.
-pub(crate) async fn take_back(host: &Host, unit: &str) -> Result<(), StepError> {
-    if !host.is_live {
-        return Ok(());
-    }
+pub(crate) async fn clear(host: &Host, unit: &str) -> Result<(), StepError> {
     stop(host, unit).await?;
     match unit {
         "kubelet.service" => {

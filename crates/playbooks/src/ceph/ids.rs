@@ -1,0 +1,17 @@
+//! The names of Ceph's steps; they are in the list of the playbook `cluster`.
+
+engine::step_ids! {
+    PACKAGES = "ceph-packages";
+    KEYS = "ceph-keys";
+    CONF = "ceph-conf";
+    MON = "ceph-mon";
+    FOUNDED = "ceph-founded";
+    MGR = "ceph-mgr";
+    OSD_DATA = "ceph-osd-data";
+    OSD = "ceph-osd";
+    MANAGERS = "ceph-managers";
+    DASHBOARD = "ceph-dashboard";
+    DASHBOARD_USER = "ceph-dashboard-user";
+    SETTLED = "ceph-settled";
+    BOOTSTRAPPED = "ceph-bootstrapped";
+}
