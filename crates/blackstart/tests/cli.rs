@@ -290,6 +290,12 @@ fn commands_for_a_machine_that_runs_say_so_elsewhere() {
 }
 
 #[test]
+fn up_lists_its_steps() {
+    let trial = Trial::with_example("home");
+    insta::assert_snapshot!("up-list-steps", trial.run(["node", "up", "--node", "worker-01", "--list-steps"]));
+}
+
+#[test]
 fn preflight_lists_its_checks() {
     insta::assert_snapshot!("preflight-list", Trial::empty().run(["node", "preflight", "--list"]));
     let trial = Trial::with_example("home");

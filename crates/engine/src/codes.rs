@@ -10,6 +10,8 @@ explain::codes! {
         "this ledger was probably written by another version; run the version that wrote it";
     PLAYBOOK = "BS-ENGINE-004", "the list of steps contradicts itself",
         "this is a mistake in the program, not on the machine: please report it with the message";
+    CHOICE = "BS-ENGINE-005", "the steps cannot be chosen like this",
+        "`blackstart node up --list-steps` shows all steps and what each comes after";
     LEDGER_DAMAGED = "BS-LEDGER-001", "the ledger and its previous generation cannot be read",
         "restore ledger.json from a backup; only if this machine was never set up, move ledger.json and ledger.prev.json away";
     LEDGER_NEWER = "BS-LEDGER-002", "the ledger was written by a newer version of this program",

@@ -13,6 +13,7 @@
 //! After a crash the next run starts from the top: what is verified is only looked at, what was started is looked at
 //! and completed. The ledger is never used to decide that something is done; it remembers what to take back.
 
+mod choice;
 pub mod codes;
 mod event;
 mod ledger;
@@ -27,6 +28,7 @@ mod step_id;
 mod undo;
 mod undo_entry;
 
+pub use choice::ChoiceError;
 pub use event::{Event, SCHEMA_VERSION as EVENT_SCHEMA_VERSION, Sink, State};
 pub use ledger::{Ledger, LedgerError, LedgerStore, Opened, Progress, StepRecord};
 pub use lock::{Holder, LockError, acquire as lock_machine};

@@ -9,8 +9,8 @@ use crate::{About, Step, StepId, Undos, codes, step::AnyStep, undo::Permits};
 
 /// A named list of steps.
 pub struct Playbook {
-    name: &'static str,
-    steps: Vec<Entry>,
+    pub(crate) name: &'static str,
+    pub(crate) steps: Vec<Entry>,
 }
 
 pub(crate) struct Entry {
@@ -64,6 +64,14 @@ impl Playbook {
     /// The steps' texts, in the order of the list.
     pub fn about(&self) -> impl Iterator<Item = &About> {
         self.steps.iter().map(|entry| &entry.about)
+    }
+
+    /// The same, each with the steps that must be verified first.
+    pub fn order(&self) -> impl Iterator<Item = (&About, Vec<StepId>)> {
+        self.steps.iter().map(|entry| {
+            let before = entry.after.iter().map(|index| self.steps[*index].about.id);
+            (&entry.about, before.collect())
+        })
     }
 
     pub(crate) fn steps(&self) -> &[Entry] {

@@ -29,7 +29,7 @@ pub enum NodeCommand {
 
     /// Make this machine a node of its cluster, or find that it is one; run again after any interruption
     #[command(
-        after_help = "The first master by sorted name starts the cluster, every other node joins it. It never starts a second one: it\nasks the other masters first, and waits while it cannot tell. cluster-bootstrap.service runs this at every boot.\n\nExamples:\n  blackstart node up\n  blackstart node up --skip disk-latency --skip clock\n  blackstart plan                           what it would do"
+        after_help = "The first master by sorted name starts the cluster, every other node joins it. It never starts a second one: it\nasks the other masters first, and waits while it cannot tell. cluster-bootstrap.service runs this at every boot.\n\nExamples:\n  blackstart node up\n  blackstart node up --skip disk-latency --skip clock\n  blackstart node up --list-steps\n  blackstart node up --only kubelet         repair one part of a node\n  blackstart plan                           what it would do"
     )]
     Up(UpOptions),
 
@@ -124,6 +124,15 @@ pub struct UpOptions {
     /// On the first master: start a cluster although other masters cannot be asked whether there is one
     #[arg(long)]
     pub force_new_cluster: bool,
+    /// Only list this node's steps, with what each comes after
+    #[arg(long)]
+    pub list_steps: bool,
+    /// Run this step alone; what comes before it must have been verified. May be given several times
+    #[arg(long, value_name = "STEP")]
+    pub only: Vec<String>,
+    /// Leave out a step that no other comes after; may be given several times
+    #[arg(long, value_name = "STEP", conflicts_with = "only")]
+    pub skip_step: Vec<String>,
 }
 
 /// What a reset leaves, and whether it asks.

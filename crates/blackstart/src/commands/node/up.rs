@@ -1,13 +1,14 @@
 //! `blackstart node up`: the whole bootstrap of this machine.
 
-use std::{io::Read, path::Path, sync::Arc};
+use std::{fmt::Write, io::Read, path::Path, sync::Arc};
 
-use engine::Playbook;
-use explain::Explain;
+use engine::{About, LedgerStore, Playbook, StepId};
+use explain::{Explain, counted};
 use playbooks::{
     cluster::{self, Options},
     run_record::Purpose,
 };
+use serde_json::json;
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
 use super::super::diagnose::likely_cause;
@@ -19,11 +20,17 @@ use crate::{
 };
 
 pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<(), Ended> {
+    if options.list_steps {
+        return list(context, options);
+    }
     if !context.host.is_live {
         return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
     }
     if options.force_new_cluster {
         check_force(context, options.node.as_deref())?;
+    }
+    if !options.only.is_empty() || !options.skip_step.is_empty() {
+        return some(context, options);
     }
     let mut prepared = None;
     let ran = context.recorded(Purpose::Up, |keeper| {
@@ -46,6 +53,41 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
     let role = cluster.bootstrap_role(&node);
     let text = if report.changed.is_empty() { "is a Ready node; nothing was changed" } else { "is a Ready node" };
     Ok(context.out.text(&format!("{} ({role}) {text}\n", node.name))?)
+}
+
+/// The steps of this node, as the list has them.
+fn list(context: &Context, options: &UpOptions) -> Result<(), Ended> {
+    let Prepared { playbook, .. } = prepare(context, options)?;
+    let steps: Vec<_> = playbook.order().collect();
+    if context.out.is_json() {
+        let step =
+            |(about, after): &(&About, Vec<StepId>)| json!({ "id": about.id, "title": about.title, "after": after });
+        return Ok(context.out.json(&steps.iter().map(step).collect::<Vec<_>>())?);
+    }
+    let mut text = String::new();
+    for (About { id, title, .. }, after) in steps {
+        let after: Vec<&str> = after.into_iter().map(StepId::as_str).collect();
+        let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
+        let _ = writeln!(text, "{id:24} {title}{after}");
+    }
+    Ok(context.out.text(&text)?)
+}
+
+/// Some of the steps. That is no bootstrap, so it is not noted as one.
+fn some(context: &Context, options: &UpOptions) -> Result<(), Ended> {
+    let Prepared { node, playbook, .. } = prepare(context, options)?;
+    let playbook = if options.only.is_empty() {
+        playbook.without(&options.skip_step)?
+    } else {
+        let ledger = LedgerStore::new(&context.layout.state_dir).open(&*context.host.disk)?.ledger;
+        playbook.only(&options.only, &ledger)?
+    };
+    let report = context.run(&node, &playbook)?;
+    if context.out.is_json() {
+        return Ok(());
+    }
+    let verified = counted(report.verified.len(), "step");
+    Ok(context.out.text(&format!("{}: {verified} verified, {} of them changed\n", node.name, report.changed.len()))?)
 }
 
 /// Before anything is recorded: it would look as if the machine's own run had failed.
@@ -80,7 +122,7 @@ struct Prepared {
 }
 
 fn prepare(context: &Context, options: &UpOptions) -> Result<Prepared, Ended> {
-    let UpOptions { node, skip, token_file, force_new_cluster } = options;
+    let UpOptions { node, skip, token_file, force_new_cluster, .. } = options;
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, node.as_deref())?;
     let token = token_file.as_deref().map(read_token).transpose()?;
