@@ -46,7 +46,7 @@ fn everything(cluster: &Cluster) {
 
 /// What a reset leaves is a machine without configuration: the backup brings that, too.
 fn reset(cluster: &Cluster) {
-    cluster.sh(MASTER, "blackstart node reset --yes --keep-installed && rm -rf /etc/cluster-config");
+    cluster.sh(MASTER, "blackstart node reset --yes && rm -rf /etc/cluster-config");
     let said = cluster.sh(MASTER, &format!("{RESTORE} --yes"));
     assert!(said.contains("run `blackstart node up`"), "{said}");
     start(cluster);

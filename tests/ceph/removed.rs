@@ -8,7 +8,7 @@ use crate::{
 pub(crate) const CHECKS: &[Check] = &[("a reset leaves nothing of Ceph", nothing_is_left)];
 
 fn nothing_is_left(cluster: &Cluster) {
-    cluster.sh(LAST, "blackstart node reset --yes");
+    cluster.sh(LAST, "blackstart node reset --yes --uninstall");
     let daemons = cluster.try_sh(LAST, "pgrep -l '^ceph-(mon|mgr|osd)'").out;
     assert_eq!(daemons, "", "processes");
     // What the machine itself has written lies in a directory of its own; the packages are in a layer below.

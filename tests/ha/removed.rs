@@ -77,7 +77,7 @@ fn traces(cluster: &Cluster, node: &str) -> String {
 
 /// The machine of a node that was removed becomes a node again.
 fn comes_back(cluster: &Cluster, machine: &str) {
-    cluster.sh(machine, "blackstart node reset --yes --keep-installed");
+    cluster.sh(machine, "blackstart node reset --yes");
     let said = cluster.node_up(machine, "").ok();
     assert!(said.contains("is a Ready node"), "{said}");
     await_whole(cluster, &NODES);

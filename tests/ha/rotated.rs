@@ -146,7 +146,7 @@ fn forgotten(cluster: &Cluster) {
 }
 
 fn joins_anew(cluster: &Cluster) {
-    cluster.sh(WORKER, "blackstart node reset --yes --keep-installed");
+    cluster.sh(WORKER, "blackstart node reset --yes");
     let said = cluster.node_up(WORKER, "").ok();
     assert!(said.contains("is a Ready node"), "{said}");
     await_whole(cluster, &NODES);

@@ -47,7 +47,7 @@ fn goes_on(cluster: &Cluster) {
 }
 
 fn joins_without_the_first(cluster: &Cluster) {
-    cluster.sh(WORKER, "blackstart node reset --yes --keep-installed");
+    cluster.sh(WORKER, "blackstart node reset --yes");
     eventually("the worker has left", || !ready_at(cluster, MASTERS[1]).contains(&WORKER.to_owned()));
     cluster.lab.run("kill", &[MASTERS[0]]).ok();
     let said = cluster.node_up(WORKER, "").ok();

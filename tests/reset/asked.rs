@@ -11,7 +11,7 @@ pub(crate) const CHECKS: &[Check] = &[
 ];
 
 fn nothing(machines: &Machines) {
-    let said = machines.reset(MASTER, "");
+    let said = machines.reset(MASTER, "--uninstall");
     assert!(said.code == Some(0) && said.out.starts_with("nothing to take back"), "{said:?}");
     machines.assert_as_before(MASTER);
 }
@@ -25,12 +25,12 @@ fn unasked(machines: &Machines) {
 }
 
 fn dry_run(machines: &Machines) {
-    let shown = machines.sh(MASTER, "blackstart node reset --dry-run -o json");
+    let shown = machines.sh(MASTER, "blackstart node reset --uninstall --dry-run -o json");
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let steps = shown["steps"].as_array().unwrap();
     let names: Vec<&str> = steps.iter().filter_map(|step| step["id"].as_str()).collect();
     assert!(names.contains(&"own-units") && names.contains(&"configuration"), "{shown:#}");
-    let text = machines.sh(MASTER, "blackstart node reset --dry-run");
+    let text = machines.sh(MASTER, "blackstart node reset --uninstall --dry-run");
     assert!(text.contains("remove /etc/systemd/system/cluster-bootstrap.service"), "{text}");
     assert!(text.ends_with("nothing was changed"), "{text}");
     assert_eq!(machines.sh(MASTER, "test -e /etc/systemd/system/cluster-bootstrap.service && echo there"), "there");

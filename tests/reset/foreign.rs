@@ -30,7 +30,7 @@ const TRACES: &[&str] = &["theirs", "192.0.2.", "/etc/cni", "netns", "sleep infi
 
 fn survives(machines: &Machines) {
     machines.sh(WORKER, THEIRS);
-    let said = machines.reset(WORKER, "");
+    let said = machines.reset(WORKER, "--uninstall");
     said.refused(1, "BS-RESET-001");
     for (what, line) in [
         ("a table", "nft list table inet theirs"),
@@ -49,7 +49,7 @@ fn survives(machines: &Machines) {
 }
 
 fn told(machines: &Machines) {
-    let again = machines.reset(WORKER, "");
+    let again = machines.reset(WORKER, "--uninstall");
     again.refused(1, "BS-RESET-001");
     assert!(again.err.contains("namespace theirs"), "{again:?}");
     assert!(again.out.contains("run `blackstart node reset` again to go on"), "{again:?}");
@@ -60,7 +60,7 @@ fn told(machines: &Machines) {
          umount /run/containerd/io.containerd.runtime.v2.task/theirs/theirs/rootfs; \
          rm -rf /run/containerd/runc/theirs /run/containerd/io.containerd.runtime.v2.task/theirs",
     );
-    let said = machines.reset(WORKER, "");
+    let said = machines.reset(WORKER, "--uninstall");
     assert!(said.code == Some(0) && said.out.ends_with("nothing of ours is left on this machine\n"), "{said:?}");
     machines.assert_as_before_but(WORKER, TRACES);
     machines.sh(

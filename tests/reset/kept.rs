@@ -3,7 +3,7 @@
 use crate::support::{Check, MASTER, Machines, WORKER};
 
 pub(crate) const CHECKS: &[Check] = &[
-    ("what was installed is kept, and `node up` is enough", installed),
+    ("what was installed is kept, and `node up` or a reboot is enough", installed),
     ("certificates are kept, and the node comes back with them", certificates),
     ("a later reset takes back what was kept", all),
 ];
@@ -12,22 +12,21 @@ pub(crate) const CHECKS: &[Check] = &[
 fn installed(machines: &Machines) {
     machines.install(WORKER);
     machines.await_ready(&[MASTER, WORKER]);
-    let said = machines.reset(MASTER, "--keep-installed");
+    let said = machines.reset(MASTER, "");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("kept: own-units, program, configuration"), "{said:?}");
     assert_eq!(machines.sh(MASTER, "ls -A /var/lib/etcd /etc/kubernetes 2> /dev/null | wc -l"), "0");
     machines.sh(MASTER, "blackstart node up");
-    machines.reset(WORKER, "--keep-installed");
-    machines.sh(WORKER, "blackstart node up");
+    machines.reset(WORKER, "").ok();
+    machines.lab.run("reboot", &[WORKER]).ok();
     machines.sh(MASTER, "systemctl start cluster-bootstrap");
-    machines.sh(WORKER, "systemctl start cluster-bootstrap");
     machines.await_ready(&[MASTER, WORKER]);
 }
 
 fn certificates(machines: &Machines) {
     let sums = "cd / && sha256sum etc/kubernetes/*.conf var/lib/kubelet/pki/kubelet-client-current.pem";
     let before = machines.sh(WORKER, sums);
-    let said = machines.reset(WORKER, "--keep-pki --keep-installed");
+    let said = machines.reset(WORKER, "--keep-pki");
     assert!(said.code == Some(0) && said.out.contains("join"), "{said:?}");
     assert_eq!(machines.sh(WORKER, sums), before);
     machines.sh(WORKER, "blackstart node up");
@@ -37,7 +36,7 @@ fn certificates(machines: &Machines) {
     let authority =
         "sha256sum /etc/kubernetes/pki/ca.key /etc/kubernetes/pki/apiserver.crt /etc/kubernetes/encryption.yaml";
     let before = machines.sh(MASTER, authority);
-    machines.reset(MASTER, "--keep-pki").ok();
+    machines.reset(MASTER, "--keep-pki --uninstall").ok();
     assert_eq!(machines.sh(MASTER, authority), before);
     assert_eq!(machines.sh(MASTER, "systemctl list-unit-files 'kube*' 'etcd*' 'cluster-*' --no-legend | wc -l"), "0");
 }

@@ -10,9 +10,9 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a machine that restarts in the middle of a reset does not become a node again", restarted),
 ];
 
-/// Resets, and kills the reset at the first event that holds these words.
+/// Resets with `$options`, and kills the reset at the first event that holds `$words`.
 const KILLED_AT: &str = r#"
-blackstart node reset --yes -o json > /dev/shm/events 2> /dev/null & pid=$!
+blackstart node reset --yes $options -o json > /dev/shm/events 2> /dev/null & pid=$!
 until grep -q "$words" /dev/shm/events || ! kill -0 $pid 2> /dev/null; do :; done
 kill -9 $pid 2> /dev/null && echo killed || echo ended
 rm -f /dev/shm/events
@@ -53,12 +53,12 @@ fn killed_reset(machines: &Machines) {
     ];
     let mut killed = 0;
     for words in points {
-        let ended = machines.sh(MASTER, &format!("words='{words}'{KILLED_AT}"));
+        let ended = machines.sh(MASTER, &format!("options=--uninstall words='{words}'{KILLED_AT}"));
         killed += usize::from(ended == "killed");
     }
     eprintln!("  killed {killed} times");
     assert!(killed >= 3, "a point may have come before the one it waits for, but not most of them");
-    let last = machines.reset(MASTER, "");
+    let last = machines.reset(MASTER, "--uninstall");
     assert_eq!(last.code, Some(0), "{last:?}");
     machines.assert_as_before(MASTER);
 }
@@ -71,7 +71,7 @@ fn alone(machines: &Machines) {
         WORKER,
         "mv /etc/cluster-config/cluster.yaml /root/aside; systemctl kill -s KILL containerd; systemctl stop containerd",
     );
-    let said = machines.reset(WORKER, "");
+    let said = machines.reset(WORKER, "--uninstall");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("left elsewhere: the Node object `worker-01` is still in the cluster"), "{said:?}");
     machines.sh(WORKER, "mv /root/aside /etc/cluster-config/cluster.yaml");
@@ -91,7 +91,7 @@ fn restarted(machines: &Machines) {
     let runs = "pgrep -l 'kube|etcd|containerd|blackstart'";
     let seen = machines.try_sh(MASTER, runs);
     assert_eq!(seen.out, "", "{seen:?}");
-    let said = machines.reset(MASTER, "");
+    let said = machines.reset(MASTER, "--uninstall");
     assert_eq!(said.code, Some(0), "{said:?}");
     // Another boot has other numbers, but nothing of ours.
     let left = machines.try_sh(MASTER, "ls -d /etc/kubernetes /var/lib/etcd /var/lib/cluster-state /etc/containerd");

@@ -145,7 +145,7 @@ fn joins_anew(cluster: &Cluster) {
     for machine in [MASTER, WORKER] {
         cluster.sh(machine, &format!("rm -rf {KEPT}"));
     }
-    cluster.sh(WORKER, "blackstart node reset --yes --keep-installed");
+    cluster.sh(WORKER, "blackstart node reset --yes");
     let said = cluster.node_up(WORKER, "").ok();
     assert!(said.contains("is a Ready node"), "{said}");
 }

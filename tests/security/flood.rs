@@ -65,7 +65,7 @@ fn strangers(cluster: &Cluster) {
     let half = HalfHandshakes::start(&format!("{}:7444", cluster.ip(MASTER)));
     let load = Load::curl(&["--http1.1", "-H", "connection: close", &hello]);
     during(cluster, "half handshakes, while a node leaves and joins", || {
-        cluster.sh(HONEST, "blackstart node reset --yes --keep-installed");
+        cluster.sh(HONEST, "blackstart node reset --yes");
         cluster.sh(HONEST, "blackstart node up");
     });
     drop((half, load));

@@ -113,7 +113,7 @@ fn revoked(cluster: &Cluster) {
     eventually("its agent is not heard any more", || {
         cluster.journal("master-01", "blackstart-agent").contains("BS-JOIN-063")
     });
-    cluster.sh(VICTIM, "blackstart node reset --yes --keep-installed");
+    cluster.sh(VICTIM, "blackstart node reset --yes");
     let refused = cluster.node_up(VICTIM, "");
     refused.refused(1, "BS-JOIN-060");
     assert!(refused.err.contains(&format!("blackstart config seal --renew {VICTIM}")), "{refused:?}");

@@ -86,7 +86,7 @@ explain::codes! {
     ALIVE = "BS-JOIN-062", "the node is alive on another machine",
         "switch the other machine off, or reset it with `blackstart node reset`: this one gets in a minute later by itself; if the other one is the right one, somebody has a copy of its secret: `blackstart config revoke NAME`";
     REVOKED = "BS-JOIN-063", "the node's certificate is from before it was revoked",
-        "`blackstart config seal --renew NAME`, bring the new directory, and join anew: `blackstart node reset --keep-installed`, `blackstart node up`";
+        "`blackstart config seal --renew NAME`, bring the new directory, and join anew: `blackstart node reset`, `blackstart node up`";
     ADMISSIONS = "BS-JOIN-064", "what masters remember of admitted nodes cannot be read",
         "look at Secret kube-system/blackstart-admissions and /var/lib/cluster-state/admissions.json on this master; whichever is broken may be deleted if the other one is not";
 }

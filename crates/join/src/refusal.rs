@@ -369,8 +369,7 @@ impl Explain for Refusal {
                  {node}`, and check the clock of the computer that seals"
             )),
             Self::Revoked { node, .. } => Some(format!(
-                "`blackstart config seal --renew {node}`, bring the new directory, and on the node `blackstart node reset \
-                 --keep-installed`, then `blackstart node up`"
+                "`blackstart config seal --renew {node}`, bring the new directory, and on the node `blackstart node reset`, then `blackstart node up`"
             )),
             _ => None,
         }

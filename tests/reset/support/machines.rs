@@ -126,7 +126,7 @@ impl Machines {
     /// A reset to its end, after which nothing is left.
     #[track_caller]
     pub(crate) fn reset_cleanly(&self, machine: &'static str) -> String {
-        let said = self.reset(machine, "");
+        let said = self.reset(machine, "--uninstall");
         assert_eq!(said.code, Some(0), "{said:?}");
         assert!(said.out.ends_with("nothing of ours is left on this machine\n"), "{said:?}");
         self.assert_as_before(machine);

@@ -87,9 +87,9 @@ pub enum NodeCommand {
         list: bool,
     },
 
-    /// Take back everything that was done on this machine, newest first; what others made stays
+    /// Undo everything that was done on this machine, newest first; what others made stays
     #[command(
-        after_help = "Everything that `node up`, `node detect`, `node install` and `bundle install` did here goes: the Node object, units,\ncontainers, network, certificates, data and files; on the only master the cluster goes with it. Pods are not\nmoved first: `kubectl drain` does that. It works without cluster.yaml and without an API that answers.\n\nExit codes: 0 nothing of ours is left here but what was to be kept, 1 something is, with the reason; run the\ncommand again to go on.\n\nExamples:\n  blackstart node reset --dry-run\n  blackstart node reset\n  blackstart node reset --yes --keep-installed && blackstart node up"
+        after_help = "Everything that `node up` and `node detect` did here goes: the Node object, units, containers, network, certificates,\ndata and files; on the only master the cluster goes with it. What `node install` put here stays, so that a reboot or\n`node up` tries again; with --uninstall that goes, too. Pods are not moved first: `kubectl drain` does that. It works\nwithout cluster.yaml and without an API that answers.\n\nExit codes: 0 nothing of ours is left here but what was to be kept, 1 something is, with the reason; run the\ncommand again to go on.\n\nExamples:\n  blackstart node reset --dry-run\n  blackstart node reset\n  blackstart node reset --yes && blackstart node up\n  blackstart node reset --uninstall      nothing of ours is left"
     )]
     Reset(ResetOptions),
 
@@ -145,9 +145,9 @@ pub struct ResetOptions {
     /// Keep certificates, keys and kubeconfigs, so that the node comes back with them
     #[arg(long)]
     pub keep_pki: bool,
-    /// Keep what `node install` put here: program, components, configuration and our own units
+    /// Remove what `node install` put here, too: program, components, configuration and our own units
     #[arg(long)]
-    pub keep_installed: bool,
+    pub uninstall: bool,
     /// Only show what would be taken back
     #[arg(long)]
     pub dry_run: bool,

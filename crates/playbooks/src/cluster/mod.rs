@@ -58,7 +58,7 @@ use render::{
     objects::{self as rendered, Upstream},
     units,
 };
-pub use reset::{INSTALLED, KEYS, Reset, arm_again, hold_still, may_leave, tidy, undos};
+pub use reset::{INSTALLED, KEYS, Reset, arm_again, enable_again, hold_still, may_leave, tidy, undos};
 use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};

@@ -4,7 +4,8 @@
 //! neither cluster.yaml nor an API, only the ledger; what more is known makes the end politer towards the cluster.
 //!
 //! ```text
-//! hold_still: our units do not start again ─► the ledger, the last step first ─► tidy: nothing of ours is left
+//! hold_still: our units do not start again ─► the ledger, the last step first ─► tidy: nothing of ours is left,
+//!                                                                               or enable_again: the next boot tries again
 //! ```
 //! Killed at any point, a second reset goes on: what is taken back is forgotten by the ledger only afterwards, and the
 //! ledger itself goes last.
@@ -12,7 +13,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::{LedgerError, LedgerStore, Stays, StepError, StepId, StepUndo, UndoEntry, Undos};
-use host::{Disk, Host};
+use host::{Disk, Host, HostError};
 use spec::ValidatedCluster;
 
 use super::{
@@ -26,7 +27,7 @@ use super::{
     kernel::Set,
     leave::{Cluster, EtcdService, Kubelet},
     network::Addressed,
-    unit_files::Installed,
+    unit_files::{Installed, enabling_link},
 };
 use crate::{
     Layout, ceph,
@@ -39,6 +40,7 @@ pub const INSTALLED: &[StepId] = &[ids::OWN_UNITS, ids::PROGRAM, ids::CONFIGURAT
 /// What makes certificates, keys and kubeconfigs.
 pub const KEYS: &[StepId] = &[ids::CLUSTER_KEYS, ids::PKI, ids::ENCRYPTION_KEY, ids::JOIN];
 
+const UNIT_DIR: &str = "/etc/systemd/system";
 /// Our own units, which start others.
 const OWN_UNITS: &[&str] = &["cluster-bootstrap.service", "cluster-detect.service", "blackstart-agent.service"];
 /// All units of a node, in an order in which each is stopped before what it needs.
@@ -133,9 +135,23 @@ pub async fn hold_still(host: &Host, plan: &[StepUndo]) -> Result<(), StepError>
     for link in links {
         host::remove_file(&*host.disk, link)?;
     }
+    // Also where they are to be kept: they are enabled again when the reset has come to its end.
+    for unit in OWN_UNITS {
+        host::remove_file(&*host.disk, enabling_link(unit).path())?;
+    }
     if host.is_live {
         for unit in ["cluster-bootstrap.service", "cluster-detect.service"] {
             service::stop(host, unit).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets what was kept of our own units start at the next boot again.
+pub fn enable_again(host: &Host) -> Result<(), HostError> {
+    for unit in OWN_UNITS {
+        if host.disk.exists(&Path::new(UNIT_DIR).join(unit))? {
+            enabling_link(unit).apply(&*host.disk)?;
         }
     }
     Ok(())

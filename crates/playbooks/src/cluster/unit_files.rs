@@ -41,11 +41,7 @@ impl UnitFiles {
     }
 
     fn wanted(&self) -> Vec<Change> {
-        let both = |service: &render::Service| {
-            let name = service.name;
-            let link = Change::Link { path: Path::new(WANTED_BY).join(name), target: format!("../{name}").into() };
-            [file(&service.unit_file()), link]
-        };
+        let both = |service: &render::Service| [file(&service.unit_file()), enabling_link(service.name)];
         self.services.iter().flat_map(both).collect()
     }
 
@@ -92,6 +88,11 @@ impl Step for UnitFiles {
         }
         Ok(())
     }
+}
+
+/// Lets systemd start a unit at every boot.
+pub(super) fn enabling_link(unit: &str) -> Change {
+    Change::Link { path: Path::new(WANTED_BY).join(unit), target: format!("../{unit}").into() }
 }
 
 fn has_units(missing: &[Change]) -> bool {

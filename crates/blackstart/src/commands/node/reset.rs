@@ -33,7 +33,7 @@ pub(in crate::commands) fn reset(context: &Context, options: &ResetOptions) -> R
         cluster: cluster.as_ref(),
         node: node.as_deref(),
         keep_pki: options.keep_pki,
-        keep_installed: options.keep_installed,
+        keep_installed: !options.uninstall,
     };
     let undos = cluster::undos(&reset);
     let shown = node.as_deref().unwrap_or("node");
@@ -67,6 +67,9 @@ pub(in crate::commands) fn reset(context: &Context, options: &ResetOptions) -> R
     })??;
     keeper.finish(); // its record goes with the rest, if nothing is left
     let is_kept = cluster::tidy(&*context.host.disk, &context.layout)?;
+    if reset.keep_installed && report.failed.is_empty() && !report.cancelled {
+        cluster::enable_again(&context.host)?;
+    }
     end(context, &report, is_kept)
 }
 

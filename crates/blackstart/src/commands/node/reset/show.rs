@@ -67,14 +67,19 @@ pub(super) fn end(report: &UndoReport, state_dir: &Path, is_kept: bool) -> Strin
     }
     let steps = counted(undone.len(), "step");
     let _ = match (cancelled, failed.len()) {
-        (true, _) => writeln!(text, "stopped: {steps} taken back; run `blackstart node reset` again to go on"),
+        (true, _) => writeln!(text, "stopped: {steps} undone; run `blackstart node reset` again to go on"),
         (false, 0) if is_kept => {
-            writeln!(text, "{steps} taken back; {} knows what was kept", state_dir.join("ledger.json").display())
+            let ledger = state_dir.join("ledger.json");
+            writeln!(
+                text,
+                "{steps} undone; {} knows what was kept\nreboot or `blackstart node up` to retry",
+                ledger.display()
+            )
         }
-        (false, 0) => writeln!(text, "{steps} taken back; nothing of ours is left on this machine"),
+        (false, 0) => writeln!(text, "{steps} undone; nothing of ours is left on this machine"),
         (false, count) => writeln!(
             text,
-            "{steps} taken back, {} above: see why, then run `blackstart node reset` again to go on",
+            "{steps} undone, {} above: see why, then run `blackstart node reset` again to go on",
             counted(count, "error")
         ),
     };
