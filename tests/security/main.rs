@@ -49,7 +49,7 @@ fn nobody_gets_in() {
     cluster.check(&[stolen::CHECKS, flood::CHECKS, strangers::LOCKED_OUT]);
 }
 
-/// Three masters whose keys are all rotated. The suite of three masters does the same on the other days.
+/// Three masters whose keys are all rotated. The suite of three masters does the same with the other kind of commits.
 #[test]
 fn a_copy_opens_nothing() {
     if !is_turn(1) {
