@@ -51,6 +51,8 @@ explain::codes! {
         "a worker needs none: with its sealed directory it joins as often as it likes";
     NO_ETCD = "BS-CLI-043", "this node is a worker and has no etcd",
         "run the command on a master, or name this machine's node with --node";
+    NOT_A_MEMBER = "BS-CLI-044", "cluster.yaml lists a node that the cluster does not have",
+        "if it was removed, take it out of cluster.yaml on every node and run `blackstart node reset` on its machine; else let it join first";
 }
 
 /// Every code of the program.
