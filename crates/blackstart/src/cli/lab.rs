@@ -103,7 +103,7 @@ pub enum LabCommand {
 
     /// Copy files into or out of a machine
     #[command(
-        after_help = "Examples:\n  blackstart lab cp ./file worker-01:/root/\n  blackstart lab cp worker-01:/var/log/syslog ."
+        after_help = "Examples:\n  blackstart lab cp ./file worker-01:/root/\n  blackstart lab cp ./file worker-01:/root/other-name\n  blackstart lab cp worker-01:/var/log/syslog ."
     )]
     Cp {
         /// Which lab
@@ -111,7 +111,7 @@ pub enum LabCommand {
         lab: LabOption,
         /// A path, or MACHINE:PATH
         from: String,
-        /// A directory, or MACHINE:DIRECTORY
+        /// A directory to copy into, or the name that the copy gets; in a machine MACHINE:PATH
         to: String,
     },
 
