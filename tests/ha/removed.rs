@@ -147,7 +147,7 @@ fn dead(cluster: &Cluster) {
         nodes.len() == 2 && !nodes.contains(&LEAVER.to_owned())
     });
     forget_pods(cluster);
-    cluster.lab.run("wipe", &[LEAVER]).ok();
+    cluster.lab.run("wipe", &["--yes", LEAVER]).ok();
     cluster.lab.run("up", &crate::UP).ok();
     await_whole(cluster, &NODES);
 }

@@ -11,6 +11,7 @@ fn another_shape_of_a_lab_that_exists_is_refused() {
     lab.up(1, 0).ok();
     lab.run("up", &["--masters", "3"]).refused(2, "BS-LAB-017");
     lab.run("up", &["--workers", "2"]).refused(2, "BS-LAB-017");
+    lab.run("wipe", &["master-01"]).refused(2, "BS-CLI-002");
     lab.run("up", &[]).ok();
 }
 

@@ -124,8 +124,15 @@ pub enum LabCommand {
     Kill(Machines),
 
     /// Cut the power of machines and give them an empty disk; `lab up` boots them as new ones of the same name
-    #[command(after_help = "Example:\n  blackstart lab wipe master-01 && blackstart lab up")]
-    Wipe(Machines),
+    #[command(after_help = "Example:\n  blackstart lab wipe master-01 --yes && blackstart lab up")]
+    Wipe {
+        /// Which machines
+        #[command(flatten)]
+        machines: Machines,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
 
     /// Stop all processes of machines where they are
     #[command(after_help = "Example:\n  blackstart lab pause worker-01")]

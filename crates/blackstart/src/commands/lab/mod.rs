@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
         }
         LabCommand::Reboot(machines) => each(machines, &async |machine| lab::reboot(machine).await),
         LabCommand::Kill(machines) => each(machines, &async |machine| lab::kill(machine)),
-        LabCommand::Wipe(machines) => each(machines, &async |machine| lab::wipe(machine)),
+        LabCommand::Wipe { machines, yes } => wipe(machines, *yes),
         LabCommand::Pause(machines) => each(machines, &async |machine| lab::pause(machine).await),
         LabCommand::Resume(machines) => each(machines, &async |machine| lab::resume(machine)),
         LabCommand::Cut { lab, machine, others } => {
@@ -111,6 +111,15 @@ fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
 
 fn has_ceph(lab: &Lab) -> bool {
     lab.machines.iter().any(|machine| machine.ceph)
+}
+
+fn wipe(machines: &Named, yes: bool) -> Result<(), Ended> {
+    let lab = open(&machines.lab)?;
+    for machine in &machines.machines {
+        lab.machine(machine)?; // a name that is mistyped is told before anybody is asked
+    }
+    confirm(yes, &format!("Wipe the disks of {}?", machines.machines.join(", ")))?;
+    each(machines, &async |machine| lab::wipe(machine))
 }
 
 fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {
