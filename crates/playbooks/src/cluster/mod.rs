@@ -32,6 +32,7 @@ mod node_ready;
 mod node_role;
 mod objects;
 mod options;
+mod own_image;
 mod pki;
 mod preflight;
 mod program;
@@ -66,8 +67,8 @@ use self::{
     admin_kubeconfig::AdminKubeconfig, await_master::AwaitMaster, cluster_dns::ClusterDns, cluster_keys::ClusterKeys,
     configuration::Configuration, encryption::EncryptionKey, etcd_member::EtcdMember, etcd_place::EtcdPlace,
     etcd_vote::EtcdVote, fence::Fence, images::Images, join::Join, join_info::JoinInfo, kernel::KernelSettings,
-    machine_ids::AskMasters, membership::Membership, node_ready::NodeReady, objects::Objects, program::Program,
-    record::Record, services::Of, unit_files::UnitFiles,
+    machine_ids::AskMasters, membership::Membership, node_ready::NodeReady, objects::Objects, own_image::OwnImage,
+    program::Program, record::Record, services::Of, unit_files::UnitFiles,
 };
 use crate::{
     Layout,
@@ -123,7 +124,7 @@ pub fn playbook(
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;
     let of = ceph::Of { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
-    ceph::steps(ready?, &of)
+    ceph::steps(ready?.step(OwnImage::new(layout), &["images"])?, &of)
 }
 
 /// Only the checks of the machine.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use engine::{About, Step, StepError};
 use host::{Change, Host};
 
-const TARGET: &str = "/usr/local/bin/blackstart";
+pub(super) const TARGET: &str = "/usr/local/bin/blackstart";
 
 /// A copy of the program that runs now.
 pub(super) struct Program {

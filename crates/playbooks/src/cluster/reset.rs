@@ -97,6 +97,7 @@ pub fn reversal(reset: &Reset<'_>) -> Reversal {
         .step("cluster-keys", Given { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
         .step("images", Imported)
         .step("pause-image", Imported)
+        .step("own-image", Imported)
         .step("roles", InTheApi)
         .step("network-add-on", InTheApi)
         .step("cluster-info", InTheApi)
