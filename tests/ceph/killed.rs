@@ -1,6 +1,6 @@
 //! The bootstrap is killed in the middle of founding Ceph, and of joining it, and goes on by itself.
 //!
-//! The instants are those of the steps that a run has told of. One of a join is played on one day, one of a founding on the next.
+//! The instants are those of the steps that a run has told of. One of a join is played with one kind of commits, one of a founding with the other.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) const CHECKS: &[Check] =
     &[("a machine that is killed while it joins Ceph, or while it founds it, recovers", recovers)];
 
-/// Each takes a minute or two before its first case: one of them every day.
+/// Each takes a minute or two before its first case: one of them at a time.
 fn recovers(cluster: &Cluster) {
     if is_turn(0) {
         joining(cluster);
@@ -53,7 +53,7 @@ fn joining(cluster: &Cluster) {
         await_object(cluster, LAST, &sum);
         at
     };
-    play_all("joining", &cases, |day| cases[day / 2 % cases.len()].clone(), play, || evidence(cluster));
+    play_all("joining", &cases, |seed| cases[seed / 2 % cases.len()].clone(), play, || evidence(cluster));
 }
 
 fn founding(cluster: &Cluster) {
@@ -79,7 +79,7 @@ fn founding(cluster: &Cluster) {
         await_whole(cluster);
         at
     };
-    play_all("founding", &cases, |day| cases[day / 2 % cases.len()].clone(), play, || evidence(cluster));
+    play_all("founding", &cases, |seed| cases[seed / 2 % cases.len()].clone(), play, || evidence(cluster));
 }
 
 /// Before, within and after every step of Ceph that changed something, while it waited, and after those that only looked.

@@ -2,8 +2,8 @@
 //!
 //! `cargo test --workspace --test diagnose`, as root; plain `cargo test` leaves it out. One cluster of a master and a
 //! worker, and one of three masters, serve all cases: each one breaks something, asks until it is told, mends it, and asks
-//! until all is well. To add a case: its entry in the file of its theme. Every second theme is played on one day and the
-//! others on the next, all of them with `BLACKSTART_TEST_FULL=1`; `BLACKSTART_CASES=firewall` runs those whose name contains
+//! until all is well. To add a case: its entry in the file of its theme. Every second theme is played with one kind of commits and
+//! the others with the other, all of them with `BLACKSTART_TEST_FULL=1`; `BLACKSTART_CASES=firewall` runs those whose name contains
 //! the word; `BLACKSTART_CASES_LAB=NAME` and `BLACKSTART_CASES_MASTERS_LAB=NAME` break labs that are there already,
 //! and leave them there.
 
@@ -28,11 +28,7 @@ mod objects;
 mod pods;
 mod up;
 
-use std::{
-    collections::BTreeSet,
-    mem::ManuallyDrop,
-    time::{Instant, SystemTime},
-};
+use std::{collections::BTreeSet, mem::ManuallyDrop, time::Instant};
 
 use bench::Bench;
 use case::{Case, MASTER, WORKER};
@@ -56,7 +52,7 @@ const CASES: &[&[Case]] = &[
 
 #[test]
 fn whoever_breaks_a_node_is_told_what_they_did() {
-    let cases = chosen(&of_the_day());
+    let cases = chosen(&of_the_seed());
     if cases.is_empty() {
         return;
     }
@@ -80,16 +76,13 @@ fn masters_tell_what_is_wrong_with_etcd() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
-/// The themes of today; those of another day with its number in `BLACKSTART_TEST_SEED`.
-fn of_the_day() -> Vec<&'static [Case]> {
+/// The themes whose turn it is; those of another commit with its number in `BLACKSTART_TEST_SEED`.
+fn of_the_seed() -> Vec<&'static [Case]> {
     let is_for_all = |name| std::env::var_os(name).is_some();
     if ["BLACKSTART_TEST_FULL", "BLACKSTART_CASES"].into_iter().any(is_for_all) {
         return CASES.to_vec();
     }
-    let today = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / (24 * 60 * 60);
-    let seed = std::env::var("BLACKSTART_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(today);
-    eprintln!("BLACKSTART_TEST_SEED={seed}");
-    CASES.iter().copied().skip(usize::from(!seed.is_multiple_of(2))).step_by(2).collect()
+    CASES.iter().copied().skip(usize::from(!common::seed().is_multiple_of(2))).step_by(2).collect()
 }
 
 /// The cases whose name contains the word in the environment; without one, all.

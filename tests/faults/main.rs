@@ -5,8 +5,8 @@
 //! file of its theme, and its line in the list there. Every one of them asserts the code that is printed and that the
 //! machine gets there when the fault is gone.
 //!
-//! `BLACKSTART_TEST_FULL=1` plays all pairs of killed processes instead of some, others every day;
-//! `BLACKSTART_TEST_SEED=N` chooses the same ones again.
+//! `BLACKSTART_TEST_FULL=1` plays all pairs of killed processes instead of some;
+//! `BLACKSTART_TEST_SEED=N` chooses those of another commit again.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 #![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]

@@ -53,13 +53,13 @@ impl fmt::Display for Case {
 
 fn recover(cluster: &Cluster) {
     let all = all_cases(cluster);
-    // A SIGKILL on one day and a power loss on the next.
-    let of_the_day = |day: usize| {
+    // A SIGKILL with one kind of commits and a power loss with the other.
+    let of_the_seed = |seed: usize| {
         let (kills, power_losses) = all.split_at(all.len() / 2);
-        let cases = if day.is_multiple_of(2) { kills } else { power_losses };
-        cases[day / 2 % cases.len()].clone()
+        let cases = if seed.is_multiple_of(2) { kills } else { power_losses };
+        cases[seed / 2 % cases.len()].clone()
     };
-    play_all("joining", &all, of_the_day, |case| play(cluster, case), || evidence(cluster));
+    play_all("joining", &all, of_the_seed, |case| play(cluster, case), || evidence(cluster));
 }
 
 /// The steps are those that the first master went through. One or both of the joining masters are ended, in turn.

@@ -94,7 +94,7 @@ fn lose_disks(cluster: &Cluster, masters: &[&str]) {
             cluster.sh(left, &arm);
         }
     }
-    cluster.lab.run("wipe", masters).ok();
+    cluster.lab.run("wipe", &[&["--yes"], masters].concat()).ok();
     cluster.lab.up(3, 1).ok();
 }
 

@@ -24,7 +24,7 @@ fn member_of(cluster: &Cluster, master: &str) -> String {
 fn joins(cluster: &Cluster) {
     cluster.sh(MASTERS[1], KEEP);
     let (id, member) = (cluster_id(cluster, MASTERS[1]), member_of(cluster, MASTERS[0]));
-    cluster.lab.run("wipe", &[MASTERS[0]]).ok();
+    cluster.lab.run("wipe", &["--yes", MASTERS[0]]).ok();
     // It would wait for all of them to be Ready.
     let mut up = cluster.lab.command("up").args(crate::UP).spawn().unwrap();
     eventually("the cluster's keys are not for it", || {
@@ -49,7 +49,7 @@ fn waits(cluster: &Cluster) {
     let armed = format!("sed -n '/\"{}\"/,/}}/p' {file} | grep -q '\"given\": null'", MASTERS[0]);
     eventually("it is known on the other master", || cluster.try_sh(MASTERS[2], &armed).code == Some(0));
     cluster.lab.run("cut", &[MASTERS[1]]).ok();
-    cluster.lab.run("wipe", &[MASTERS[0]]).ok();
+    cluster.lab.run("wipe", &["--yes", MASTERS[0]]).ok();
     // It would wait for all of them to be Ready.
     let mut up = cluster.lab.command("up").args(crate::UP).spawn().unwrap();
     let wanted = "a majority of etcd's members to answer";

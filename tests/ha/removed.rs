@@ -88,7 +88,7 @@ fn refused(cluster: &Cluster) {
     on(MASTERS[0], "master-01 --yes").refused(1, "BS-REMOVE-001");
     on(MASTERS[0], "worker-1 --yes").refused(1, "BS-IDENT-003");
     on(MASTERS[0], "worker-01 < /dev/null").refused(2, "BS-CLI-002");
-    on(WORKER, "master-02 --yes").refused(2, "BS-CLI-005");
+    on(WORKER, "master-02 --yes").refused(2, "BS-CLI-041");
     assert_eq!(ready_at(cluster, MASTERS[0]), NODES);
     let schedulable = cluster.sh(MASTERS[0], "kubectl get nodes -o jsonpath='{.items[*].spec.unschedulable}'");
     assert_eq!(schedulable, "", "nothing was changed");
@@ -147,7 +147,7 @@ fn dead(cluster: &Cluster) {
         nodes.len() == 2 && !nodes.contains(&LEAVER.to_owned())
     });
     forget_pods(cluster);
-    cluster.lab.run("wipe", &[LEAVER]).ok();
+    cluster.lab.run("wipe", &["--yes", LEAVER]).ok();
     cluster.lab.run("up", &crate::UP).ok();
     await_whole(cluster, &NODES);
 }

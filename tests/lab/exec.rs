@@ -57,6 +57,8 @@ fn copies(lab: &TestLab) {
         lab.sh("master-01", "cd /root/folder && stat -c %a below/secret && './run me' && readlink link"),
         "640\nran\nbelow/secret"
     );
+    lab.run("cp", &[&path(&folder.join("run me")), "master-01:/root/renamed"]).ok();
+    assert_eq!(lab.sh("master-01", "/root/renamed; ls -A /root | grep blackstart-cp || true"), "ran");
     let back = here.path().join("back");
     fs::create_dir(&back).unwrap();
     lab.run("cp", &["master-01:/root/folder", &path(&back)]).ok();

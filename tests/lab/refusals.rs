@@ -2,7 +2,7 @@
 
 use std::{os::unix::process::CommandExt, process::Command};
 
-use crate::support::{PROGRAM, Picture, Said, TestLab, run, turn};
+use crate::support::{PROGRAM, Picture, Said, TestLab, example, run, turn};
 
 #[test]
 fn another_shape_of_a_lab_that_exists_is_refused() {
@@ -11,6 +11,8 @@ fn another_shape_of_a_lab_that_exists_is_refused() {
     lab.up(1, 0).ok();
     lab.run("up", &["--masters", "3"]).refused(2, "BS-LAB-017");
     lab.run("up", &["--workers", "2"]).refused(2, "BS-LAB-017");
+    lab.run("up", &["--config", &example("home")]).refused(2, "BS-LAB-017");
+    lab.run("wipe", &["master-01"]).refused(2, "BS-CLI-002");
     lab.run("up", &[]).ok();
 }
 

@@ -1,6 +1,6 @@
 //! What happens to a node while it is prepared, and afterwards: it ends as one that nobody has disturbed.
 //!
-//! One case of a kind is played a day, kinds taking turns; all of them with `BLACKSTART_TEST_FULL=1`.
+//! One case of a kind is played with a commit, kinds taking turns; all of them with `BLACKSTART_TEST_FULL=1`.
 
 use std::fmt;
 
@@ -22,12 +22,12 @@ use crate::{
 
 /// Those whose turn it is; what has none is not called well.
 pub(crate) fn checks() -> Vec<Check> {
-    let all: [(usize, Check); 3] = [
+    let all: [(u64, Check); 3] = [
         (0, ("whatever happens to the machine, it is prepared in the end", machine)),
         (1, ("whatever happens to the pod, the work goes on", pods)),
         (1, ("what is changed by hand later is repaired", drift)),
     ];
-    all.into_iter().filter(|(day_of_two, _)| is_turn(*day_of_two)).map(|(_, check)| check).collect()
+    all.into_iter().filter(|(kind_of_two, _)| is_turn(*kind_of_two)).map(|(_, check)| check).collect()
 }
 
 /// What happens, and how it is done. It says where it struck.
@@ -93,10 +93,10 @@ fn drift(cluster: &Cluster) {
 
 fn play(cluster: &Cluster, kind: &str, all: &[Case]) {
     ensure_quick(cluster);
-    // Its kind has its turn on every second day.
-    let of_the_day = |day: usize| all[(day / 2) % all.len()].clone();
+    // Its kind has its turn with every second number.
+    let of_the_seed = |seed: usize| all[(seed / 2) % all.len()].clone();
     let play = |case: &Case| Some(case.1(cluster));
-    play_all(kind, all, of_the_day, play, || evidence(cluster, WORKER));
+    play_all(kind, all, of_the_seed, play, || evidence(cluster, WORKER));
 }
 
 /// There is work to do, and the unit has come as far as dpkg's lock. Says since when.

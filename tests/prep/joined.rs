@@ -6,7 +6,7 @@ use prep::{Prep, State};
 use crate::{
     LATER, MASTER, WORKER,
     node::{ARCHIVES, await_whole, free_disk, initiator_name},
-    pods::{await_running, bring_image, ensure_applied},
+    pods::{await_running, ensure_applied},
     support::{Check, Cluster, eventually},
     told::in_status,
 };
@@ -18,8 +18,6 @@ fn prepared(cluster: &Cluster) {
     // From now on the other one can go on as well.
     free_disk(cluster, WORKER, ARCHIVES);
     cluster.install(&cluster.sealed_dir(LATER), LATER);
-    // This stands for a registry: where there is one, nothing is done at all.
-    bring_image(cluster, &[LATER]);
     eventually(&format!("{LATER} has joined"), || cluster.is_up(LATER));
     for prep in Prep::ALL {
         await_running(cluster, prep, &[MASTER, WORKER, LATER]);

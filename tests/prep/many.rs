@@ -13,7 +13,7 @@ use crate::{
         NAME, NAME_NOTE, WAITING, await_whole, copy, hold_lock, initiator_name, invocation, release_lock, report, runs,
         said_since, write,
     },
-    pods::{await_running, bring_image, bring_manifests, log},
+    pods::{await_running, bring_manifests, log},
     support::{Check, Cluster, eventually},
     turns::holders,
 };
@@ -24,7 +24,7 @@ const NODES: [&str; 5] = [MASTER, "worker-01", "worker-02", "worker-03", "worker
 const LIMIT: usize = 2;
 
 /// As the guide tells people to change what the manifests say.
-const LIMITED: &str = r#"resources: [node-bootstrap/iscsi]
+const LIMITED: &str = r#"resources: [infrastructure/node-bootstrap/iscsi]
 patches:
   - patch: |
       apiVersion: apps/v1
@@ -65,7 +65,6 @@ fn others_wait(cluster: &Cluster) {
         hold_lock(cluster, node);
     }
     let moment = Timestamp::now();
-    bring_image(cluster, &NODES);
     bring_manifests(cluster);
     write(cluster, MASTER, "/root/kustomization.yaml", LIMITED);
     cluster.kubectl(&["apply", "-k", "/root"]);

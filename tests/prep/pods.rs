@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Where the manifests are on the master.
-pub(crate) const MANIFESTS: &str = "/root/node-bootstrap";
+pub(crate) const MANIFESTS: &str = "/root/infrastructure/node-bootstrap";
 
 /// Seconds between two looks at a node: the fewest that can be asked for.
 pub(crate) const INTERVAL: u64 = 10;
@@ -28,26 +28,18 @@ pub(crate) fn name(prep: Prep) -> String {
 
 /// Brings the manifests to the master, as a clone of the repository would.
 pub(crate) fn bring_manifests(cluster: &Cluster) {
-    cluster.sh(MASTER, &format!("rm -rf {MANIFESTS}"));
-    cluster.lab.run("cp", &[SOURCE, &format!("{MASTER}:/root")]).ok();
+    cluster.sh(MASTER, "rm -rf /root/infrastructure; mkdir /root/infrastructure");
+    cluster.lab.run("cp", &[SOURCE, &format!("{MASTER}:{MANIFESTS}")]).ok();
 }
 
-/// Makes the image and gives it to machines, as a registry would. Without what only debuggers need, as it is released.
-pub(crate) fn bring_image(cluster: &Cluster, machines: &[&str]) {
-    let dir = tempfile::tempdir().unwrap();
-    let [program, archive] = ["blackstart", "blackstart.tar"].map(|name| dir.path().join(name).display().to_string());
-    run("strip", &["-o", &program, PROGRAM]).ok();
-    run(&program, &["prep", "image", "--to", &archive]).ok();
-    for machine in machines {
-        cluster.lab.run("cp", &[&archive, &format!("{machine}:/root")]).ok();
-        let import = "ctr -n k8s.io images import /root/blackstart.tar";
-        eventually(&format!("{machine} takes the image"), || cluster.try_sh(machine, import).code == Some(0));
-        cluster.sh(machine, "rm /root/blackstart.tar");
-    }
-    fs::remove_file(&archive).unwrap();
+/// What the guide says first.
+fn first_commands() -> impl Iterator<Item = &'static str> {
+    let guide = include_str!("../../docs/guide/node-bootstrap.md");
+    let block = guide.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    block.lines().filter_map(|line| line.strip_prefix("$ ")).filter(|line| line.starts_with("kubectl apply"))
 }
 
-/// Applies the manifests as they are, unless that was done before. The worker has no room for packages at
+/// Types what the guide says, unless that was done before. The worker has no room for packages at
 /// first.
 pub(crate) fn ensure_applied(cluster: &Cluster) {
     let is_there = |prep| cluster.try_kubectl(&["-n", "kube-system", "get", "daemonset", &name(prep)]).code == Some(0);
@@ -58,10 +50,10 @@ pub(crate) fn ensure_applied(cluster: &Cluster) {
         cluster.sh(machine, &format!("[ -e {BEFORE} ] || {INSTALLED} > {BEFORE}"));
     }
     fill_disk(cluster, WORKER, ARCHIVES);
-    bring_image(cluster, &[MASTER, WORKER]);
     bring_manifests(cluster);
-    for prep in Prep::ALL {
-        cluster.kubectl(&["apply", "-k", &format!("{MANIFESTS}/{prep}")]);
+    assert_eq!(first_commands().count(), Prep::ALL.len(), "the guide says how");
+    for command in first_commands() {
+        cluster.sh(MASTER, &format!("cd /root && {command}"));
     }
 }
 

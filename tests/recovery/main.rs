@@ -6,9 +6,9 @@
 //! and goes on by itself. The machine must end as the undisturbed one: same files, units, processes, objects; and another
 //! run must find nothing to change.
 //!
-//! A few cases, others every day, unless told otherwise:
+//! A few cases, which the seed chooses, unless told otherwise:
 //! - `BLACKSTART_RECOVERY=full` plays all of them (`cargo xtask test --full` says so), `=12` plays twelve;
-//! - `BLACKSTART_RECOVERY_SEED=N` chooses the same ones again;
+//! - `BLACKSTART_TEST_SEED=N` chooses those of another commit again;
 //! - `BLACKSTART_RECOVERY_ONLY=PATTERN` chooses among those whose name it matches: `^etcd .*SIGKILL`, `within`.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
@@ -21,12 +21,12 @@ mod proving;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::{env, time::SystemTime};
+use std::env;
 
 use cases::Case;
 use proving::Ground;
 use regex::Regex;
-use support::turn;
+use support::{seed, turn};
 
 /// Of each kind of node, when not all of them are played.
 const SAMPLE: usize = 2;
@@ -92,8 +92,5 @@ fn chosen(all: &[Case], sample: usize) -> Vec<Case> {
         Some(count) => count.parse().expect("BLACKSTART_RECOVERY is `full` or a number"),
         None => sample,
     };
-    let today = || SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / (24 * 60 * 60);
-    let seed = told("_SEED").map_or_else(today, |seed| seed.parse().expect("BLACKSTART_RECOVERY_SEED is a number"));
-    eprintln!("BLACKSTART_RECOVERY_SEED={seed}");
-    cases::sample(&all, count, seed)
+    cases::sample(&all, count, seed())
 }

@@ -127,7 +127,7 @@ impl Ground {
             // The cluster's keys go to one machine of a name; this one has never had them to begin with.
             self.master_sh(&format!("blackstart node rearm {} || true", self.subject));
         }
-        self.lab.run("wipe", &[self.subject]).ok();
+        self.lab.run("wipe", &["--yes", self.subject]).ok();
         self.up().ok();
     }
 

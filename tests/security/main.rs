@@ -60,7 +60,7 @@ fn a_kms_encrypts_secrets() {
     kms::machine().check(&[kms::CHECKS]);
 }
 
-/// Three masters whose keys are all rotated. The suite of three masters does the same on the other days.
+/// Three masters whose keys are all rotated. The suite of three masters does the same with the other kind of commits.
 #[test]
 fn a_copy_opens_nothing() {
     if !is_turn(1) {

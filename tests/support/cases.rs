@@ -1,24 +1,26 @@
-//! Many ways to disturb a machine: those of the day are played one after the other, and the recoveries counted.
+//! Many ways to disturb a machine: those that the seed chooses are played one after the other, and the recoveries counted.
 //!
-//! `BLACKSTART_TEST_FULL=1` plays all of them, `BLACKSTART_TEST_SEED=N` those of a day again, `BLACKSTART_TEST_ONLY='etcd
-//! ended'` those whose name holds that.
+//! `BLACKSTART_TEST_FULL=1` plays all of them, `BLACKSTART_TEST_SEED=N` those of another commit again,
+//! `BLACKSTART_TEST_ONLY='etcd ended'` those whose name holds that.
 
 use std::{
     env,
     fmt::Display,
     panic::{AssertUnwindSafe, catch_unwind},
-    time::{Instant, SystemTime},
+    time::Instant,
 };
+
+use crate::support::seed;
 
 /// Plays cases; `play` says where one struck, or `None` if its instant did not come. Fails at the end if one did.
 pub(crate) fn play_all<C: Clone + Display>(
     kind: &str,
     all: &[C],
-    of_the_day: impl FnOnce(usize) -> C,
+    of_the_seed: impl FnOnce(usize) -> C,
     play: impl Fn(&C) -> Option<String>,
     evidence: impl Fn() -> String,
 ) {
-    let chosen = chosen(all, of_the_day);
+    let chosen = chosen(all, of_the_seed);
     let names = || all.iter().map(|case| format!("\n{case}")).collect::<String>();
     assert!(!chosen.is_empty(), "no case is called that: {}", names());
     let (mut recovered, mut failed) = (0, Vec::new());
@@ -40,28 +42,20 @@ pub(crate) fn play_all<C: Clone + Display>(
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// What takes minutes is checked on every second day, unless somebody wants everything or names what he wants.
-pub(crate) fn is_turn(day_of_two: usize) -> bool {
+/// What takes minutes is checked on every second commit or so, unless somebody wants everything or names what he wants.
+pub(crate) fn is_turn(kind_of_two: u64) -> bool {
     let is_wanted =
         ["CHECKS", "BLACKSTART_TEST_ONLY", "BLACKSTART_TEST_FULL"].into_iter().any(|name| env::var_os(name).is_some());
-    is_wanted || day() % 2 == day_of_two
+    is_wanted || seed() % 2 == kind_of_two
 }
 
-/// Today, or the day that somebody wants again.
-fn day() -> usize {
-    let today = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / (24 * 60 * 60);
-    let seed = env::var("BLACKSTART_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(today);
-    usize::try_from(seed).unwrap()
-}
-
-/// One of the day, unless told otherwise.
-fn chosen<C: Clone + Display>(all: &[C], of_the_day: impl FnOnce(usize) -> C) -> Vec<C> {
+/// The one of the seed, unless told otherwise.
+fn chosen<C: Clone + Display>(all: &[C], of_the_seed: impl FnOnce(usize) -> C) -> Vec<C> {
     if let Ok(only) = env::var("BLACKSTART_TEST_ONLY") {
         return all.iter().filter(|case| case.to_string().contains(&only)).cloned().collect();
     }
     if env::var_os("BLACKSTART_TEST_FULL").is_some() {
         return all.to_vec();
     }
-    eprintln!("  BLACKSTART_TEST_SEED={}", day());
-    vec![of_the_day(day())]
+    vec![of_the_seed(usize::try_from(seed()).unwrap())]
 }

@@ -1,10 +1,11 @@
 //! What every suite with machines needs: labs of its own, commands and what they said, patience.
 
 mod lab;
+mod seed;
 
 use std::{
     process::{Command, Output, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -23,6 +24,17 @@ pub(crate) fn turn() -> MutexGuard<'static, ()> {
     let user = Command::new("id").arg("-u").output().expect("id runs").stdout;
     assert_eq!(String::from_utf8_lossy(&user).trim(), "0", "these tests make machines: run them as root");
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The number that chooses among cases; it is told once.
+#[expect(clippy::print_stderr, reason = "whoever wants the same cases again needs it")]
+pub(crate) fn seed() -> u64 {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    *SEED.get_or_init(|| {
+        let seed = seed::chosen().unwrap();
+        eprintln!("{}={seed}", seed::VARIABLE);
+        seed
+    })
 }
 
 /// What a command said and how it ended.

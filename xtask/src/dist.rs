@@ -16,7 +16,7 @@ pub(crate) fn run() -> Result<(), String> {
     })?;
     part("build", || {
         let arguments = ["build", "--locked", "--profile", "dist", "--target", TARGET, "--package", "blackstart"];
-        run_with("cargo", &arguments, &[("SOURCE_DATE_EPOCH", &date_of_the_source()?)])
+        run_with("cargo", &arguments, &[("SOURCE_DATE_EPOCH", date_of_the_source()?)])
     })?;
     let built = format!("target/{TARGET}/dist/blackstart");
     part("check", || {

@@ -15,7 +15,6 @@ pub(crate) const TESTS: &[Need] = &[
     Need { program: "openssl", package: "openssl" }, // judges our certificates
     Need { program: "curl", package: "curl" },    // asks clusters from outside
     Need { program: "busybox", package: "busybox-static" }, // what test pods run
-    Need { program: "strip", package: "binutils" }, // the image of a debug build would be several times as large
     Need { program: "mount", package: "mount" },  // full and read-only disks
 ];
 

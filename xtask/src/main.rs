@@ -7,16 +7,21 @@ mod bench;
 mod dist;
 mod machine;
 mod run;
+#[path = "../../tests/support/seed.rs"]
+mod seed;
 mod test;
 
 use std::process::ExitCode;
 
-use test::Extent;
+use test::Choice;
 
 const USAGE: &str = "\
 cargo xtask test             install what is missing, then check format, lints, all tests and docs
 cargo xtask test --full      the same, and every case of the suites that otherwise play a few: hours
+cargo xtask test --seed N    the same cases as a run that printed BLACKSTART_TEST_SEED=N; otherwise the commit chooses
 cargo xtask lint             only format, lints and docs: in a minute or two, before every commit
+cargo xtask unit             only the tests that need no machines
+cargo xtask suite NAME...    only these suites on machines, as root; --full and --seed N as above
 cargo xtask dist             build the release: one static file, with its man pages and completions
 cargo xtask bench cluster    measure beside kubeadm how fast machines become a cluster; --rounds N, --only one|five|many
 ";
@@ -24,19 +29,36 @@ cargo xtask bench cluster    measure beside kubeadm how fast machines become a c
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let result = match arguments[..] {
-        ["test"] => test::run(Extent::Sample),
-        ["test", "--full"] => test::run(Extent::Full),
-        ["lint"] => test::lint(),
-        ["dist"] => dist::run(),
-        ["bench", "cluster", ref options @ ..] => bench::cluster(options),
-        _ => Err(format!("usage:\n{USAGE}")),
-    };
-    match result {
+    match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             run::say(&message);
             ExitCode::FAILURE
         }
     }
+}
+
+fn run(arguments: &[&str]) -> Result<(), String> {
+    match *arguments {
+        ["lint"] => test::lint(),
+        ["dist"] => dist::run(),
+        ["bench", "cluster", ref options @ ..] => bench::cluster(options),
+        ["test", ref options @ ..] => match Choice::read(options)? {
+            (choice, names) if names.is_empty() => test::run(choice),
+            _ => Err(usage()),
+        },
+        ["unit", ref options @ ..] => match Choice::read(options)? {
+            (choice, names) if names.is_empty() => test::unit(choice),
+            _ => Err(usage()),
+        },
+        ["suite", ref options @ ..] => match Choice::read(options)? {
+            (_, names) if names.is_empty() => Err(usage()),
+            (choice, names) => test::suites(&names, choice),
+        },
+        _ => Err(usage()),
+    }
+}
+
+fn usage() -> String {
+    format!("usage:\n{USAGE}suites: {}", test::SUITES.join(" "))
 }

@@ -27,9 +27,9 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
 }
 
 /// The same with further environment variables.
-pub(crate) fn run_with(program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
+pub(crate) fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<(), String> {
     let command = format!("{program} {}", arguments.join(" "));
-    let status = Command::new(program).args(arguments).envs(variables.iter().copied()).status();
+    let status = Command::new(program).args(arguments).envs(variables.iter().cloned()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{command}` ended with {status}")),

@@ -1,37 +1,73 @@
-//! `cargo xtask test`: everything that must be true before a change lands.
+//! `cargo xtask test`: everything that must be true before a change lands; and its parts alone.
 
 use crate::{
     machine,
     run::{self, part, run_with, say},
+    seed,
 };
 
 /// The suites that boot machines, each named for what it proves, in the order of what they stand on.
-const SUITES: &[&str] =
+pub(crate) const SUITES: &[&str] =
     &["lab", "cluster", "security", "ha", "backup", "diagnose", "reset", "faults", "recovery", "ceph", "prep"];
 
 /// How much of the suites that have more cases than anybody waits for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// A few, others every day.
+    /// A few, which the seed chooses.
     Sample,
     /// Every one.
     Full,
 }
 
-pub(crate) fn run(extent: Extent) -> Result<(), String> {
+/// Which cases are played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Choice {
+    extent: Extent,
+    seed: u64,
+}
+
+impl Choice {
+    /// From the options of a command line, and what else is on it. Without `--seed` the commit chooses.
+    pub(crate) fn read<'a>(options: &[&'a str]) -> Result<(Self, Vec<&'a str>), String> {
+        let (mut extent, mut wanted, mut names) = (Extent::Sample, None, Vec::new());
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            match *option {
+                "--full" => extent = Extent::Full,
+                "--seed" => {
+                    let number = options.next().and_then(|number| number.parse().ok());
+                    wanted = Some(number.ok_or("--seed needs a number, for example `--seed 20773`")?);
+                }
+                unknown if unknown.starts_with('-') => return Err(format!("there is no option `{unknown}`")),
+                name => names.push(name),
+            }
+        }
+        let seed = wanted.map_or_else(seed::chosen, Ok)?;
+        Ok((Self { extent, seed }, names))
+    }
+
+    /// What tells the tests, and says how to have the same again.
+    fn variables(self) -> Vec<(&'static str, String)> {
+        say(&format!("{}={}", seed::VARIABLE, self.seed));
+        let mut variables = vec![(seed::VARIABLE, self.seed.to_string()), ("PROPTEST_RNG_SEED", self.seed.to_string())];
+        if self.extent == Extent::Full {
+            variables
+                .extend(["BLACKSTART_TEST_FULL", "BLACKSTART_RECOVERY"].into_iter().zip(["1".into(), "full".into()]));
+        }
+        variables
+    }
+}
+
+pub(crate) fn run(choice: Choice) -> Result<(), String> {
     part("what the tests need", || machine::ensure(machine::TESTS))?;
     lint()?;
-    part("tests", || run::run("cargo", &["test", "--workspace", "--locked"]))?;
-    if !machine::is_root() {
-        let suites = SUITES.join(", ");
-        say(&format!("the suites {suites} boot machines and need root: run `sudo cargo xtask test` for them"));
-        return Ok(());
+    unit(choice)?;
+    if machine::is_root() {
+        return suites(SUITES, choice);
     }
-    part("base image, components and Ceph for the lab: long the first time, then kept", || {
-        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only", "--ceph"])?;
-        lab(&["destroy", "--name", "warm", "--yes"])
-    })?;
-    SUITES.iter().try_for_each(|name| part(name, || suite(name, extent)))
+    let suites = SUITES.join(", ");
+    say(&format!("the suites {suites} boot machines and need root: run `sudo cargo xtask test` for them"));
+    Ok(())
 }
 
 /// `cargo xtask lint`: what can be told by reading alone, before every commit.
@@ -50,24 +86,75 @@ pub(crate) fn lint() -> Result<(), String> {
         Ok(())
     })?;
     part("docs", || {
-        run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings")])
+        run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings".into())])
     })
 }
 
+/// `cargo xtask unit`: the tests that need no machines. How many cases they have does not depend on the extent.
+pub(crate) fn unit(choice: Choice) -> Result<(), String> {
+    part("tests", || {
+        let variables = Choice { extent: Extent::Sample, ..choice }.variables();
+        run_with("cargo", &["test", "--workspace", "--locked"], &variables)
+    })
+}
+
+/// `cargo xtask suite NAME...`, after what the machines are made of.
+pub(crate) fn suites(names: &[&str], choice: Choice) -> Result<(), String> {
+    if let Some(unknown) = names.iter().find(|name| !SUITES.contains(name)) {
+        return Err(format!("there is no suite `{unknown}`; there are {}", SUITES.join(", ")));
+    }
+    if !machine::is_root() {
+        return Err("suites boot machines: run them as root".into());
+    }
+    part("what the tests need", || machine::ensure(machine::TESTS))?;
+    part("the program", || run::run("cargo", &["test", "--workspace", "--locked", "--no-run", "--test", names[0]]))?;
+    part("base image, components and Ceph for the lab: long the first time, then kept", || {
+        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only", "--ceph"])?;
+        lab(&["destroy", "--name", "warm", "--yes"])
+    })?;
+    names.iter().try_for_each(|name| part(name, || suite(name, choice)))
+}
+
 /// A suite that boots machines. Those with many cases tell on the way which one they are at.
-fn suite(name: &str, extent: Extent) -> Result<(), String> {
+fn suite(name: &str, choice: Choice) -> Result<(), String> {
     // Of the whole workspace: naming the package would choose other features of the dependencies, and compile them again.
     let mut arguments = vec!["test", "--workspace", "--test", name, "--locked", "--", "--nocapture"];
-    if extent == Extent::Full {
+    if choice.extent == Extent::Full {
         arguments.push("--include-ignored");
     }
-    let full: &[_] =
-        if extent == Extent::Full { &[("BLACKSTART_TEST_FULL", "1"), ("BLACKSTART_RECOVERY", "full")] } else { &[] };
-    run_with("cargo", &arguments, full)
+    run_with("cargo", &arguments, &choice.variables())
 }
 
 /// With the program that the tests have made: `cargo run` would compile another, with other features.
 fn lab(arguments: &[&str]) -> Result<(), String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot tell where this program is: {error}"))?;
     run::run(&own.with_file_name("blackstart").to_string_lossy(), &[&["lab"], arguments].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_choose_cases() {
+        let commit = seed::chosen().unwrap();
+        for (options, extent, seed, names) in [
+            (&[][..], Extent::Sample, commit, &[][..]),
+            (&["--full"], Extent::Full, commit, &[]),
+            (&["--seed", "7"], Extent::Sample, 7, &[]),
+            (&["ha", "--seed", "8", "prep", "--full"], Extent::Full, 8, &["ha", "prep"]),
+        ] {
+            assert_eq!(Choice::read(options), Ok((Choice { extent, seed }, names.to_vec())), "{options:?}");
+        }
+        for options in [&["--seed"][..], &["--seed", "today"], &["--ful"]] {
+            assert!(Choice::read(options).is_err(), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_suite_is_named() {
+        let choice = Choice { extent: Extent::Sample, seed: 1 };
+        let told = suites(&["ha", "hq"], choice).unwrap_err();
+        assert!(told.contains("`hq`") && told.contains("recovery"), "{told}");
+    }
 }

@@ -66,6 +66,13 @@ mod tests {
     use crate::testing::{Scripted, agent, cluster_with};
 
     #[test]
+    fn the_table_at_the_top_has_every_duty() {
+        let rows = include_str!("lib.rs").lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
+        let rows: Vec<String> = rows.map(|name| name.replace('_', "-")).collect();
+        assert_eq!(rows, ALL.iter().map(|duty| duty.name).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn every_node_has_the_duties_of_what_it_is() {
         let names = |agent: &Agent| of(agent).map(|duty| duty.name).collect::<Vec<_>>().join(" ");
         let commands = Arc::new(Scripted::default());

@@ -8,7 +8,9 @@
 //! | `nodes` | with `add_on: basic` | the CNI's file, routes to other nodes' pods, masquerading |
 //! | `shield` | everywhere | keeps pods away from the join service |
 //! | `renewal` | everywhere | certificates before they end, and restarts of what cannot reload them |
+//! | `configuration` | everywhere | takes up what has changed in the description of the cluster |
 //! | `report` | everywhere | how this node is doing, told to the masters |
+//! | `pod_parts` | masters, with `add_on: basic` | each node's part of the pod network, in its Node object |
 //! | `labels` | masters | `node-role.kubernetes.io/…` as cluster.yaml says |
 //! | `kubelet_certificates` | masters | kubelets' certificates: approved and signed as far as they fit cluster.yaml |
 //! | `join_server` | masters | the service through which nodes get in |

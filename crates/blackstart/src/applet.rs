@@ -41,9 +41,6 @@ fn find(called_as: &OsStr) -> Option<Applet> {
     }
 }
 
-/// The links that an image needs beside this program.
-pub(crate) const LINKS: [&str; 3] = ["cat", "chroot", "probe"];
-
 /// Prints files; 1 if one cannot be read.
 fn cat(files: &[OsString]) -> u8 {
     let mut code = 0;
@@ -114,7 +111,7 @@ mod tests {
         for name in ["blackstart", "/blackstart", "/bin/cat/blackstart", "concat", "", "/"] {
             assert!(find(OsStr::new(name)).is_none(), "{name}");
         }
-        assert!(LINKS.iter().all(|name| find(OsStr::new(name)).is_some()));
+        assert!(playbooks::program_image::LINKS.iter().all(|name| find(OsStr::new(name)).is_some()));
     }
 
     #[test]

@@ -45,6 +45,14 @@ explain::codes! {
         "see the cause in the message; the same command, on any master, goes on from here, and the old key stays until then";
     UNKNOWN_NODE = "BS-CLI-040", "the cluster knows no node of that name",
         "check the name: `kubectl get nodes` lists the nodes, and cluster.yaml those that have not joined yet";
+    ONLY_ON_MASTERS = "BS-CLI-041", "this command works only on a master",
+        "run the command on a master, as root";
+    NO_PLACE_TO_ARM = "BS-CLI-042", "workers do not hold the cluster's keys, so there is nothing to rearm",
+        "a worker needs none: with its sealed directory it joins as often as it likes";
+    NO_ETCD = "BS-CLI-043", "this node is a worker and has no etcd",
+        "run the command on a master, or name this machine's node with --node";
+    NOT_A_MEMBER = "BS-CLI-044", "cluster.yaml lists a node that the cluster does not have",
+        "if it was removed, take it out of cluster.yaml on every node and run `blackstart node reset` on its machine; else let it join first";
 }
 
 /// Every code of the program.

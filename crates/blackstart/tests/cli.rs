@@ -149,7 +149,7 @@ fn codes_are_explained() {
 fn completions_and_man_pages_are_generated() {
     for shell in ["bash", "zsh", "fish"] {
         let script = blackstart(["completions", shell]);
-        assert!(script.starts_with("exit 0") && script.contains("renew"), "{shell}");
+        assert!(script.starts_with("exit 0") && script.contains("BLACKSTART_COMPLETE"), "{shell}");
     }
     let trial = Trial::empty();
     let dir = trial.path("man1");
@@ -157,6 +157,33 @@ fn completions_and_man_pages_are_generated() {
     assert!(said.starts_with("exit 0"), "{said}");
     let page = fs::read_to_string(dir.join("blackstart-pki-renew.1")).unwrap();
     assert!(page.contains("blackstart pki renew apiserver"), "{page}");
+}
+
+#[test]
+fn a_shell_is_offered_what_there_is() {
+    let offered = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_blackstart"))
+            .args(["--", "blackstart"])
+            .args(words)
+            .env("BLACKSTART_COMPLETE", "fish")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        let lines = String::from_utf8(output.stdout).unwrap();
+        lines.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let home = example("home");
+    let nodes = ["master-01", "worker-01", "worker-02"];
+    for (words, expected) in [
+        (vec!["pki", "ren"], vec!["renew"]),
+        (vec!["explain", "BS-GATHER"], vec!["BS-GATHER-001", "BS-GATHER-002", "BS-GATHER-003"]),
+        (vec!["node", "remove", "--config-dir", &home, ""], nodes.to_vec()),
+        (vec!["plan", "--config-dir", &home, "--node", "work"], nodes[1..].to_vec()),
+        (vec!["lab", "exec", "--name", "nolab", ""], vec![]),
+    ] {
+        let found: Vec<String> = offered(&words).into_iter().filter(|word| !word.starts_with('-')).collect();
+        assert_eq!(found, expected, "{words:?}");
+    }
 }
 
 #[test]

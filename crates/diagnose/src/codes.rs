@@ -32,7 +32,7 @@ explain::codes! {
     CLOCK_WENT_BACK = "BS-DIAG-015", "the clock is behind what this machine wrote earlier",
         "set the clock, or let `systemd-timesyncd` or `chronyd` do it: `timedatectl set-ntp true`";
     NO_NAME_SERVER = "BS-DIAG-016", "no name server answers",
-        "put a name server that answers into `cluster.networking.dns_servers` or `/etc/resolv.conf`: images and outside names need one";
+        "put a name server that answers into `cluster.networking.dns` or `/etc/resolv.conf`: images and outside names need one";
     FIREWALL = "BS-DIAG-017", "a rule of the packet filter keeps the node's connections away",
         "remove the rule named in the message, or accept the node's ports before it";
     CGROUP_DRIVER = "BS-DIAG-018", "the kubelet and containerd use different cgroup drivers",

@@ -36,5 +36,7 @@ explain::codes! {
     NODE_FAILED = "BS-LAB-018", "a machine of the lab does not become a node",
         "`blackstart lab logs NAME --unit cluster-bootstrap` shows the whole story";
     OTHER_SHAPE = "BS-LAB-017", "the lab exists with other machines",
-        "leave --masters, --workers and --ceph out to boot it as it is, or destroy it first, or choose another --name";
+        "leave --masters, --workers, --ceph and --config out to boot it as it is, or destroy it first, or choose another --name";
+    NOT_IN_API = "BS-LAB-019", "a machine of the lab was a node and is no longer one: the API does not have it",
+        "`blackstart lab wipe NAME` and `blackstart lab up` let it join anew; one that was removed on purpose needs nothing, the others are up";
 }

@@ -10,6 +10,7 @@ use std::{
 
 use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
+use spec::{Node, ValidatedCluster};
 
 use crate::{LabError, LabName};
 
@@ -97,6 +98,24 @@ impl Lab {
         Ok(names)
     }
 
+    /// What is different with the machines of a description, in words; `None` if they are those of this lab.
+    pub fn difference(&self, cluster: &ValidatedCluster) -> Option<String> {
+        let known = |name: &str| self.machines.iter().find(|machine| machine.name == name);
+        let differs = |node: &Node| match known(&node.name) {
+            None => Some(format!("{} is new", node.name)),
+            Some(machine) if machine.ip != node.ip => Some(format!("{} has another address", node.name)),
+            Some(machine) => {
+                let macs = &node.hardware.mac_addresses;
+                let is_same = macs.is_empty() || macs.iter().any(|mac| mac.to_string() == machine.mac);
+                (!is_same).then(|| format!("{} has another MAC address", node.name))
+            }
+        };
+        let gone = self.machines.iter().filter(|machine| cluster.node(&machine.name).is_none());
+        let gone = gone.map(|machine| format!("{} is not in it", machine.name));
+        let all: Vec<String> = cluster.nodes().iter().filter_map(differs).chain(gone).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
     /// The machine of that name.
     pub fn machine(&self, name: &str) -> Result<&MachineRecord, LabError> {
         self.machines.iter().find(|machine| machine.name == name).ok_or_else(|| LabError::UnknownMachine {
@@ -120,5 +139,47 @@ pub(crate) fn tidy() {
     let above = Path::new(HOME).parent().unwrap_or(Path::new(HOME));
     for dir in [Path::new(HOME), above] {
         let _ = fs::remove_dir(dir);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_description_has_that_the_lab_has_not() {
+        let node = |name: &str, ip: u8, mac: u8| {
+            let roles = if name.starts_with('m') { "master" } else { "worker" };
+            format!(
+                "  - {{name: {name}, ip: 10.88.0.{ip}, roles: [{roles}], hardware: {{mac_addresses: ['52:54:00:00:00:{mac:02x}']}}}}\n"
+            )
+        };
+        let machine = |name: &str, index: usize, last: u8| MachineRecord {
+            name: name.to_owned(),
+            index,
+            ip: [10, 88, 0, last].into(),
+            mac: format!("52:54:00:00:00:{last:02x}"),
+            ceph: false,
+        };
+        let lab = Lab {
+            name: "lab".parse().unwrap(),
+            subnet: "10.88.0.0/24".parse().unwrap(),
+            gateway: None,
+            with_cluster: true,
+            machines: vec![machine("m", 0, 11), machine("w", 1, 12)],
+        };
+        let (m, w) = (node("m", 11, 11), node("w", 12, 12));
+        for (nodes, expected) in [
+            (format!("{m}{w}"), None),
+            (format!("{m}{w}{}", node("x", 13, 13)), Some("x is new")),
+            (m.clone(), Some("w is not in it")),
+            (format!("{m}{}", node("w", 13, 12)), Some("w has another address")),
+            (format!("{m}{}", node("w", 12, 13)), Some("w has another MAC address")),
+            (format!("{m}  - {{name: w, ip: 10.88.0.12, roles: [worker]}}\n"), None),
+        ] {
+            let checked = spec::check_text(&format!("cluster:\n  name: test\nnodes:\n{nodes}"));
+            let cluster = checked.cluster.unwrap();
+            assert_eq!(lab.difference(&cluster).as_deref(), expected, "{nodes}");
+        }
     }
 }

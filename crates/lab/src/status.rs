@@ -117,7 +117,7 @@ impl Machine<'_> {
     }
 
     /// What a command in the machine prints, or why it does not. One that is stopped while it is asked never answers.
-    async fn ask(&self, question: &[&str]) -> Result<String, String> {
+    pub(crate) async fn ask(&self, question: &[&str]) -> Result<String, String> {
         let leader = self.groups.leader().ok_or("it has no process 1 yet")?;
         let command = Cmd::new("nsenter").args(namespaces(leader)).args(question.iter().copied());
         let answer = timeout(Duration::from_secs(10), RealCommands.run(&command)).await;

@@ -18,6 +18,7 @@ pub mod looking;
 mod packaging;
 pub mod preflight;
 pub mod prep;
+pub mod program_image;
 pub mod remove;
 mod residue;
 pub mod run_record;

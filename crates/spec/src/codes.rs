@@ -121,7 +121,9 @@ explain::codes! {
     BAD_SIZE = "BS-SPEC-068", "a value is not a size", "write a number and a unit, such as `10G`; units are M, G and T";
 
     BAD_TTL = "BS-SPEC-080", "a value is not a length of time", "write a number and a unit, such as `30d` or `12h`, or `never`";
-    BAD_KMS = "BS-SPEC-081", "a KMS plugin is not described as Kubernetes expects it",
+    ROLE_TWICE = "BS-SPEC-081", "a node has the same role twice",
+        "list every role once; `control-plane` is another word for `master`";
+    BAD_KMS = "BS-SPEC-082", "a KMS plugin is not described as Kubernetes expects it",
         "name the socket of a KMS v2 plugin on every master, such as `unix:///run/kms/plugin.sock`";
 }
 

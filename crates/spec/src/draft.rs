@@ -23,8 +23,7 @@ pub(crate) struct Draft<'a> {
     /// Every entry of the list could be read, so that what is not there is missing.
     pub(crate) nodes_complete: bool,
     pub(crate) node_files: &'a [NodeFileFacts<'a>],
-    /// `None` where the networking section has mistakes: defaults in their place would give false alarms.
-    pub(crate) networks: Option<Networks>,
+    pub(crate) networks: Networks,
 }
 
 /// What a node file says, and which file it is.
@@ -39,15 +38,16 @@ pub(crate) struct DraftNode<'a> {
     pub(crate) facts: Option<&'a NodeFacts>,
 }
 
-/// The networks with defaults filled in.
+/// The networks with defaults filled in. Where the section has mistakes only what is given counts, and the rest is `None`: a
+/// default in the place of what somebody misspelt would give false alarms.
 #[derive(Debug, Clone)]
 pub(crate) struct Networks {
-    /// `None` where no node has a readable address to derive it from.
+    /// `None` also where no node has a readable address to derive it from.
     pub(crate) node: Option<Setting<IpNet>>,
-    pub(crate) pod: Setting<IpNet>,
-    pub(crate) pod_prefix_per_node: Setting<u8>,
-    pub(crate) service: Setting<IpNet>,
-    /// `None` where there is none.
+    pub(crate) pod: Option<Setting<IpNet>>,
+    pub(crate) pod_prefix_per_node: Option<Setting<u8>>,
+    pub(crate) service: Option<Setting<IpNet>>,
+    /// `None` also where there is none.
     pub(crate) gateway: Option<Setting<IpAddr>>,
     pub(crate) dns: Vec<IpAddr>,
 }
@@ -57,6 +57,13 @@ pub(crate) struct Networks {
 pub(crate) struct Setting<T> {
     pub(crate) value: T,
     pub(crate) origin: Origin,
+}
+
+impl<T> Setting<T> {
+    /// Whether it is what the cluster would have, if the section that does not give it may have mistakes.
+    fn is_certain(&self, is_clean: bool) -> bool {
+        is_clean || self.origin.given().is_some()
+    }
 }
 
 /// Where a value comes from.
@@ -104,10 +111,7 @@ impl<'a> Draft<'a> {
         let facts_of =
             |node: &NodeSection| node.name.as_ref().and_then(|name| facts_by_name.get(name.0.as_str()).copied());
         let first_address = nodes.items.iter().find_map(|node| node.ip.as_ref());
-        let networks = match &cluster.networking {
-            Some(section) if !section.clean => None,
-            section => Some(Networks::resolve(section.as_ref(), first_address)),
-        };
+        let networks = Networks::resolve(cluster.networking.as_ref(), first_address);
         Self {
             cluster,
             nodes: nodes.items.iter().map(|listed| DraftNode { listed, facts: facts_of(listed) }).collect(),
@@ -204,17 +208,18 @@ impl Networks {
         let node = node_network(section, first_address);
         let is_ipv6 = node.map_or(first_address.is_some_and(|ip| ip.is_ipv6()), |node| node.value.addr().is_ipv6());
         let defaults = if is_ipv6 { Defaults::ipv6() } else { Defaults::ipv4() };
+        let pod = section.and_then(|section| section.pod_cidr.as_ref());
         let prefix = section.and_then(|section| section.pod_prefix_per_node.as_ref());
+        let service = section.and_then(|section| section.service_cidr.as_ref());
+        let is_clean = section.is_none_or(|section| section.clean);
         Self {
-            node,
-            pod: given_or(section.and_then(|section| section.pod_cidr.as_ref()), |network| *network, defaults.pod),
-            pod_prefix_per_node: given_or(prefix, |prefix| prefix.0, defaults.pod_prefix_per_node),
-            service: given_or(
-                section.and_then(|section| section.service_cidr.as_ref()),
-                |network| *network,
-                defaults.service,
-            ),
-            gateway: gateway(section, node),
+            node: node.filter(|node| node.is_certain(is_clean)),
+            pod: Some(given_or(pod, |network| *network, defaults.pod)).filter(|pod| pod.is_certain(is_clean)),
+            pod_prefix_per_node: Some(given_or(prefix, |prefix| prefix.0, defaults.pod_prefix_per_node))
+                .filter(|prefix| prefix.is_certain(is_clean)),
+            service: Some(given_or(service, |network| *network, defaults.service))
+                .filter(|service| service.is_certain(is_clean)),
+            gateway: gateway(section, node).filter(|gateway| gateway.is_certain(is_clean)),
             dns: section.and_then(|section| section.dns.as_ref()).map_or_else(
                 || defaults.dns.to_vec(),
                 |servers| servers.items.iter().map(|server| server.value).collect(),

@@ -139,12 +139,12 @@ fn build_kms(section: &KmsSection) -> Option<Kms> {
 }
 
 fn build_networking(draft: &Draft<'_>, section: Option<&NetworkingSection>) -> Option<Networking> {
-    let networks = draft.networks.as_ref()?;
+    let networks = &draft.networks;
     let manifest = section.and_then(|section| section.manifest.as_ref());
     Some(Networking {
-        pod_cidr: networks.pod.value,
-        pod_prefix_per_node: networks.pod_prefix_per_node.value,
-        service_cidr: networks.service.value,
+        pod_cidr: networks.pod?.value,
+        pod_prefix_per_node: networks.pod_prefix_per_node?.value,
+        service_cidr: networks.service?.value,
         node_cidr: networks.node?.value,
         gateway: networks.gateway.map(|gateway| gateway.value),
         dns: networks.dns.clone(),

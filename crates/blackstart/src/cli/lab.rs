@@ -103,7 +103,7 @@ pub enum LabCommand {
 
     /// Copy files into or out of a machine
     #[command(
-        after_help = "Examples:\n  blackstart lab cp ./file worker-01:/root/\n  blackstart lab cp worker-01:/var/log/syslog ."
+        after_help = "Examples:\n  blackstart lab cp ./file worker-01:/root/\n  blackstart lab cp ./file worker-01:/root/other-name\n  blackstart lab cp worker-01:/var/log/syslog ."
     )]
     Cp {
         /// Which lab
@@ -111,7 +111,7 @@ pub enum LabCommand {
         lab: LabOption,
         /// A path, or MACHINE:PATH
         from: String,
-        /// A directory, or MACHINE:DIRECTORY
+        /// A directory to copy into, or the name that the copy gets; in a machine MACHINE:PATH
         to: String,
     },
 
@@ -124,8 +124,15 @@ pub enum LabCommand {
     Kill(Machines),
 
     /// Cut the power of machines and give them an empty disk; `lab up` boots them as new ones of the same name
-    #[command(after_help = "Example:\n  blackstart lab wipe master-01 && blackstart lab up")]
-    Wipe(Machines),
+    #[command(after_help = "Example:\n  blackstart lab wipe master-01 --yes && blackstart lab up")]
+    Wipe {
+        /// Which machines
+        #[command(flatten)]
+        machines: Machines,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
 
     /// Stop all processes of machines where they are
     #[command(after_help = "Example:\n  blackstart lab pause worker-01")]

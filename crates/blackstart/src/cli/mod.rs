@@ -4,6 +4,7 @@
 mod backup;
 mod bundle;
 mod ceph;
+pub mod complete;
 mod config;
 mod etcd;
 mod lab;

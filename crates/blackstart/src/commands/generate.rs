@@ -7,15 +7,15 @@ use clap_complete::Shell;
 
 use crate::{
     Failure,
-    cli::Cli,
+    cli::{Cli, complete},
     codes,
     context::{Context, Ended},
     output,
 };
 
 pub(super) fn completions(shell: Shell) -> Result<(), Ended> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "blackstart", &mut script);
+    let script = complete::registration(&shell.to_string())
+        .ok_or_else(|| Failure::new(codes::CANNOT_PRINT, format!("there are no completions for {shell}")))?;
     Ok(output::print(&script)?)
 }
 

@@ -42,8 +42,7 @@ pub(super) async fn client(context: &Context) -> Result<Client, Ended> {
     let path = context.layout.kubernetes_dir.join("super-admin.conf");
     let Some(text) = context.host.disk.read_optional(&path)? else {
         let message = format!("{} is not there: this is done on a master", path.display());
-        let hint = "run the command on a master, as root".to_owned();
-        return Err(Failure { hint, ..Failure::new(codes::NOT_A_MASTER, message) }.into());
+        return Err(Failure::new(codes::ONLY_ON_MASTERS, message).into());
     };
     tls::install_provider();
     Ok(kubeapi::connect(&String::from_utf8_lossy(&text)).await?)

@@ -78,9 +78,7 @@ async fn once(context: &Context, source: &Source) -> Result<View, Ended> {
     let mut facts = source.facts();
     let asked = source.masters().map(async |mut master| (master.once().await, master.name));
     for (answer, name) in join_all(asked).await {
-        if let Some(answer) = answer {
-            facts.take(&name, answer, context.host.clock.now());
-        }
+        facts.take(&name, answer, context.host.clock.now());
     }
     source.look(&mut facts)?;
     Ok(judge(&facts, context.host.clock.now()))

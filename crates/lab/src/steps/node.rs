@@ -13,7 +13,7 @@ use playbooks::{
     run_record::{Outcome, Purpose, RunRecord},
 };
 
-use crate::{Lab, Machine, Surroundings, codes};
+use crate::{Lab, LabError, Machine, Surroundings, codes};
 
 /// The bootstrap is started again by systemd when it fails; one failure may be cured by that, many are not.
 const FAILURES: usize = 3;
@@ -29,11 +29,63 @@ pub(super) struct Node {
 pub(super) struct Seen {
     boot_id: Option<String>,
     run: Option<RunRecord>,
+    /// What the API says of it, once its own run is done: a node may be removed again.
+    api: Option<InApi>,
+}
+
+/// What the cluster's API says of a node.
+#[derive(Debug, PartialEq, Eq)]
+enum InApi {
+    Ready,
+    NotReady,
+    Absent,
+    /// Nobody answers, and why.
+    Unknown(String),
+}
+
+impl InApi {
+    /// From what kubectl printed: the name and the status of the condition `Ready`, or nothing.
+    fn read(printed: &str) -> Self {
+        let mut words = printed.split_whitespace();
+        match (words.next(), words.next()) {
+            (None, _) => Self::Absent,
+            (Some(_), Some("True")) => Self::Ready,
+            (Some(_), _) => Self::NotReady,
+        }
+    }
 }
 
 impl Node {
     pub(super) fn new(lab: &Arc<Lab>, name: &str) -> Self {
         Self { lab: lab.clone(), name: name.to_owned(), failures: Mutex::new(BTreeSet::new()) }
+    }
+
+    /// Asks the masters, one after the other, until one answers.
+    async fn in_api(&self, surroundings: &Surroundings) -> Result<InApi, StepError> {
+        let config = self.lab.config_dir();
+        let cluster = spec::check_dir(&config).cluster.ok_or(LabError::Config(config))?;
+        let kubeconfig =
+            format!("--kubeconfig={}", Layout::default().kubernetes_dir.join("super-admin.conf").display());
+        let condition = r#"-o=jsonpath={.metadata.name} {.status.conditions[?(@.type=="Ready")].status}"#;
+        let get = ["get", "node", &self.name, "--ignore-not-found", "--request-timeout=5s", condition];
+        let mut silent = "the lab has no master".to_owned();
+        for master in cluster.masters() {
+            let machine = Machine::new(&self.lab, &master.name, surroundings)?;
+            match machine.ask(&[&["kubectl", &kubeconfig], &get[..]].concat()).await {
+                Ok(printed) => return Ok(InApi::read(&printed)),
+                Err(why) => silent = format!("{}: {why}", master.name),
+            }
+        }
+        Ok(InApi::Unknown(silent))
+    }
+}
+
+/// How far a run is, and what it is at.
+fn progress(name: &str, run: &RunRecord) -> String {
+    let far = format!("{name} ({} of {} steps)", run.done, run.total);
+    match run.message() {
+        nothing if nothing.is_empty() => far,
+        message => format!("{far}: {message}"),
     }
 }
 
@@ -69,7 +121,12 @@ impl Step for Node {
                 return Err(StepError::new(codes::NODE_FAILED, format!("{}: {}", self.name, run.message())));
             }
         }
-        Ok(Seen { boot_id, run })
+        let is_done = run.as_ref().is_some_and(|run| run.outcome == Outcome::Done);
+        let api = if is_done { Some(self.in_api(&surroundings).await?) } else { None };
+        if api == Some(InApi::Absent) {
+            return Err(StepError::new(codes::NOT_IN_API, format!("the API has no node {}", self.name)));
+        }
+        Ok(Seen { boot_id, run, api })
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {
@@ -81,8 +138,12 @@ impl Step for Node {
         match run {
             None => waiting(format!("{name} to begin")),
             Some(run) => match run.outcome {
-                Outcome::Done => Verdict::Met,
-                Outcome::Working => waiting(format!("{name} ({} of {} steps): {}", run.done, run.total, run.message())),
+                Outcome::Done => match &seen.api {
+                    Some(InApi::Ready) => Verdict::Met,
+                    Some(InApi::Unknown(why)) => waiting(format!("the API to tell of {name}: {why}")),
+                    _ => waiting(format!("{name} to be Ready; it has joined")),
+                },
+                Outcome::Working => waiting(progress(name, run)),
                 Outcome::Failed | Outcome::Cancelled | Outcome::Interrupted => {
                     waiting(format!("{name} to try again: {}", run.message()))
                 }
@@ -92,5 +153,45 @@ impl Step for Node {
 
     fn patience(&self) -> Duration {
         Duration::from_mins(3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(outcome: &str, steps: &serde_json::Value) -> RunRecord {
+        let moment = "2026-11-16T03:00:00Z";
+        let run = json!({
+            "v": 1, "run": "r", "purpose": "up", "node": "n", "playbook": "cluster", "boot_id": "b", "version": "1",
+            "process": { "pid": 1, "began": 1 }, "started": moment, "updated": moment, "outcome": outcome,
+            "done": 8, "total": 34, "summary": "34 steps", "steps": steps,
+        });
+        serde_json::from_value(run).unwrap()
+    }
+
+    #[test]
+    fn a_node_is_ready_when_the_api_says_so() {
+        let lab = Lab {
+            name: "lab".parse().unwrap(),
+            subnet: "10.88.0.0/24".parse().unwrap(),
+            gateway: None,
+            with_cluster: true,
+            machines: Vec::new(),
+        };
+        let node = Node::new(&Arc::new(lab), "n");
+        for (printed, is_met) in [("n True", true), ("n False", false), ("n Unknown", false), ("n ", false)] {
+            let seen =
+                Seen { boot_id: Some("b".into()), run: Some(run("done", &json!([]))), api: Some(InApi::read(printed)) };
+            assert_eq!(matches!(node.judge(&seen), Verdict::Met), is_met, "{printed}");
+        }
+        assert_eq!(InApi::read(""), InApi::Absent);
+    }
+
+    #[test]
+    fn progress_says_what_it_is_at_and_nothing_twice() {
+        assert_eq!(progress("n", &run("working", &json!([]))), "n (8 of 34 steps)");
     }
 }

@@ -5,7 +5,7 @@
 //! we have read ourselves, so nobody else has to agree with us; that everybody does is the second wall. The property:
 //! whatever our reader takes as canonical, Go takes, and reads the same in it; and every honest request is taken.
 //!
-//! Cases follow from one number, which is printed; `BLACKSTART_TEST_SEED=…` repeats them (keys and signatures are made anew).
+//! Cases follow from one number, which is printed; `BLACKSTART_TEST_SEED=N` repeats them (keys and signatures are made anew).
 //! `BLACKSTART_TEST_FULL=1` tries some millions.
 
 #![expect(
@@ -17,6 +17,8 @@
 
 mod chance;
 mod go;
+#[path = "../../../../tests/support/seed.rs"]
+mod seed;
 mod text;
 mod tree;
 
@@ -56,12 +58,9 @@ struct Tally {
 
 #[test]
 fn what_we_take_go_reads_the_same() {
-    let seed: u64 = match std::env::var("BLACKSTART_TEST_SEED") {
-        Ok(seed) => seed.parse().expect("BLACKSTART_TEST_SEED is a number"),
-        Err(_) => std::process::id().into(),
-    };
+    let seed = seed::chosen().unwrap();
     let cases = if std::env::var_os("BLACKSTART_TEST_FULL").is_some() { CASES_IN_FULL } else { CASES };
-    println!("BLACKSTART_TEST_SEED={seed}");
+    println!("{}={seed}", seed::VARIABLE);
     let program = go::build();
     let honest = go::honest(&program, 64);
     let workers = thread::available_parallelism().map_or(1, usize::from);

@@ -34,6 +34,7 @@ engine::step_ids! {
     CLUSTER_INFO = "cluster-info";
     JOIN_INFO = "join-info";
     IMAGES = "images";
+    OWN_IMAGE = "own-image";
     DNS = "dns";
     CLUSTER_DNS = "cluster-dns";
     AWAIT_MASTER = "await-master";

@@ -94,7 +94,7 @@ impl Undo for Imported {
     }
 }
 
-async fn ctr(host: &Host, arguments: &[&str]) -> Result<String, StepError> {
+pub(super) async fn ctr(host: &Host, arguments: &[&str]) -> Result<String, StepError> {
     let command = Cmd::new("ctr").args(["--namespace", NAMESPACE]).args(arguments.iter().copied());
     let printed = host.commands.run(&command).await.map_err(|error| StepError::from_explained(&error))?;
     Ok(printed.stdout)

@@ -34,6 +34,7 @@ mod node_ready;
 mod node_role;
 mod objects;
 mod options;
+mod own_image;
 mod pki;
 mod preflight;
 mod program;
@@ -90,6 +91,7 @@ use self::{
     network::Network,
     node_ready::NodeReady,
     objects::Objects,
+    own_image::OwnImage,
     program::Program,
     record::Record,
     services::Of,
@@ -138,7 +140,7 @@ pub fn playbook(
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;
     let of = ceph::Of { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
-    ceph::steps(list, &of).build()
+    ceph::steps(list.step(OwnImage::new(layout), &[IMAGES]), &of).build()
 }
 
 /// A machine on which services can be started, whatever it is going to be.

@@ -7,7 +7,7 @@ use host::{Change, Host};
 
 use super::ids;
 
-const TARGET: &str = "/usr/local/bin/blackstart";
+pub(super) const TARGET: &str = "/usr/local/bin/blackstart";
 
 /// A copy of the program that runs now.
 pub(super) struct Program {

@@ -109,6 +109,7 @@ pub fn undos(reset: &Reset<'_>) -> Undos {
         .step(ids::CLUSTER_INFO, Stays)
         .step(ids::JOIN_INFO, Stays)
         .step(ids::IMAGES, Imported)
+        .step(ids::OWN_IMAGE, Imported)
         .step(ids::DNS, Stays)
         .step(ids::JOIN, Member { kubernetes_dir: reset.layout.kubernetes_dir.clone() });
     ceph::undos(all)

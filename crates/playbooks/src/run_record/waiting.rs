@@ -55,7 +55,8 @@ impl RunRecord {
         first.or(self.last_error.as_ref())
     }
 
-    /// The run in one line: everything that is waited for or else done, what went wrong, or how it ended.
+    /// The run in one line: everything that is waited for or else done, what went wrong, or how it ended. Empty between two
+    /// steps.
     pub fn message(&self) -> String {
         let waiting: Vec<&str> = self.waiting().iter().map(|waiting| waiting.what).collect();
         let doing: Vec<&str> = self.steps.iter().filter_map(|step| step.doing.as_deref()).collect();
@@ -65,7 +66,7 @@ impl RunRecord {
             }
             (Outcome::Failed, Some(Trouble { code, message, .. })) => format!("{code}: {message}"),
             (Outcome::Working, _) if !waiting.is_empty() => waiting.join("; "),
-            (Outcome::Working, _) if !doing.is_empty() => doing.join("; "),
+            (Outcome::Working, _) => doing.join("; "),
             _ => self.summary.clone(),
         }
     }

@@ -1,8 +1,9 @@
 //! A systemd service runs with the configuration it should have, and is healthy.
 //!
 //! Most of what a node does is such a step: files, a process, and a question whose answer proves that the process does its
-//! work. The unit itself is there already: all of them are written at once, see `cluster/units.rs`. Which configuration a process was started with is written in its environment (the unit carries a sum
-//! over everything it reads), so a crash between writing a file and restarting the service is noticed by looking.
+//! work. The unit itself is there already: all of them are written at once, see `cluster/unit_files.rs`. Which configuration
+//! a process was started with is written in its environment (the unit carries a sum over everything it reads), so a crash
+//! between writing a file and restarting the service is noticed by looking.
 
 mod probe;
 #[cfg(test)]

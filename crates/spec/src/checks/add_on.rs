@@ -8,9 +8,10 @@ use crate::{
 };
 
 pub(super) fn manifest_fits(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let Some(section) = draft.cluster.networking.as_ref().filter(|section| section.clean) else { return };
+    let Some(section) = &draft.cluster.networking else { return };
     match (&section.add_on, &section.manifest) {
-        (Some(add_on), None) if add_on.value == AddOnKind::Manifest => {
+        // What is not there may have been misspelt.
+        (Some(add_on), None) if section.clean && add_on.value == AddOnKind::Manifest => {
             let message = "`add_on: manifest` needs the path of the manifest";
             let hint = "add `manifest: PATH` beside it".to_owned();
             problems.push(Finding::error(codes::ADD_ON_MANIFEST, add_on.place, message).hint(hint));
@@ -19,7 +20,7 @@ pub(super) fn manifest_fits(draft: &Draft<'_>, problems: &mut Problems<'_>) {
             let finding = Finding::error(codes::ADD_ON_MANIFEST, manifest.place, "this manifest would not be used");
             problems.push(finding.also(add_on.place, "another add-on is chosen here"));
         }
-        (None, Some(manifest)) => {
+        (None, Some(manifest)) if section.clean => {
             let message = "this manifest would not be used: the add-on is `basic` by default";
             let hint = "add `add_on: manifest` beside it".to_owned();
             problems.push(Finding::error(codes::ADD_ON_MANIFEST, manifest.place, message).hint(hint));

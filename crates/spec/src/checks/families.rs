@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(super) fn are_not_mixed(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let Some(networks) = &draft.networks else { return };
+    let networks = &draft.networks;
     let Some(node_network) = &networks.node else { return };
     let family = node_network.value.addr();
     let mut compare = |what: String, address: IpAddr, place: Place| {
@@ -21,6 +21,7 @@ pub(super) fn are_not_mixed(draft: &Draft<'_>, problems: &mut Problems<'_>) {
         }
     };
     for (what, network) in [("pod", &networks.pod), ("service", &networks.service)] {
+        let Some(network) = network else { continue };
         compare(
             format!("the {what} network {}{}", network.value, network.origin.note()),
             network.value.addr(),

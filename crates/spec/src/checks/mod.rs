@@ -25,6 +25,7 @@ type Check = fn(&Draft<'_>, &mut Problems<'_>);
 
 const CHECKS: &[Check] = &[
     roles::lists_are_not_empty,
+    roles::are_listed_once,
     roles::there_is_a_master,
     roles::masters_are_odd,
     duplicates::names,

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use crate::{
     codes,
-    draft::Draft,
+    draft::{Draft, Networks},
     problems::{Finding, Problems},
 };
 
@@ -35,8 +35,7 @@ pub(super) fn prefix_fits_the_family(draft: &Draft<'_>, problems: &mut Problems<
 }
 
 pub(super) fn gateway_is_a_host(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let Some(networks) = &draft.networks else { return };
-    let (Some(node), Some(gateway)) = (&networks.node, &networks.gateway) else { return };
+    let Networks { node: Some(node), gateway: Some(gateway), .. } = &draft.networks else { return };
     let Some(place) = gateway.origin.given() else { return };
     let address = gateway.value;
     let problem = match reserved(node.value, address) {
@@ -50,9 +49,7 @@ pub(super) fn gateway_is_a_host(draft: &Draft<'_>, problems: &mut Problems<'_>) 
 }
 
 pub(super) fn addresses_are_hosts(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let networks = draft.networks.as_ref();
-    let network = networks.and_then(|networks| networks.node.as_ref());
-    let gateway = networks.and_then(|networks| networks.gateway.as_ref());
+    let Networks { node: network, gateway, .. } = &draft.networks;
     for node in &draft.nodes {
         let Some(ip) = &node.listed.ip else { continue };
         if let Some(what) = unusable(ip.value) {
@@ -76,7 +73,7 @@ pub(super) fn addresses_are_hosts(draft: &Draft<'_>, problems: &mut Problems<'_>
         } else if let Some(what) = reserved(network.value, ip.value) {
             let message = format!("`{}` is {what} of the node network {}", ip.value, network.value);
             problems.push(Finding::error(codes::UNUSABLE_ADDRESS, ip.place, message));
-        } else if let Some(gateway) = gateway.filter(|gateway| gateway.value == ip.value) {
+        } else if let Some(gateway) = gateway.as_ref().filter(|gateway| gateway.value == ip.value) {
             let message = format!("`{}` is the address of the gateway{}", ip.value, gateway.origin.note());
             let finding = Finding::error(codes::UNUSABLE_ADDRESS, ip.place, message);
             problems.push(match gateway.origin.given() {
@@ -151,6 +148,27 @@ mod tests {
         assert_eq!(codes_of("  networking: {node_cidr: 192.168.0.0}\n", &nodes), ["BS-SPEC-020"]);
         assert_eq!(codes_of("  networking: {node-cidr: 192.168.0.0/16}\n", &nodes), ["BS-SPEC-012"]);
         assert_eq!(codes_of("  networking: {prefix: 16}\n", &nodes), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_mistake_hides_no_other_one() {
+        let nodes = node("a", "192.168.1.10");
+        for (settings, expected) in [
+            ("mtu: 9000, node_cidr: 192.168.2.0/24", vec!["BS-SPEC-012", "BS-SPEC-038"]),
+            ("mtu: 9000, node_cidr: 192.168.1.0/24, gateway: 10.0.0.1", vec!["BS-SPEC-012", "BS-SPEC-040"]),
+            ("mtu: 9000, pod_cidr: 10.0.0.0/16, service_cidr: 10.0.0.0/20", vec!["BS-SPEC-012", "BS-SPEC-041"]),
+            ("mtu: 9000, node_cidr: 192.168.1.0/24, pod_cidr: 'fd00::/56'", vec!["BS-SPEC-012", "BS-SPEC-042"]),
+            ("mtu: 9000, service_cidr: 10.96.0.0/29", vec!["BS-SPEC-012", "BS-SPEC-043"]),
+            ("mtu: 9000, pod_cidr: 10.0.0.0/25, pod_prefix_per_node: 24", vec!["BS-SPEC-012", "BS-SPEC-044"]),
+            ("mtu: 9000, add_on: none, manifest: a.yaml", vec!["BS-SPEC-012", "BS-SPEC-047"]),
+            ("dns: 1.1.1.1, service_cidr: 10.96.0.0/29", vec!["BS-SPEC-015", "BS-SPEC-043"]),
+            // What it would be without the mistake is not known.
+            ("mtu: 9000, pod_cidr: 192.168.0.0/16", vec!["BS-SPEC-012"]),
+            ("mtu: 9000, add_on: manifest", vec!["BS-SPEC-012"]),
+        ] {
+            let settings = format!("  networking: {{{settings}}}\n");
+            assert_eq!(codes_of(&settings, &nodes), expected, "{settings}");
+        }
     }
 
     #[test]

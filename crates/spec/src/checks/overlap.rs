@@ -11,7 +11,7 @@ use crate::{
 
 /// Ceph's networks are ordinary networks of the nodes: they may be the node network or lie inside it.
 pub(super) fn networks_are_apart(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let Some(networks) = &draft.networks else { return };
+    let networks = &draft.networks;
     let ceph = |network: Option<&Spanned<IpNet>>| {
         network.map(|network| Setting { value: network.value, origin: Origin::Given(network.place) })
     };
@@ -24,18 +24,17 @@ pub(super) fn networks_are_apart(draft: &Draft<'_>, problems: &mut Problems<'_>)
     ];
     let [pod, service] = own;
     compare(draft, problems, pod, service);
-    for (what, network) in outside {
-        let Some(network) = network else { continue };
+    for network in outside {
         for cluster_network in own {
-            compare(draft, problems, (what, network), cluster_network);
+            compare(draft, problems, network, cluster_network);
         }
     }
 }
 
-type Named = (&'static str, Setting<IpNet>);
+type Named = (&'static str, Option<Setting<IpNet>>);
 
 fn compare(draft: &Draft<'_>, problems: &mut Problems<'_>, a: Named, b: Named) {
-    let ((a_name, a), (b_name, b)) = (a, b);
+    let ((a_name, Some(a)), (b_name, Some(b))) = (a, b) else { return };
     let overlap = a.value.contains(&b.value) || b.value.contains(&a.value);
     if !overlap {
         return;

@@ -1,10 +1,11 @@
 //! How the pod network is divided among the nodes.
 
 use explain::counted;
+use ipnet::IpNet;
 
 use crate::{
     codes,
-    draft::{Draft, Networks, Origin},
+    draft::{Draft, Networks, Origin, Setting},
     problems::{Finding, Problems},
 };
 
@@ -14,22 +15,19 @@ const MAX_BITS_FOR_NODES: u8 = 16;
 const MIN_BITS_FOR_PODS: u8 = 2;
 
 pub(super) fn prefix_divides_the_network(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let Some(networks) = &draft.networks else { return };
-    if let Some(problem) = division_problem(networks) {
-        let prefix = &networks.pod_prefix_per_node;
-        let place = draft.place_of(prefix.origin.given().map_or(networks.pod.origin, Origin::Given));
+    let Networks { pod: Some(pod), pod_prefix_per_node: Some(prefix), .. } = &draft.networks else { return };
+    if let Some(problem) = division_problem(*pod, *prefix) {
+        let place = draft.place_of(prefix.origin.given().map_or(pod.origin, Origin::Given));
         problems.push(Finding::error(codes::POD_PREFIX, place, problem).hint(format!(
             "choose `pod_prefix_per_node` from {} to {}, or another `pod_cidr`",
-            networks.pod.value.prefix_len(),
-            (networks.pod.value.prefix_len() + MAX_BITS_FOR_NODES)
-                .min(networks.pod.value.max_prefix_len() - MIN_BITS_FOR_PODS)
+            pod.value.prefix_len(),
+            (pod.value.prefix_len() + MAX_BITS_FOR_NODES).min(pod.value.max_prefix_len() - MIN_BITS_FOR_PODS)
         )));
     }
 }
 
-fn division_problem(networks: &Networks) -> Option<String> {
-    let (pod, prefix) = (networks.pod.value, networks.pod_prefix_per_node.value);
-    let origin = networks.pod_prefix_per_node.origin.note();
+fn division_problem(pod: Setting<IpNet>, prefix: Setting<u8>) -> Option<String> {
+    let (pod, prefix, origin) = (pod.value, prefix.value, prefix.origin.note());
     let nodes_part = format!("a /{prefix}{origin} for each node");
     if prefix < pod.prefix_len() {
         Some(format!("{nodes_part} is larger than the pod network {pod}"))
@@ -43,11 +41,11 @@ fn division_problem(networks: &Networks) -> Option<String> {
 }
 
 pub(super) fn network_is_large_enough(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let Some(networks) = &draft.networks else { return };
-    if division_problem(networks).is_some() {
+    let Networks { pod: Some(pod), pod_prefix_per_node: Some(prefix), .. } = &draft.networks else { return };
+    if division_problem(*pod, *prefix).is_some() {
         return;
     }
-    let (pod, prefix) = (&networks.pod, networks.pod_prefix_per_node.value);
+    let prefix = prefix.value;
     let parts = 1_usize << (prefix - pod.value.prefix_len());
     let nodes = draft.nodes.len();
     if nodes > parts {

@@ -1,5 +1,7 @@
 //! Nodes and their roles.
 
+use std::collections::{HashMap, hash_map::Entry};
+
 use crate::{
     cluster::Role,
     codes,
@@ -20,6 +22,26 @@ pub(super) fn lists_are_not_empty(draft: &Draft<'_>, problems: &mut Problems<'_>
             problems.push(
                 Finding::error(codes::NO_NODES, roles.place, message).hint("write for example `[worker]`".to_owned()),
             );
+        }
+    }
+}
+
+/// Also `[master, control-plane]`, which are two words for one role.
+pub(super) fn are_listed_once(draft: &Draft<'_>, problems: &mut Problems<'_>) {
+    for node in &draft.nodes {
+        let roles = node.listed.roles.iter().flat_map(|roles| &roles.items);
+        let mut first = HashMap::new();
+        for role in roles {
+            match first.entry(role.value) {
+                Entry::Vacant(free) => {
+                    free.insert(role.place);
+                }
+                Entry::Occupied(first) => {
+                    let message = format!("`{}` has the role `{}` twice", node.shown(), role.value);
+                    let finding = Finding::warning(codes::ROLE_TWICE, role.place, message);
+                    problems.push(finding.also(*first.get(), "listed here already"));
+                }
+            }
         }
     }
 }
@@ -60,7 +82,8 @@ mod tests {
             (node("m1", 11, "master"), node("m2", 12, "control-plane"), node("m3", 13, "master, worker"));
         for (nodes, expected) in [
             (m1.clone(), vec![]),
-            (node("m", 11, "master, control-plane"), vec![]),
+            (node("m", 11, "master, control-plane"), vec!["BS-SPEC-081"]),
+            (node("m", 11, "master, worker, master"), vec!["BS-SPEC-081"]),
             (node("w", 11, "worker"), vec!["BS-SPEC-032"]),
             (node("w", 11, "workr"), vec!["BS-SPEC-023"]),
             (node("w", 11, ""), vec!["BS-SPEC-032", "BS-SPEC-031"]),

@@ -10,7 +10,7 @@ use crate::{
 const HOST_BITS: std::ops::RangeInclusive<u8> = 4..=20;
 
 pub(super) fn size_is_possible(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let Some(service) = draft.networks.as_ref().map(|networks| &networks.service) else { return };
+    let Some(service) = &draft.networks.service else { return };
     let bits = service.value.max_prefix_len() - service.value.prefix_len();
     if HOST_BITS.contains(&bits) {
         return;

@@ -15,7 +15,7 @@ pub(super) fn cluster(draft: &Draft<'_>) -> Option<Ceph> {
     if !draft.nodes.iter().any(DraftNode::has_ceph_role) {
         return None;
     }
-    let node_cidr = draft.networks.as_ref()?.node?.value;
+    let node_cidr = draft.networks.node?.value;
     let section = draft.cluster.ceph.as_ref();
     let network = |given: Option<&Spanned<IpNet>>| given.map_or(node_cidr, |given| given.value);
     let pool_size = draft.pool_size();

@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, file: &Path, name: Option<&str>, yes: bool)
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
     if cluster.bootstrap_role(node) == BootstrapRole::Worker {
-        return Err(Failure::usage(codes::NOT_A_MASTER, format!("node `{}` is a worker", node.name)).into());
+        return Err(Failure::usage(codes::NO_ETCD, format!("node `{}` is a worker", node.name)).into());
     }
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
     busy(context.out, "checking the snapshot", || check_snapshot(&file))?;

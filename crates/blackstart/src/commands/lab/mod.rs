@@ -2,9 +2,10 @@
 
 mod show;
 
-use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
+use std::{os::unix::process::ExitStatusExt, path::Path, process::ExitStatus};
 
 use lab::{Exec, Lab, LabError, LabName, Machine, Machines, Plan, Prepared, Shape, Surroundings, steps};
+use spec::ValidatedCluster;
 
 use crate::{
     Exit, Failure,
@@ -49,7 +50,7 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
         }
         LabCommand::Reboot(machines) => each(machines, &async |machine| lab::reboot(machine).await),
         LabCommand::Kill(machines) => each(machines, &async |machine| lab::kill(machine)),
-        LabCommand::Wipe(machines) => each(machines, &async |machine| lab::wipe(machine)),
+        LabCommand::Wipe { machines, yes } => wipe(machines, *yes),
         LabCommand::Pause(machines) => each(machines, &async |machine| lab::pause(machine).await),
         LabCommand::Resume(machines) => each(machines, &async |machine| lab::resume(machine)),
         LabCommand::Cut { lab, machine, others } => {
@@ -85,9 +86,17 @@ fn refuse_other_shape(name: &LabName, masters: Option<u8>, workers: Option<u8>, 
     Ok(())
 }
 
+/// The same for the machines of a configuration directory.
+fn refuse_other_machines(name: &LabName, dir: &Path, cluster: &ValidatedCluster) -> Result<(), Failure> {
+    let Some(difference) = Lab::open(name).ok().and_then(|lab| lab.difference(cluster)) else { return Ok(()) };
+    let message = format!("lab `{name}` exists, and {} has other machines: {difference}", dir.display());
+    Err(Failure::usage(lab::codes::OTHER_SHAPE, message))
+}
+
 fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
     if let Machines::Config(dir) = &plan.machines {
-        context.cluster(Some(dir))?; // prints every problem with its place
+        let cluster = context.cluster(Some(dir))?; // prints every problem with its place
+        refuse_other_machines(name, dir, &cluster)?;
     }
     let prepared = lab::prepare(name, plan)?;
     let Prepared { lab, .. } = &prepared;
@@ -111,6 +120,15 @@ fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
 
 fn has_ceph(lab: &Lab) -> bool {
     lab.machines.iter().any(|machine| machine.ceph)
+}
+
+fn wipe(machines: &Named, yes: bool) -> Result<(), Ended> {
+    let lab = open(&machines.lab)?;
+    for machine in &machines.machines {
+        lab.machine(machine)?; // a name that is mistyped is told before anybody is asked
+    }
+    confirm(yes, &format!("Wipe the disks of {}?", machines.machines.join(", ")))?;
+    each(machines, &async |machine| lab::wipe(machine))
 }
 
 fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {

@@ -16,8 +16,7 @@ pub(in crate::commands) fn rearm(context: &Context, name: &str) -> Result<(), En
     let node = identity::by_name(&cluster, name)?;
     if !node.roles.contains(&Role::Master) {
         let message = format!("`{name}` is a worker, and the cluster's keys are for masters");
-        let hint = "a worker needs none: with its sealed directory it joins as often as it likes";
-        return Err(Failure::usage(codes::NOT_A_MASTER, message).with_hint(hint).into());
+        return Err(Failure::usage(codes::NO_PLACE_TO_ARM, message).into());
     }
     let before: Admission = block_on(async {
         let client = client(context).await?;

@@ -41,9 +41,7 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
     let playbook = remove::playbook(&removal)?;
     if cluster.bootstrap_role(own) == BootstrapRole::Worker {
         let message = format!("`{}` is a worker, and only masters may remove nodes", own.name);
-        return Err(Failure::usage(codes::NOT_A_MASTER, message)
-            .with_hint("run the command on a master, as root")
-            .into());
+        return Err(Failure::usage(codes::ONLY_ON_MASTERS, message).into());
     }
     let steps = busy(context.out, "looking at the cluster", || context.plan(own, &playbook))?;
     if options.dry_run {

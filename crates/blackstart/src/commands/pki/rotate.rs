@@ -162,6 +162,12 @@ fn begin(context: &Context, way: &Way<'_>, subjects: &Subjects, yes: bool) -> Re
     if subjects.contains(&Subject::Ca) {
         pki::check_rotatable(&existing(context)?, way.cluster.name(), now)?;
     }
+    // New keys would bring back a machine that was removed and still runs: its kubelet is started again with them.
+    let removed = block_on(way.not_members())??;
+    if !removed.is_empty() {
+        let message = format!("in cluster.yaml and not in the cluster: {}", removed.join(", "));
+        return Err(Failure::new(codes::NOT_A_MEMBER, message).into());
+    }
     let absent = busy(context.out, "asking every node", || block_on(way.absent()))??;
     if !absent.is_empty() {
         let message = format!("not heard of in the last seconds: {}", absent.join(", "));

@@ -49,34 +49,34 @@ impl Asked {
     /// Asks for ever and tells what came back.
     pub(super) async fn forever(mut self, tell: mpsc::Sender<(String, Answer)>) {
         loop {
-            if let Some(answer) = self.once().await
-                && tell.send((self.name.clone(), answer)).await.is_err()
-            {
+            let answer = self.once().await;
+            if tell.send((self.name.clone(), answer)).await.is_err() {
                 return; // nobody is interested any more
             }
             sleep(PAUSE).await;
         }
     }
 
-    /// Asks once; `None` if there is nothing to ask with.
-    pub(super) async fn once(&mut self) -> Option<Answer> {
+    /// Asks once.
+    pub(super) async fn once(&mut self) -> Answer {
         if let Err(error) = self.find_voice() {
-            return Some(nothing(&error));
+            return nothing(&error);
         }
-        let answer = match self.voice.as_ref()? {
+        let Some(voice) = &self.voice else { return Answer::NotAsked };
+        let answer = match voice {
             Voice::Member(_, member) => timeout(PATIENCE, member.nodes()).await.map(|said| said.map(Answer::Nodes)),
             Voice::Stranger(client) => {
                 timeout(PATIENCE, client.hello(None)).await.map(|said| said.map(|(_, hello)| Answer::Hello(hello)))
             }
         };
-        Some(match answer {
+        match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => nothing(&error),
             Err(_) => Answer::Nothing {
                 code: join::codes::UNREACHABLE.id.to_owned(),
                 message: format!("no answer from {} in {} s", self.address, PATIENCE.as_secs()),
             },
-        })
+        }
     }
 
     /// Takes the best voice there is, and keeps the one it has as long as that is the same: it holds a connection.

@@ -32,6 +32,8 @@ pub(super) struct Known {
 /// What is known from one master.
 #[derive(Debug, Default)]
 pub(super) struct Master {
+    /// There is nothing to ask it with.
+    pub(super) without_means: bool,
     /// Since when it cannot be asked, and why; `None` while it answers.
     pub(super) unheard: Option<Unheard>,
     /// When it last answered, by this machine's clock.
@@ -81,6 +83,8 @@ pub(super) enum Answer {
     Nodes(wire::Nodes),
     /// Only who it is: this node has no certificate to ask more with.
     Hello(wire::Hello),
+    /// It was not asked: there is nothing to ask it with.
+    NotAsked,
     /// Nothing, and why.
     Nothing { code: String, message: String },
 }
@@ -93,7 +97,10 @@ impl Facts {
             Answer::Nothing { code, message } => {
                 let since = known.unheard.as_ref().map_or(now, |unheard| unheard.since);
                 known.unheard = Some(Unheard { since, code, message });
+                known.without_means = false;
             }
+            // What it said while it could be asked stays.
+            Answer::NotAsked => known.without_means = known.answered.is_none() && known.unheard.is_none(),
             Answer::Hello(hello) => {
                 *known = Master { answered: Some(now), api_ready: Some(hello.ready), ..Master::default() };
             }
@@ -106,6 +113,7 @@ impl Facts {
                     Some((node.node, Heard { at: report.received + ahead, early: report.early, status }))
                 });
                 *known = Master {
+                    without_means: false,
                     unheard: None,
                     answered: Some(now),
                     listening_since: Some(nodes.listening_since + ahead),

@@ -36,7 +36,8 @@ pub(super) fn judge(facts: &Facts, now: Timestamp) -> View {
 fn master(name: &str, known: Option<&Master>) -> MasterView {
     let unheard = known.and_then(|master| master.unheard.as_ref());
     let state = match known {
-        None => MasterState::NotAsked,
+        None => MasterState::Asking,
+        Some(Master { without_means: true, .. }) => MasterState::NotAsked,
         Some(Master { unheard: Some(_), .. }) => MasterState::Silent,
         Some(Master { api_ready: Some(true), .. }) => MasterState::ApiReady,
         Some(Master { api_ready: Some(false), .. }) => MasterState::ApiNotReady,

@@ -101,7 +101,21 @@ fn all_starting() {
     facts.machines.insert("master-01".into(), seen(Power::On, Some(booting)));
     facts.machines.insert("worker-01".into(), seen(Power::On, None));
     facts.machines.insert("worker-02".into(), seen(Power::Off, None));
+    facts.take("master-01", Answer::NotAsked, at(5));
     insta::assert_snapshot!(shown(&facts, 6, None));
+}
+
+/// Whether there is a certificate is known only after the first try.
+#[test]
+fn who_is_just_being_asked_is_not_said_to_lack_a_certificate() {
+    let mut facts = three_nodes();
+    let asking = shown(&facts, 0, None);
+    assert!(asking.contains("master-01 is being asked") && !asking.contains("certificate"), "{asking}");
+    facts.take("master-01", Answer::NotAsked, at(1));
+    assert!(shown(&facts, 1, None).contains("there is no certificate"));
+    facts.take("master-01", answer(2, vec![]), at(2));
+    facts.take("master-01", Answer::NotAsked, at(3));
+    assert!(!shown(&facts, 3, None).contains("certificate"));
 }
 
 #[test]

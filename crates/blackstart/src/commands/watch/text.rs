@@ -51,6 +51,7 @@ fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
     let name = &master.name;
     let line = match master.state {
         MasterState::Answers => return None,
+        MasterState::Asking => Line::default().styled(Style::Dim, format!("{name} is being asked")),
         MasterState::NotAsked => Line::default()
             .styled(Style::Dim, format!("{name} is not asked yet: there is no certificate to ask it with")),
         MasterState::ApiReady => Line::default()

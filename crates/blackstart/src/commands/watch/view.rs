@@ -42,6 +42,8 @@ pub(super) struct MasterView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum MasterState {
+    /// It has not answered the first question yet.
+    Asking,
     /// It was not asked: there is nothing to ask it with yet.
     NotAsked,
     /// It tells how all nodes are.

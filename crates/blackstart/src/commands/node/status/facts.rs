@@ -32,6 +32,8 @@ pub(super) struct Identity {
     pub(super) node: Option<String>,
     pub(super) role: Option<BootstrapRole>,
     pub(super) cluster: Option<String>,
+    /// The names of all nodes in cluster.yaml.
+    pub(super) nodes: Vec<String>,
     /// Why that is not known, or only from what was noted before.
     pub(super) trouble: Option<String>,
 }

@@ -61,7 +61,8 @@ fn identity(context: &Context, name: Option<&str>) -> Identity {
     Identity {
         node: name.map(str::to_owned).or_else(|| noted(context, &context.layout.config_dir.join("node-identity"))),
         role: noted_role.as_deref().and_then(role),
-        cluster: checked.cluster.map(|cluster| cluster.name().to_owned()),
+        cluster: checked.cluster.as_ref().map(|cluster| cluster.name().to_owned()),
+        nodes: checked.cluster.as_ref().map(names).unwrap_or_default(),
         trouble: Some(trouble),
     }
 }
@@ -88,8 +89,13 @@ fn known(context: &Context, cluster: &ValidatedCluster, name: Option<&str>) -> R
         node: Some(node.name.clone()),
         role: Some(cluster.bootstrap_role(node)),
         cluster: Some(cluster.name().to_owned()),
+        nodes: names(cluster),
         trouble: None,
     })
+}
+
+fn names(cluster: &ValidatedCluster) -> Vec<String> {
+    cluster.nodes().iter().map(|node| node.name.clone()).collect()
 }
 
 fn role(word: &str) -> Option<BootstrapRole> {

@@ -121,6 +121,8 @@ pub(super) struct ApiView {
     pub(super) conditions: Vec<Condition>,
     /// All nodes of the cluster, and whether they are Ready.
     pub(super) nodes: BTreeMap<String, bool>,
+    /// Nodes of cluster.yaml that the API does not know.
+    pub(super) not_joined: Vec<String>,
 }
 
 /// The certificates on this machine.
@@ -139,7 +141,7 @@ impl Status {
         let run = unseen.take("runs", run).flatten();
         let units = unseen.take("units", units).unwrap_or_default();
         let certificates = unseen.take("certificates", certificates).unwrap_or_default();
-        let Identity { node, role, cluster, trouble } = identity;
+        let Identity { node, role, cluster, nodes, trouble } = identity;
         unseen.0.extend(trouble.map(|why| format!("configuration: {why}")));
         let node = node.or_else(|| run.as_ref().map(|run| run.node.clone()).filter(|node| !node.is_empty()));
 
@@ -165,7 +167,7 @@ impl Status {
             run: run.as_ref().map(|run| shown(run, &boot_id)),
             problems,
             units,
-            api: view(api, own),
+            api: view(api, own, nodes),
             certificates: Certificates { count: certificates.len(), next },
             unseen: unseen.0,
             now,
@@ -299,7 +301,7 @@ fn last_error(run: &RunRecord) -> Option<LastError> {
     Some(LastError { code, step, message, hint, time, overcome: run.outcome == Outcome::Done })
 }
 
-fn view(api: Api, own: Own) -> ApiView {
+fn view(api: Api, own: Own, configured: Vec<String>) -> ApiView {
     let (reachable, why, nodes) = match api {
         Api::Nodes(nodes) => (true, None, nodes),
         Api::Silent(why) | Api::NotAsked(why) => (false, Some(why), BTreeMap::new()),
@@ -308,8 +310,9 @@ fn view(api: Api, own: Own) -> ApiView {
         Own::Ready(node) | Own::NotReady(node, _) => node.conditions,
         Own::Silent(_) | Own::Unknown => Vec::new(),
     };
+    let not_joined = configured.into_iter().filter(|name| reachable && !nodes.contains_key(name)).collect();
     let nodes = nodes.into_iter().map(|(name, node)| (name, node.is_ready())).collect();
-    ApiView { reachable, why, conditions, nodes }
+    ApiView { reachable, why, conditions, nodes, not_joined }
 }
 
 #[cfg(test)]

@@ -116,6 +116,7 @@ fn good() -> Facts {
             node: Some("master-01".into()),
             role: Some(BootstrapRole::MasterFirst),
             cluster: Some("home".into()),
+            nodes: vec!["master-01".into(), "worker-01".into()],
             trouble: None,
         },
         joined_at: Some(ago(7180)),

@@ -59,7 +59,10 @@ fn about(status: &Status) -> String {
             .iter()
             .map(|(name, ready)| if *ready { name.clone() } else { format!("{name} (NOT Ready)") })
             .collect();
-        lines.push(("nodes", format!("{ready} of {} Ready: {}", list.len(), list.join(", "))));
+        let absent = &status.api.not_joined;
+        let missing = if absent.is_empty() { String::new() } else { format!("; not joined: {}", absent.join(", ")) };
+        let all = list.len() + absent.len();
+        lines.push(("nodes", format!("{ready} of {all} Ready: {}{missing}", list.join(", "))));
     }
     lines.into_iter().map(|(name, value)| format!("  {name:<12} {value}\n")).collect()
 }

@@ -20,11 +20,11 @@ use kubeapi::{
     Client,
     k8s_openapi::api::{
         apps::v1::Deployment,
-        core::v1::{ConfigMap, Secret},
+        core::v1::{ConfigMap, Node as NodeObject, Secret},
     },
     kube::{
         Api, Error, ResourceExt,
-        api::{DeleteParams, Patch, PatchParams, PostParams},
+        api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
     },
 };
 use pki::Stage;
@@ -160,6 +160,14 @@ impl<'a> Way<'a> {
         Ok(self.cluster.nodes().iter().filter(is_absent).map(|node| node.name.clone()).collect())
     }
 
+    /// The nodes of cluster.yaml that are no nodes of the cluster: removed, or not joined yet.
+    pub(super) async fn not_members(&self) -> Result<Vec<String>, Failure> {
+        let nodes: Api<NodeObject> = Api::all(self.client().await?);
+        let nodes = nodes.list_metadata(&ListParams::default()).await.map_err(api("list the nodes"))?;
+        let names: Vec<String> = nodes.iter().map(ResourceExt::name_any).collect();
+        Ok(strangers(self.cluster, &names))
+    }
+
     /// What pods are given to trust, and the cluster's own DNS, which reads it only when it starts.
     async fn pods(&self, stage: Stage, mark: &str) -> Result<Vec<String>, Failure> {
         let client = self.client().await?;
@@ -234,6 +242,12 @@ impl<'a> Way<'a> {
     }
 }
 
+/// Who is listed in cluster.yaml and not among these nodes.
+fn strangers(cluster: &ValidatedCluster, members: &[String]) -> Vec<String> {
+    let listed = cluster.nodes().iter().map(|node| node.name.clone());
+    listed.filter(|name| !members.contains(name)).collect()
+}
+
 /// Masters, then what needs all of them, then all nodes, then what needs all of those.
 fn of_stage<'a>(masters: impl Iterator<Item = &'a String>, stage: Stage, subjects: &Subjects) -> Vec<Work> {
     let signs = |subject| stage == Stage::Sign && subjects.contains(&subject);
@@ -277,6 +291,21 @@ fn api(doing: &'static str) -> impl FnOnce(Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One that was removed and still runs would be given new keys, and be back.
+    #[test]
+    fn who_is_listed_and_no_member_is_told() {
+        let nodes = [("a", "master", 1), ("b", "worker", 2), ("c", "worker", 3)]
+            .map(|(name, role, last)| format!("  - {{name: {name}, ip: 10.0.0.1{last}, roles: [{role}]}}\n"));
+        let text = format!("cluster:\n  name: test\nnodes:\n{}", nodes.concat());
+        let cluster = spec::check_text(&text).cluster.unwrap();
+        for (members, expected) in
+            [(vec!["a", "b", "c"], vec![]), (vec!["a", "c", "other"], vec!["b"]), (vec![], vec!["a", "b", "c"])]
+        {
+            let members: Vec<String> = members.into_iter().map(str::to_owned).collect();
+            assert_eq!(strangers(&cluster, &members), expected);
+        }
+    }
 
     #[test]
     fn a_stage_waits_for_what_its_subjects_need() {
