@@ -62,7 +62,7 @@ pub(super) fn listed(steps: &[StepPlan], color: bool) -> String {
     let mut changes_in_all = 0;
     for (number, StepPlan { about, after, changes, waiting }) in steps.iter().enumerate() {
         let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
-        let id = painted(color, Style::Strong, &about.id);
+        let id = painted(color, Style::Strong, about.id);
         let _ = write!(text, "\n{:>2}. {id}: {}{after}\n    why: {}\n", number + 1, about.title, about.why);
         match changes {
             Err(error) => {

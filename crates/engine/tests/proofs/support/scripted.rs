@@ -73,7 +73,7 @@ impl Step for Scripted {
         for wanted in self.wanted.clone() {
             match wanted {
                 Planned::File(file) => {
-                    missing.extend(Change::missing(vec![file], &*host.disk)?.into_iter().map(Into::into))
+                    missing.extend(Change::missing(vec![file], &*host.disk)?.into_iter().map(Into::into));
                 }
                 act @ Planned::Act(_) => missing.push(act),
             }

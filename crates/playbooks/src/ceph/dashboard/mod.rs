@@ -173,7 +173,7 @@ mod tests {
                 .iter()
                 .map(|change| match change {
                     Planned::Act(Act { key, .. }) => key.as_str(),
-                    _ => panic!("only acts"),
+                    Planned::File(_) => panic!("only acts"),
                 })
                 .collect();
             assert_eq!((planned.as_slice(), step.judge(&seen) == Verdict::Met), (keys, is_met), "{seen:?}");
