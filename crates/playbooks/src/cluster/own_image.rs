@@ -77,10 +77,9 @@ impl Step for OwnImage {
         tree::remove(&*host.disk, &self.scratch)?;
         host.disk.create_dir(&self.scratch, 0o700)?;
         let to = archive.clone();
-        let made = tokio::task::spawn_blocking(move || program_image::write(Path::new(TARGET), &to));
-        if let Ok(made) = made.await {
-            made.map_err(|error| StepError::from_explained(&error))?;
-        }
+        let made = tokio::task::spawn_blocking(move || program_image::write(Path::new(TARGET), &to)).await;
+        let cut_off = |error| StepError::new(bundle::codes::STOPPED, format!("making {name} was cut off: {error}"));
+        made.map_err(cut_off)?.map_err(|error| StepError::from_explained(&error))?;
         ctr(host, &["images", "import", "--local", &archive.to_string_lossy()]).await?;
         tree::remove(&*host.disk, &self.scratch)?;
         ctr(host, &["images", "label", name, PINNED, &label]).await?;
