@@ -18,6 +18,7 @@ mod networked;
 mod refused;
 mod renewed;
 mod status;
+#[expect(unused_imports, reason = "shared with suites that need more of it")]
 mod support;
 mod unsealed;
 mod watch;

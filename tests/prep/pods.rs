@@ -1,7 +1,5 @@
 //! The DaemonSets, their pods and their image.
 
-use std::fs;
-
 use jiff::Timestamp;
 use prep::{Prep, State};
 use serde_json::Value;
@@ -9,7 +7,7 @@ use serde_json::Value;
 use crate::{
     MASTER, WORKER,
     node::{ARCHIVES, BEFORE, INSTALLED, await_report, fill_disk, free_disk},
-    support::{Cluster, PROGRAM, eventually, run, text},
+    support::{Cluster, eventually, text},
 };
 
 /// Where the manifests are on the master.

@@ -21,6 +21,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_blackstart");
 /// Waits for this test's turn. Fails at once where machines cannot be made at all.
 pub(crate) fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
+    seed(); // whoever reads the log of a failure knows what to repeat it with
     let user = Command::new("id").arg("-u").output().expect("id runs").stdout;
     assert_eq!(String::from_utf8_lossy(&user).trim(), "0", "these tests make machines: run them as root");
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
