@@ -5,14 +5,14 @@ use serde_json::Value;
 use crate::support::{Check, MASTER, Machines};
 
 pub(crate) const CHECKS: &[Check] = &[
-    ("on a machine where nothing was ever started there is nothing to take back", nothing),
+    ("on a machine where nothing was ever started there is nothing to undo", nothing),
     ("without a terminal and without --yes nothing is done", unasked),
     ("a dry run shows everything and changes nothing", dry_run),
 ];
 
 fn nothing(machines: &Machines) {
     let said = machines.reset(MASTER, "--uninstall");
-    assert!(said.code == Some(0) && said.out.starts_with("nothing to take back"), "{said:?}");
+    assert!(said.code == Some(0) && said.out.starts_with("nothing to undo"), "{said:?}");
     machines.assert_as_before(MASTER);
 }
 

@@ -76,7 +76,7 @@ fn keys_that_are_named_exist() {
         let settings = &schema["properties"];
         let roots = [&schema, &settings["cluster"], &settings["nodes"]["items"], &of_node];
         let begins = |root: &&&Value| root["properties"].get(first).is_some();
-        let is_file = [".yaml", ".json", ".conf", ".local"].iter().any(|end| key.ends_with(end));
+        let is_file = [".yaml", ".json", ".conf", ".key", ".local"].iter().any(|end| key.ends_with(end));
         if !is_key.is_match(key) || is_file || !roots.iter().any(|root| begins(&root)) {
             continue;
         }

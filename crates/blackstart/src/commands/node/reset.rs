@@ -44,6 +44,10 @@ pub(in crate::commands) fn reset(context: &Context, options: &ResetOptions) -> R
     }
     if plan.is_empty() {
         cluster::tidy(&*context.host.disk, &context.layout)?;
+        // The one before may have been killed at its very end.
+        if reset.keep_installed {
+            cluster::enable_again(&context.host)?;
+        }
         return nothing(context);
     }
     block_on(cluster::may_leave(&reset, &context.host))??;
@@ -93,7 +97,7 @@ fn nothing(context: &Context) -> Result<(), Ended> {
     if context.out.is_json() {
         return Ok(());
     }
-    Ok(context.out.text("nothing to take back: nothing was done on this machine, or all of it was taken back\n")?)
+    Ok(context.out.text("nothing to undo: nothing was done on this machine, or all of it was undone\n")?)
 }
 
 /// Says what was left and why. What stays because it was to be kept is no failure, nor is what lies elsewhere.

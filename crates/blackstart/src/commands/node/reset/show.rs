@@ -4,6 +4,7 @@ use std::{fmt::Write, path::Path};
 
 use ::explain::counted;
 use engine::{StepUndo, UndoEntry, UndoReport};
+use playbooks::cluster;
 use serde_json::json;
 
 use crate::{
@@ -69,12 +70,9 @@ pub(super) fn end(report: &UndoReport, state_dir: &Path, is_kept: bool) -> Strin
     let _ = match (cancelled, failed.len()) {
         (true, _) => writeln!(text, "stopped: {steps} undone; run `blackstart node reset` again to go on"),
         (false, 0) if is_kept => {
-            let ledger = state_dir.join("ledger.json");
-            writeln!(
-                text,
-                "{steps} undone; {} knows what was kept\nreboot or `blackstart node up` to retry",
-                ledger.display()
-            )
+            let is_installed = kept.iter().any(|step| cluster::INSTALLED.iter().any(|id| id.as_str() == step));
+            let next = if is_installed { "\nreboot or `blackstart node up` to retry" } else { "" };
+            writeln!(text, "{steps} undone; {} knows what was kept{next}", state_dir.join("ledger.json").display())
         }
         (false, 0) => writeln!(text, "{steps} undone; nothing of ours is left on this machine"),
         (false, count) => writeln!(
@@ -139,13 +137,18 @@ mod tests {
             notes: vec!["the Node object `worker-01` is still in the cluster: no master answers".into()],
             ..UndoReport::default()
         };
+        let installed = UndoReport {
+            undone: undone.clone(),
+            kept: vec!["own-units".into(), "program".into()],
+            ..UndoReport::default()
+        };
         let failed = UndoReport {
             undone: undone.clone(),
             failed: vec![StepFailure { step: "units".into(), error }],
             ..UndoReport::default()
         };
         let stopped = UndoReport { undone, cancelled: true, ..UndoReport::default() };
-        let text: Vec<String> = [(clean, false), (kept, true), (failed, true), (stopped, true)]
+        let text: Vec<String> = [(clean, false), (kept, true), (installed, true), (failed, true), (stopped, true)]
             .iter()
             .map(|(report, is_kept)| end(report, state_dir, *is_kept))
             .collect();
