@@ -53,8 +53,9 @@ fn each_role_has_its_steps() {
 fn every_step_of_every_list_can_be_undone_and_every_name_is_a_step() {
     let layout = Layout::default();
     let mut built = Vec::new();
-    for name in ["home", "ha-ceph"] {
-        let cluster = example(name);
+    let kms = "cluster: {name: kms, encryption: {kms: {name: vault, endpoint: 'unix:///run/kms.sock'}}}\nnodes:\n\
+               - {name: m, ip: 192.168.1.11, roles: [master], hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
+    for cluster in [example("home"), example("ha-ceph"), spec::check_text(kms).cluster.unwrap()] {
         for node in cluster.nodes() {
             built.push(cluster::playbook(&cluster, node, &layout, &options()));
             built.push(cluster::detect(&cluster, node, &layout));
