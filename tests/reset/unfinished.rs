@@ -7,7 +7,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a bootstrap that waits for its master is stopped and taken back", waiting_bootstrap),
     ("a reset that is killed again and again ends where one reset does", killed_reset),
     ("a reset needs no API, no cluster.yaml and no containerd", alone),
-    ("a machine that restarts in the middle of a reset does not become a node again", restarted),
+    ("a machine that restarts in the middle of a reset does not become a node; after its end it does", restarted),
 ];
 
 /// Resets with `$options`, and kills the reset at the first event that holds `$words`.
@@ -91,6 +91,10 @@ fn restarted(machines: &Machines) {
     let runs = "pgrep -l 'kube|etcd|containerd|blackstart'";
     let seen = machines.try_sh(MASTER, runs);
     assert_eq!(seen.out, "", "{seen:?}");
+    let said = machines.reset(MASTER, "");
+    assert!(said.code == Some(0) && said.out.contains("reboot or `blackstart node up` to retry"), "{said:?}");
+    machines.lab.run("reboot", &[MASTER]).ok();
+    machines.await_ready(&[MASTER]);
     let said = machines.reset(MASTER, "--uninstall");
     assert_eq!(said.code, Some(0), "{said:?}");
     // Another boot has other numbers, but nothing of ours.

@@ -48,7 +48,7 @@ pub(in crate::commands) fn reset(context: &Context, options: &ResetOptions) -> R
         if reset.keep_installed {
             cluster::enable_again(&context.host)?;
         }
-        return nothing(context);
+        return nothing(context, reset.keep_installed);
     }
     block_on(cluster::may_leave(&reset, &context.host))??;
     if !options.yes {
@@ -93,11 +93,15 @@ fn is_only_master(reset: &Reset<'_>) -> bool {
     first.is_some() && first == reset.node && masters.next().is_none()
 }
 
-fn nothing(context: &Context) -> Result<(), Ended> {
+fn nothing(context: &Context, keep_installed: bool) -> Result<(), Ended> {
     if context.out.is_json() {
         return Ok(());
     }
-    Ok(context.out.text("nothing to undo: nothing was done on this machine, or all of it was undone\n")?)
+    context.out.text("nothing to undo: nothing was done on this machine, or all of it was undone\n")?;
+    if keep_installed {
+        context.out.text("`--uninstall` removes what `node install` put here, too\n")?;
+    }
+    Ok(())
 }
 
 /// Says what was left and why. What stays because it was to be kept is no failure, nor is what lies elsewhere.
