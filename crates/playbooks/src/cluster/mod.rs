@@ -140,7 +140,7 @@ pub fn playbook(
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;
     let of = ceph::Of { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
-    ceph::steps(list.step(OwnImage::new(layout), &[IMAGES]), &of).build()
+    ceph::steps(list.step(OwnImage, &[IMAGES]), &of).build()
 }
 
 /// A machine on which services can be started, whatever it is going to be.

@@ -4,13 +4,9 @@
 //! looking; it comes last, when nothing is left of the archive, and what was interrupted is done again. Another label keeps
 //! the kubelet from removing the image when disks are full. A program that is not static makes no image.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::UNIX_EPOCH,
-};
+use std::{fs, path::Path, time::UNIX_EPOCH};
 
-use engine::{About, Act, Planned, Step, StepError};
+use engine::{About, Act, Notes, Planned, Step, StepError, Undo};
 use host::Host;
 
 use super::{
@@ -18,18 +14,19 @@ use super::{
     images::{Imported, ctr},
     program::TARGET,
 };
-use crate::{Layout, program_image, residue::tree};
+use crate::{program_image, residue::tree};
 
 /// Of which program the image is.
 const MADE_OF: &str = "blackstart.io/program";
 /// What containerd and the kubelet leave where it is.
 const PINNED: &str = "io.cri-containerd.pinned=pinned";
 
+/// Where the archive is while it is imported: where containerd needs the same room anyway. The state directory may be small, and
+/// others must be able to write there.
+const SCRATCH: &str = "/var/lib/containerd/blackstart-image";
+
 /// Makes and imports the image.
-pub(super) struct OwnImage {
-    /// Where the archive is while it is imported.
-    scratch: PathBuf,
-}
+pub(super) struct OwnImage;
 
 /// What was found.
 pub(super) struct Seen {
@@ -37,15 +34,9 @@ pub(super) struct Seen {
     missing: Option<String>,
 }
 
-impl OwnImage {
-    pub(super) fn new(layout: &Layout) -> Self {
-        Self { scratch: layout.state_dir.join("own-image") }
-    }
-}
-
 impl Step for OwnImage {
     type Seen = Seen;
-    type Undo = Imported;
+    type Undo = OwnImported;
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
@@ -73,17 +64,41 @@ impl Step for OwnImage {
 
     async fn act(&self, Act { key: name, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let Some(label) = label(Path::new(TARGET)) else { return Ok(()) };
-        let archive = self.scratch.join("image.tar");
-        tree::remove(&*host.disk, &self.scratch)?;
-        host.disk.create_dir(&self.scratch, 0o700)?;
-        let to = archive.clone();
-        let made = tokio::task::spawn_blocking(move || program_image::write(Path::new(TARGET), &to)).await;
-        let cut_off = |error| StepError::new(bundle::codes::STOPPED, format!("making {name} was cut off: {error}"));
-        made.map_err(cut_off)?.map_err(|error| StepError::from_explained(&error))?;
-        ctr(host, &["images", "import", "--local", &archive.to_string_lossy()]).await?;
-        tree::remove(&*host.disk, &self.scratch)?;
-        ctr(host, &["images", "label", name, PINNED, &label]).await?;
-        Ok(())
+        let imported = import(host, name).await;
+        // Whatever became of it: it is large.
+        tree::remove(&*host.disk, Path::new(SCRATCH))?;
+        imported?;
+        ctr(host, &["images", "label", name, PINNED, &label]).await.map(drop)
+    }
+}
+
+async fn import(host: &Host, name: &str) -> Result<(), StepError> {
+    let scratch = Path::new(SCRATCH);
+    tree::remove(&*host.disk, scratch)?;
+    host.disk.create_dir(scratch, 0o700)?;
+    let archive = scratch.join("image.tar");
+    let to = archive.clone();
+    let made = tokio::task::spawn_blocking(move || program_image::write(Path::new(TARGET), &to)).await;
+    let cut_off = |error| StepError::new(bundle::codes::STOPPED, format!("making {name} was cut off: {error}"));
+    made.map_err(cut_off)?.map_err(|error| StepError::from_explained(&error))?;
+    ctr(host, &["images", "import", "--local", &archive.to_string_lossy()]).await.map(drop)
+}
+
+/// How it is undone: also what a run that was killed has left goes.
+pub(super) struct OwnImported;
+
+impl Undo for OwnImported {
+    fn shows_act(&self, key: &str) -> Option<String> {
+        Imported.shows_act(key)
+    }
+
+    async fn before(&self, host: &Host) -> Result<Notes, StepError> {
+        tree::remove(&*host.disk, Path::new(SCRATCH))?;
+        Ok(Notes::new())
+    }
+
+    async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
+        if host.is_live { Imported.act(key, host).await } else { Ok(()) }
     }
 }
 

@@ -27,6 +27,7 @@ use super::{
     kernel::Set,
     leave::{Cluster, EtcdService, Kubelet},
     network::Addressed,
+    own_image::OwnImported,
     unit_files::{Installed, enabling_link},
 };
 use crate::{
@@ -109,7 +110,7 @@ pub fn undos(reset: &Reset<'_>) -> Undos {
         .step(ids::CLUSTER_INFO, Stays)
         .step(ids::JOIN_INFO, Stays)
         .step(ids::IMAGES, Imported)
-        .step(ids::OWN_IMAGE, Imported)
+        .step(ids::OWN_IMAGE, OwnImported)
         .step(ids::DNS, Stays)
         .step(ids::JOIN, Member { kubernetes_dir: reset.layout.kubernetes_dir.clone() });
     ceph::undos(all)
