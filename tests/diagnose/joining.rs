@@ -16,7 +16,7 @@ pub(crate) const JOINING: &[Case] = &[
         name: "join secret expired",
         machine: WORKER,
         provoke: sh!("keep /etc/kubernetes/agent.conf $CONFIG/join-secret; rm /etc/kubernetes/agent.conf
-                      sed -i -E 's/^(v1\\.worker-01\\.)[0-9]+/\\11700000000/' $CONFIG/join-secret"),
+                      sed -i -E 's/^(v[0-9]+\\.worker-01\\.[0-9]+\\.)[0-9]+/\\11700000000/' $CONFIG/join-secret"),
         codes: &["BS-JOIN-003"],
         tells: "ended on 2023-11-14",
         mend: sh!("back /etc/kubernetes/agent.conf $CONFIG/join-secret"),
