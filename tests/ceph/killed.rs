@@ -18,10 +18,10 @@ pub(crate) const CHECKS: &[Check] =
 
 /// Each takes a minute or two before its first case: one of them at a time.
 fn recovers(cluster: &Cluster) {
-    if is_turn(0) {
+    if is_turn(0, 2) {
         joining(cluster);
     }
-    if is_turn(1) {
+    if is_turn(1, 2) {
         founding(cluster);
     }
 }

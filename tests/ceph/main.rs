@@ -30,6 +30,7 @@ mod survives;
 
 use std::mem::ManuallyDrop;
 
+use cases::in_turn;
 use support::{self as common, Cluster, TestLab, turn};
 
 /// All of them are everything.
@@ -51,7 +52,7 @@ fn three_machines_are_a_ceph_cluster() {
         cluster.check(&[
             healthy::CHECKS,
             asked::CHECKS,
-            survives::CHECKS,
+            &in_turn(survives::CHECKS, 2),
             diagnosed::CHECKS,
             refused::CHECKS,
             killed::CHECKS,

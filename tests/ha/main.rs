@@ -47,12 +47,15 @@ fn three_masters_are_one_cluster() {
     let lab = TestLab::unmade();
     lab.run("up", &UP).ok();
     let cluster = Cluster { lab };
-    cluster.check(&[together::CHECKS, renewed::CHECKS, survives::CHECKS, reimaged::CHECKS]);
-    if is_turn(1) {
+    cluster.check(&[together::CHECKS, renewed::CHECKS, survives::CHECKS]);
+    if is_turn(1, 2) {
+        cluster.check(&[reimaged::CHECKS]);
+    }
+    if is_turn(1, 4) {
         cluster.check(&[removed::CHECKS]);
     }
     // From here on, what the lab would give a machine with an empty disk is sealed with authorities of the past.
-    if is_turn(0) {
+    if is_turn(0, 4) {
         cluster.check(&[rotated::CHECKS]);
     }
 }
@@ -60,7 +63,7 @@ fn three_masters_are_one_cluster() {
 /// Masters that do not see each other at first, or come one after the other.
 #[test]
 fn masters_come_in_any_order() {
-    if !is_turn(0) {
+    if !is_turn(3, 4) {
         return;
     }
     let _turn = turn();
@@ -79,7 +82,7 @@ fn masters_join_whatever_happens() {
     let (acknowledged, lost) = caller.end();
     eprintln!("{acknowledged} writes were acknowledged, {} of them are lost", lost.len());
     assert!(lost.is_empty(), "{lost:?}");
-    if is_turn(1) {
+    if is_turn(3, 4) {
         cluster.check(&[restored::CHECKS]);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn checks() -> Vec<Check> {
         (1, ("whatever happens to the pod, the work goes on", pods)),
         (1, ("what is changed by hand later is repaired", drift)),
     ];
-    all.into_iter().filter(|(kind_of_two, _)| is_turn(*kind_of_two)).map(|(_, check)| check).collect()
+    all.into_iter().filter(|(kind_of_two, _)| is_turn(*kind_of_two, 2)).map(|(_, check)| check).collect()
 }
 
 /// What happens, and how it is done. It says where it struck.

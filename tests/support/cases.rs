@@ -42,11 +42,16 @@ pub(crate) fn play_all<C: Clone + Display>(
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// What takes minutes is checked on every second commit or so, unless somebody wants everything or names what he wants.
-pub(crate) fn is_turn(kind_of_two: u64) -> bool {
+/// What takes minutes is checked on one commit of so many, unless everything is wanted or checks are named.
+pub(crate) fn is_turn(kind: u64, of: u64) -> bool {
     let is_wanted =
         ["CHECKS", "BLACKSTART_TEST_ONLY", "BLACKSTART_TEST_FULL"].into_iter().any(|name| env::var_os(name).is_some());
-    is_wanted || seed() % 2 == kind_of_two
+    is_wanted || seed() % of == kind
+}
+
+/// Every so-many-th of a list: the next commit has others.
+pub(crate) fn in_turn<C: Copy>(list: &[C], of: u64) -> Vec<C> {
+    list.iter().enumerate().filter(|(at, _)| is_turn(*at as u64 % of, of)).map(|(_, one)| *one).collect()
 }
 
 /// The one of the seed, unless told otherwise.

@@ -1,8 +1,8 @@
 //! The number that chooses which cases are played where there are more than anybody waits for.
 //!
 //! It follows from the commit that is checked out, so a commit plays the same cases today and tomorrow, and the next commit
-//! others. `BLACKSTART_TEST_SEED=N` plays those of another number again. Even and odd numbers are two kinds of commits, of
-//! which each plays one half of what takes minutes (`cases.rs`).
+//! others. `BLACKSTART_TEST_SEED=N` plays those of another number again. What takes
+//! minutes is played by one commit of two or of four (`cases.rs`).
 
 use std::{env, process::Command};
 
