@@ -67,7 +67,7 @@ impl Kit {
         };
         let to = self.image(name);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
-        image.write(&self.program(name), &to, self.dir.path()).unwrap();
+        image.write(&self.program(name), &to).unwrap();
     }
 
     fn program(&self, name: &str) -> PathBuf {

@@ -94,7 +94,7 @@ impl Place<'_> {
         elf::ensure_static(program)?;
         let path = image_path(name);
         let to = self.prepare(&path)?;
-        Image { name: image, program: name, user, arch: self.arch, links: &[] }.write(program, &to, self.dir)?;
+        Image { name: image, program: name, user, arch: self.arch, links: &[] }.write(program, &to)?;
         self.describe(&path, DATA)
     }
 

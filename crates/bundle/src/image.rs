@@ -19,7 +19,7 @@ use crate::{
     component::Arch,
     error::failed,
     sum::Summing,
-    tarball::{append, append_dir, append_file, append_link},
+    tarball::{append, append_dir, append_file, append_header, append_link},
 };
 
 /// What an image says about itself.
@@ -37,10 +37,10 @@ pub struct Image<'a> {
 }
 
 impl Image<'_> {
-    /// Wraps a program into an archive at `to`; `scratch` is a directory for the layer while it is made.
-    pub fn write(&self, program: &Path, to: &Path, scratch: &Path) -> Result<(), BundleError> {
-        let layer_path = scratch.join("layer.tar");
-        let layer = self.layer(program, &layer_path)?;
+    /// Wraps a program into an archive at `to`. The layer is made twice, for its sum and for the archive, because to read
+    /// a program again costs less than to write all of it once more.
+    pub fn write(&self, program: &Path, to: &Path) -> Result<(), BundleError> {
+        let layer = self.layer(program, io::sink()).map_err(failed("read", program))?;
         let config = self.config(&layer.sum).to_string();
         let config_blob = Blob::of(&config);
         let manifest = json!({
@@ -59,23 +59,34 @@ impl Image<'_> {
             (manifest_blob.path(), &*manifest),
             (config_blob.path(), &*config),
         ];
-        write_archive(to, &texts, &layer.path(), &layer_path).map_err(failed("write", to))?;
-        fs::remove_file(&layer_path).map_err(failed("remove", &layer_path))
+        self.archive(program, to, &texts, &layer).map_err(failed("write", to))
     }
 
-    fn layer(&self, program: &Path, to: &Path) -> Result<Blob, BundleError> {
-        let file = fs::File::create(to).map_err(failed("write", to))?;
-        let mut layer = tar::Builder::new(Summing::new(BufWriter::new(file)));
-        append_file(&mut layer, self.program, 0o755, program).map_err(failed("write", to))?;
+    fn archive(&self, program: &Path, to: &Path, texts: &[(String, &str)], layer: &Blob) -> io::Result<()> {
+        let mut archive = tar::Builder::new(BufWriter::new(fs::File::create(to)?));
+        for (path, text) in texts {
+            append(&mut archive, path, 0o644, text.as_bytes())?;
+        }
+        // An archive within an archive: its size is a multiple of what entries are padded to.
+        append_header(&mut archive, &layer.path(), 0o644, layer.size)?;
+        let written = self.layer(program, archive.get_mut())?;
+        if written.sum != layer.sum {
+            return Err(io::Error::other(format!("{} changed while it was read", program.display())));
+        }
+        archive.into_inner()?.flush()
+    }
+
+    fn layer(&self, program: &Path, to: impl Write) -> io::Result<Blob> {
+        let mut layer = tar::Builder::new(Summing::new(to));
+        append_file(&mut layer, self.program, 0o755, program)?;
         let dirs: BTreeSet<&Path> = self.links.iter().flat_map(|(path, _)| above(path)).collect();
         for dir in dirs {
-            append_dir(&mut layer, dir, 0o755).map_err(failed("write", to))?;
+            append_dir(&mut layer, dir, 0o755)?;
         }
         for (path, target) in self.links {
-            append_link(&mut layer, path, target).map_err(failed("write", to))?;
+            append_link(&mut layer, path, target)?;
         }
-        let (mut file, sum, size) = layer.into_inner().map_err(failed("write", to))?.finish();
-        file.flush().map_err(failed("write", to))?;
+        let (_, sum, size) = layer.into_inner()?.finish();
         Ok(Blob { sum, size })
     }
 
@@ -120,15 +131,6 @@ fn above(path: &str) -> impl Iterator<Item = &Path> {
     above.into_iter()
 }
 
-fn write_archive(to: &Path, texts: &[(String, &str)], layer: &str, layer_file: &Path) -> io::Result<()> {
-    let mut archive = tar::Builder::new(BufWriter::new(fs::File::create(to)?));
-    for (path, text) in texts {
-        append(&mut archive, path, 0o644, text.as_bytes())?;
-    }
-    append_file(&mut archive, layer, 0o644, layer_file)?;
-    archive.into_inner()?.flush()
-}
-
 /// Content that an image refers to by its sum.
 struct Blob {
     sum: Sum,
@@ -162,7 +164,7 @@ mod tests {
         let (program_name, user) = ("pause", Some("65535:65535"));
         let image = Image { name: "blackstart.local/pause:3.10.2", program: program_name, user, arch, links: &[] };
         let to = dir.join(name);
-        image.write(&program, &to, dir).unwrap();
+        image.write(&program, &to).unwrap();
         fs::read(to).unwrap()
     }
 
@@ -192,6 +194,7 @@ mod tests {
         }
         insta::assert_snapshot!(page.join("\n"));
     }
+
     #[test]
     fn links_stand_beside_the_program() {
         let dir = tempfile::tempdir().unwrap();
@@ -199,9 +202,9 @@ mod tests {
         fs::write(&program, "program").unwrap();
         let links = [("bin/cat", "../program"), ("usr/bin/chroot", "../../program")];
         let image = Image { name: "a/b:1", program: "program", user: None, arch: Arch::AMD64, links: &links };
-        let layer = dir.path().join("layer.tar");
-        image.layer(&program, &layer).unwrap();
-        let shown: Vec<String> = tar::Archive::new(fs::File::open(layer).unwrap())
+        let mut layer = Vec::new();
+        image.layer(&program, &mut layer).unwrap();
+        let shown: Vec<String> = tar::Archive::new(layer.as_slice())
             .entries()
             .unwrap()
             .map(|entry| {

@@ -18,6 +18,14 @@ pub(crate) fn append_file<W: Write>(to: &mut tar::Builder<W>, path: &str, mode: 
     append_stream(to, path, mode, size, file)
 }
 
+/// Appends the beginning of a plain file; as many bytes as it says have to follow, padded to 512.
+pub(crate) fn append_header<W: Write>(to: &mut tar::Builder<W>, path: &str, mode: u32, size: u64) -> io::Result<()> {
+    let mut header = header(tar::EntryType::Regular, size, mode);
+    header.set_path(path)?;
+    header.set_cksum();
+    to.append(&header, io::empty())
+}
+
 /// Appends a directory.
 pub(crate) fn append_dir<W: Write>(to: &mut tar::Builder<W>, path: &Path, mode: u32) -> io::Result<()> {
     let mut header = header(tar::EntryType::Directory, 0, mode);

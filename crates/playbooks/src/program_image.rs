@@ -13,7 +13,7 @@ pub fn name() -> String {
     format!("{}:{}", names::IMAGE, env!("CARGO_PKG_VERSION"))
 }
 
-/// Writes the archive of the image. The layer is as large as the archive, so it is made beside it.
+/// Writes the archive of the image.
 pub fn write(program: &Path, to: &Path) -> Result<(), BundleError> {
     // Nothing else is in the image, so nothing would load its libraries.
     ensure_static(program)?;
@@ -21,8 +21,7 @@ pub fn write(program: &Path, to: &Path) -> Result<(), BundleError> {
     let links: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "../blackstart")).collect();
     let name = name();
     let image = Image { name: &name, program: "blackstart", user: None, arch: Arch::AMD64, links: &links };
-    let scratch = to.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    image.write(program, to, scratch)
+    image.write(program, to)
 }
 
 #[cfg(test)]
