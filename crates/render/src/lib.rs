@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! services/   one file per systemd service: its unit and the files it reads     Service
+//! process     what a unit and a static pod of it have in common                 Process, RenderedFile
 //! units       our own three units                                               Service
 //! network/    NetworkManager's files and /etc/hosts                             RenderedFile, String
 //! objects/    what is applied to the API                                        Vec<serde_json::Value>
@@ -19,8 +20,10 @@ mod machine;
 pub mod network;
 pub mod objects;
 mod paths;
+mod process;
 mod service;
 mod services;
+mod static_pod;
 mod unit;
 pub mod units;
 mod yaml;
@@ -29,6 +32,7 @@ mod yaml;
 mod samples;
 
 pub use machine::{Cgroup, Machine};
+pub use process::Process;
 pub use service::{CONFIG_VARIABLE, RenderedFile, Service};
 pub use services::*;
 pub use yaml::document;

@@ -4,6 +4,10 @@
 pub(crate) const KUBERNETES: &str = "/etc/kubernetes";
 /// The authority that signs the API server and everything that talks to it. Every node has its certificate.
 pub(crate) const CLUSTER_CA: &str = "/etc/kubernetes/pki/ca.crt";
+/// What the API server writes down of who did what.
+pub(crate) const LOGS: &str = "/var/log/kubernetes";
+/// etcd's data.
+pub(crate) const ETCD_DATA: &str = "/var/lib/etcd";
 /// Where the container runtime listens.
 pub(crate) const CONTAINERD_SOCKET: &str = "unix:///run/containerd/containerd.sock";
 

@@ -71,8 +71,7 @@ impl Unit {
 
     /// What it runs.
     pub(crate) fn exec(self, command: Command) -> Self {
-        let text = command.text;
-        self.service("ExecStart", text)
+        self.service("ExecStart", command.text())
     }
 
     /// Starts it again whenever it ends, with a pause but without a limit: a node heals by itself, however late.
@@ -107,27 +106,43 @@ impl Unit {
     }
 }
 
-/// A command line with one option per line.
+/// A command line: a program, sub-commands, options.
+#[derive(Debug, Clone)]
 pub(crate) struct Command {
-    text: String,
+    program: String,
+    words: Vec<String>,
+    flags: Vec<String>,
 }
 
 impl Command {
     /// One of our programs.
     pub(crate) fn new(program: &str) -> Self {
-        Self { text: format!("{PROGRAMS}/{program}") }
+        Self { program: program.to_owned(), words: Vec::new(), flags: Vec::new() }
     }
 
     /// One more word, such as a sub-command.
     pub(crate) fn word(mut self, word: &str) -> Self {
-        self.text.push_str(&format!(" {word}"));
+        self.words.push(word.to_owned());
         self
     }
 
     /// One more option.
     pub(crate) fn flag(mut self, name: &str, value: impl Display) -> Self {
-        self.text.push_str(&format!(" \\\n  --{name}={value}"));
+        self.flags.push(format!("--{name}={value}"));
         self
+    }
+
+    /// For systemd, with one option per line.
+    fn text(&self) -> String {
+        let words = self.words.iter().map(|word| format!(" {word}"));
+        let flags = self.flags.iter().map(|flag| format!(" \\\n  {flag}"));
+        format!("{PROGRAMS}/{}", self.program) + &words.chain(flags).collect::<String>()
+    }
+
+    /// For whoever finds the program by its name.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        let all = std::iter::once(&self.program).chain(&self.words).chain(&self.flags);
+        all.map(String::as_str).collect()
     }
 
     /// Options of the same kind.

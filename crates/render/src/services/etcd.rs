@@ -9,10 +9,14 @@ use spec::{Node, ValidatedCluster, ports};
 
 use crate::{
     address::{https, with_port},
-    paths::pki,
+    paths::{ETCD_DATA, pki},
+    process::{Health, Process},
     service::Service,
-    unit::{Command, Unit},
+    unit::Command,
 };
+
+/// Its certificates and keys, and nobody else's.
+const ETCD_PKI: &str = "/etc/kubernetes/pki/etcd";
 
 /// The files that tell whether a member may start.
 #[derive(Debug, Clone, Copy)]
@@ -25,16 +29,13 @@ pub struct EtcdFiles<'a> {
     pub member_id: &'a Path,
 }
 
-/// The member on this master. It does not start before it is decided with whom, nor when it was a member and its data are
-/// gone: etcd would come back as the same member and have forgotten what it has voted for.
-pub fn etcd(cluster: &ValidatedCluster, node: &Node, files: EtcdFiles<'_>) -> Service {
-    let EtcdFiles { initial, data, member_id } = files;
-    let initial = initial.display();
+/// What it runs, reads and answers. With whom it starts is not a part of it: that is decided once, at run time.
+pub fn etcd_process(cluster: &ValidatedCluster, node: &Node) -> Process {
     let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
     let clients = [node.ip, loopback].map(|ip| https(ip, ports::ETCD_CLIENT)).join(",");
     let command = Command::new("etcd")
         .flag("name", &node.name)
-        .flag("data-dir", "/var/lib/etcd")
+        .flag("data-dir", ETCD_DATA)
         .flag("listen-client-urls", clients)
         .flag("advertise-client-urls", https(node.ip, ports::ETCD_CLIENT))
         .flag("listen-peer-urls", https(node.ip, ports::ETCD_PEER))
@@ -55,8 +56,25 @@ pub fn etcd(cluster: &ValidatedCluster, node: &Node, files: EtcdFiles<'_>) -> Se
         // Without it a member whose file was damaged would spread what it reads there.
         .flag("feature-gates", "InitialCorruptCheck=true")
         .flag("watch-progress-notify-interval", "5s");
-    Unit::new("etcd.service", "etcd, the cluster's database")
-        .unit("Documentation", "https://etcd.io/docs/")
+    Process {
+        name: "etcd",
+        description: "etcd, the cluster's database",
+        documentation: "https://etcd.io/docs/",
+        command,
+        files: Vec::new(),
+        reads: vec![ETCD_PKI],
+        writes: vec![ETCD_DATA],
+        health: Health { scheme: "http", port: ports::ETCD_METRICS, live: "/livez", ready: "/readyz" },
+    }
+}
+
+/// The member on this master. It does not start before it is decided with whom, nor when it was a member and its data are
+/// gone: etcd would come back as the same member and have forgotten what it has voted for.
+pub fn etcd(cluster: &ValidatedCluster, node: &Node, files: EtcdFiles<'_>) -> Service {
+    let EtcdFiles { initial, data, member_id } = files;
+    let (initial, process) = (initial.display(), etcd_process(cluster, node));
+    let unit = process
+        .unit("etcd.service")
         // Wanted by the API server, too, which may start before it is decided.
         .unit("ConditionPathExists", &initial)
         // One of these two is enough.
@@ -66,12 +84,8 @@ pub fn etcd(cluster: &ValidatedCluster, node: &Node, files: EtcdFiles<'_>) -> Se
         // Not `notify`: it reports ready when there is a majority, and a machine is not to be stuck in the middle of its
         // boot until others have come up. Whoever needs to know asks etcd itself.
         .service("Type", "exec")
-        .service("EnvironmentFile", initial)
-        .exec(command)
-        .restarted("2s")
-        .service("OOMScoreAdjust", -997)
-        .confined()
-        .into_service(Vec::new())
+        .service("EnvironmentFile", initial);
+    process.kept_running(unit).into_service(process.files)
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use spec::{Node, ValidatedCluster, ports};
 
 use crate::{
     address,
-    paths::{CLUSTER_CA, kubernetes, pki},
+    paths::{CLUSTER_CA, KUBERNETES, LOGS, kubernetes, pki},
+    process::{Health, Process},
     service::{RenderedFile, Service},
-    unit::{Command, Unit},
+    unit::Command,
 };
 
 /// Who issues service account tokens, as they say themselves.
@@ -17,8 +18,8 @@ pub fn service_account_issuer(cluster: &ValidatedCluster) -> String {
     format!("https://kubernetes.default.svc.{}", cluster.networking().domain)
 }
 
-/// The API server of this master.
-pub fn kube_apiserver(cluster: &ValidatedCluster, node: &Node) -> Service {
+/// What it runs, reads and answers.
+pub fn kube_apiserver_process(cluster: &ValidatedCluster, node: &Node) -> Process {
     let authentication = kubernetes("authentication.yaml");
     let audit_policy = kubernetes("audit-policy.yaml");
     let networking = cluster.networking();
@@ -57,7 +58,7 @@ pub fn kube_apiserver(cluster: &ValidatedCluster, node: &Node) -> Service {
         .flag("requestheader-group-headers", "X-Remote-Group")
         .flag("requestheader-extra-headers-prefix", "X-Remote-Extra-")
         .flag("audit-policy-file", &audit_policy)
-        .flag("audit-log-path", "/var/log/kubernetes/audit.log")
+        .flag("audit-log-path", format!("{LOGS}/audit.log"))
         .flag("audit-log-maxsize", 100)
         .flag("audit-log-maxbackup", 10)
         .flag("audit-log-maxage", 30)
@@ -70,21 +71,32 @@ pub fn kube_apiserver(cluster: &ValidatedCluster, node: &Node) -> Service {
         RenderedFile::private(authentication, authentication::config(cluster.bootstrap().unlisted_nodes)),
         RenderedFile::private(audit_policy, audit::policy()),
     ];
-    Unit::new("kube-apiserver.service", "Kubernetes API server")
-        .unit("Documentation", "https://kubernetes.io/docs/")
+    Process {
+        name: "kube-apiserver",
+        description: "Kubernetes API server",
+        documentation: "https://kubernetes.io/docs/",
+        command,
+        files,
+        reads: vec![KUBERNETES],
+        writes: vec![LOGS],
+        health: Health { scheme: "https", port: cluster.api().port, live: "/livez", ready: "/readyz" },
+    }
+}
+
+/// The API server of this master.
+pub fn kube_apiserver(cluster: &ValidatedCluster, node: &Node) -> Service {
+    let process = kube_apiserver_process(cluster, node);
+    let unit = process
+        .unit("kube-apiserver.service")
         // This orders how they stop: without etcd it waits long to sign off there. They start side by side all the
         // same, because etcd counts as started at once, and the API server waits for its member by itself.
         .follows("etcd.service")
         .follows_network()
         .service("Type", "exec")
-        .exec(command)
         .service("TimeoutStopSec", "15s")
-        .restarted("2s")
         .service("LogsDirectory", "kubernetes")
-        .service("LogsDirectoryMode", "0700")
-        .service("OOMScoreAdjust", -997)
-        .confined()
-        .into_service(files)
+        .service("LogsDirectoryMode", "0700");
+    process.kept_running(unit).into_service(process.files)
 }
 
 #[cfg(test)]

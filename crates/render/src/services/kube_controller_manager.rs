@@ -3,10 +3,11 @@
 use spec::{NetworkAddOn, Node, ValidatedCluster, ports};
 
 use crate::{
-    paths::{CLUSTER_CA, VOLUME_PLUGINS, kubernetes, pki},
+    paths::{CLUSTER_CA, KUBERNETES, VOLUME_PLUGINS, kubernetes, pki},
+    process::{Health, Process},
     service::Service,
     services::LEADER_RETRY,
-    unit::{Command, Unit},
+    unit::Command,
 };
 
 /// Which controllers run, beside those that always do.
@@ -20,8 +21,8 @@ const CONTROLLERS: &[&str] = &[
     "-certificatesigningrequest-approving-controller",
 ];
 
-/// The controller manager of this master.
-pub fn kube_controller_manager(cluster: &ValidatedCluster, node: &Node) -> Service {
+/// What it runs, reads and answers.
+pub fn kube_controller_manager_process(cluster: &ValidatedCluster, node: &Node) -> Process {
     let networking = cluster.networking();
     // With our own add-on a node's address decides which pods are its own, wherever it can.
     let by_address = networking.add_on == NetworkAddOn::Basic && networking.pod_part(node.ip).is_some();
@@ -59,16 +60,23 @@ pub fn kube_controller_manager(cluster: &ValidatedCluster, node: &Node) -> Servi
         .flag("service-cluster-ip-range", networking.service_cidr)
         .flag("flex-volume-plugin-dir", VOLUME_PLUGINS)
         .flag("profiling", false);
-    Unit::new("kube-controller-manager.service", "Kubernetes controller manager")
-        .unit("Documentation", "https://kubernetes.io/docs/")
-        .after("kube-apiserver.service")
-        .follows_network()
-        .service("Type", "exec")
-        .exec(command)
-        .restarted("2s")
-        .service("OOMScoreAdjust", -997)
-        .confined()
-        .into_service(Vec::new())
+    Process {
+        name: "kube-controller-manager",
+        description: "Kubernetes controller manager",
+        documentation: "https://kubernetes.io/docs/",
+        command,
+        files: Vec::new(),
+        reads: vec![KUBERNETES],
+        writes: vec![VOLUME_PLUGINS],
+        health: Health { scheme: "https", port: ports::CONTROLLER_MANAGER, live: "/healthz", ready: "/healthz" },
+    }
+}
+
+/// The controller manager of this master.
+pub fn kube_controller_manager(cluster: &ValidatedCluster, node: &Node) -> Service {
+    let process = kube_controller_manager_process(cluster, node);
+    let unit = process.unit("kube-controller-manager.service").after("kube-apiserver.service").follows_network();
+    process.kept_running(unit.service("Type", "exec")).into_service(process.files)
 }
 
 #[cfg(test)]

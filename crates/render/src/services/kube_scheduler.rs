@@ -3,15 +3,15 @@
 use spec::{Node, ValidatedCluster, ports};
 
 use crate::{
-    paths::{CLUSTER_CA, kubernetes, pki},
+    paths::{CLUSTER_CA, KUBERNETES, kubernetes, pki},
+    process::{Health, Process},
     service::Service,
     services::LEADER_RETRY,
-    unit::{Command, Unit},
+    unit::Command,
 };
 
-/// The scheduler of this master. Nothing in it depends on cluster or node; both are taken so that all services of a
-/// master are made alike.
-pub fn kube_scheduler(_cluster: &ValidatedCluster, _node: &Node) -> Service {
+/// Nothing in it depends on cluster or node; both are taken so that all processes of a master are made alike.
+pub fn kube_scheduler_process(_cluster: &ValidatedCluster, _node: &Node) -> Process {
     let kubeconfig = kubernetes("scheduler.conf");
     let command = Command::new("kube-scheduler")
         .flag("kubeconfig", &kubeconfig)
@@ -26,16 +26,23 @@ pub fn kube_scheduler(_cluster: &ValidatedCluster, _node: &Node) -> Service {
         .flag("leader-elect", true)
         .flag("leader-elect-retry-period", LEADER_RETRY)
         .flag("profiling", false);
-    Unit::new("kube-scheduler.service", "Kubernetes scheduler")
-        .unit("Documentation", "https://kubernetes.io/docs/")
-        .after("kube-apiserver.service")
-        .follows_network()
-        .service("Type", "exec")
-        .exec(command)
-        .restarted("2s")
-        .service("OOMScoreAdjust", -997)
-        .confined()
-        .into_service(Vec::new())
+    Process {
+        name: "kube-scheduler",
+        description: "Kubernetes scheduler",
+        documentation: "https://kubernetes.io/docs/",
+        command,
+        files: Vec::new(),
+        reads: vec![KUBERNETES],
+        writes: Vec::new(),
+        health: Health { scheme: "https", port: ports::SCHEDULER, live: "/livez", ready: "/readyz" },
+    }
+}
+
+/// The scheduler of this master.
+pub fn kube_scheduler(cluster: &ValidatedCluster, node: &Node) -> Service {
+    let process = kube_scheduler_process(cluster, node);
+    let unit = process.unit("kube-scheduler.service").after("kube-apiserver.service").follows_network();
+    process.kept_running(unit.service("Type", "exec")).into_service(process.files)
 }
 
 #[cfg(test)]

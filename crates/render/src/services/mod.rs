@@ -1,4 +1,5 @@
-//! The services of a node, one file each. All run on the node itself, as systemd units.
+//! The services of a node, one file each. All run on the node itself, as systemd units; those of the control plane
+//! are described by a `Process`, of which a static pod can be made, too.
 
 mod cni;
 mod containerd;
@@ -13,11 +14,11 @@ mod kubelet;
 pub use cni::cni_basic;
 pub use containerd::containerd;
 pub use encryption::{Encryption, EncryptionKey, EncryptionProvider};
-pub use etcd::{EtcdFiles, etcd};
-pub use kube_apiserver::{kube_apiserver, service_account_issuer};
-pub use kube_controller_manager::kube_controller_manager;
+pub use etcd::{EtcdFiles, etcd, etcd_process};
+pub use kube_apiserver::{kube_apiserver, kube_apiserver_process, service_account_issuer};
+pub use kube_controller_manager::{kube_controller_manager, kube_controller_manager_process};
 pub use kube_proxy::kube_proxy;
-pub use kube_scheduler::kube_scheduler;
+pub use kube_scheduler::{kube_scheduler, kube_scheduler_process};
 pub(crate) use kubelet::for_every_node as kubelet_for_every_node;
 pub use kubelet::kubelet;
 

@@ -1,0 +1,107 @@
+//! A process as a static pod: a file that a kubelet reads, in the network of the machine and with the machine's files.
+
+use serde_json::{Value, json};
+
+use crate::{
+    process::{Health, Process},
+    service::{CONFIG_VARIABLE, RenderedFile, config_hash},
+    yaml,
+};
+
+/// Where kubelets look for them.
+const MANIFESTS: &str = "/etc/kubernetes/manifests";
+
+/// For root alone: arguments tell how the control plane is secured.
+pub(crate) fn manifest(process: &Process, image: &str) -> RenderedFile {
+    let Process { name, command, files, reads, writes, health, .. } = process;
+    let words = command.words();
+    let hash = config_hash(&words.join("\n"), files);
+    let read = reads.iter().map(|path| (*path, true));
+    let mounted: Vec<(&str, bool)> = read.chain(writes.iter().map(|path| (*path, false))).collect();
+    let pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "kube-system",
+            "labels": { "component": name, "tier": "control-plane" },
+        },
+        "spec": {
+            "hostNetwork": true,
+            "priorityClassName": "system-node-critical",
+            "securityContext": { "seccompProfile": { "type": "RuntimeDefault" } },
+            "containers": [{
+                "name": name,
+                "image": image,
+                // It is on the machine, or it is nowhere.
+                "imagePullPolicy": "Never",
+                "command": words,
+                // Another configuration makes another pod, which the kubelet starts in place of the old one.
+                "env": [{ "name": CONFIG_VARIABLE, "value": hash }],
+                "startupProbe": probe(health, health.live, 2, 60),
+                "livenessProbe": probe(health, health.live, 10, 8),
+                "readinessProbe": probe(health, health.ready, 1, 3),
+                "securityContext": { "allowPrivilegeEscalation": false },
+                "volumeMounts": mounted.iter().map(|(path, is_read)| json!({
+                    "name": volume(path), "mountPath": path, "readOnly": is_read,
+                })).collect::<Vec<_>>(),
+            }],
+            "volumes": mounted.iter().map(|(path, is_read)| json!({
+                "name": volume(path),
+                "hostPath": { "path": path, "type": if *is_read { "" } else { "DirectoryOrCreate" } },
+            })).collect::<Vec<_>>(),
+        },
+    });
+    RenderedFile::private(format!("{MANIFESTS}/{name}-pod.yaml"), yaml::document(&pod))
+}
+
+fn probe(health: &Health, path: &str, every: u32, failures: u32) -> Value {
+    let Health { scheme, port, .. } = health;
+    json!({
+        "httpGet": { "host": "127.0.0.1", "path": path, "port": port, "scheme": scheme.to_uppercase() },
+        "periodSeconds": every,
+        "timeoutSeconds": 15,
+        "failureThreshold": failures,
+    })
+}
+
+/// A volume is called what its path is.
+fn volume(path: &str) -> String {
+    path.trim_start_matches('/').replace(['/', '.'], "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        etcd_process, kube_apiserver_process, kube_controller_manager_process, kube_scheduler_process,
+        samples::{HOME, cluster, node},
+    };
+
+    #[test]
+    fn the_control_plane_as_pods() {
+        let cluster = cluster(HOME);
+        let node = node(&cluster, "master-01");
+        let processes = [
+            etcd_process(&cluster, node),
+            kube_apiserver_process(&cluster, node),
+            kube_controller_manager_process(&cluster, node),
+            kube_scheduler_process(&cluster, node),
+        ];
+        for process in processes {
+            let pod = process.static_pod("blackstart.local/control-plane:1.36.2");
+            insta::assert_snapshot!(process.name, format!("=== {} {:04o}\n{}", pod.path.display(), pod.mode, pod.text));
+        }
+    }
+
+    #[test]
+    fn a_unit_and_a_pod_run_the_same_words() {
+        let cluster = cluster(HOME);
+        let node = node(&cluster, "master-01");
+        let process = kube_scheduler_process(&cluster, node);
+        let unit = crate::kube_scheduler(&cluster, node).unit;
+        let pod = process.static_pod("image").text;
+        for word in process.command.words().iter().skip(1) {
+            assert!(unit.contains(word) && pod.contains(word), "{word}");
+        }
+    }
+}
