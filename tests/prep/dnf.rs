@@ -24,7 +24,7 @@ const CHECKS: &[Check] = &[
     ("dnf: a directory that lacks something is told, and nothing is installed", lacking),
     ("dnf: a package whose script was killed with dnf is set up by the same run", killed),
     ("dnf: a package whose script was killed with all else is set up by the next run", all_killed),
-    ("dnf: `prep undo` takes back what was killed halfway", undone_halfway),
+    ("dnf: `prep undo` undoes what was killed halfway", undone_halfway),
 ];
 
 /// Makes the machine what it is for this: see above. As its namesake's, the package's script gives the machine a name when it

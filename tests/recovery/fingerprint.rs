@@ -94,7 +94,7 @@ impl Ground {
         lines
     }
 
-    /// The steps, and what it takes to undo them: a reset after a crash must take back as much.
+    /// The steps, and what it takes to undo them: a reset after a crash must undo as much.
     fn ledger(&self, machine: &str) -> Vec<String> {
         let text = self.within(machine, "cat /var/lib/cluster-state/ledger.json").out;
         let ledger: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Ground {
         for (step, record) in ledger["ledger"]["steps"].as_object().into_iter().flatten() {
             lines.push(format!("step {step} {}", record["progress"]));
             let undo = record["undo"].as_array().into_iter().flatten();
-            // What was started may also have been restarted; taking back is the same.
+            // What was started may also have been restarted; undoing is the same.
             let files = undo.filter(|entry| entry.get("act").is_none());
             lines.extend(files.map(|entry| format!("undo {step} {entry}")));
         }

@@ -5,7 +5,7 @@ use crate::support::{Check, MASTER, Machines, WORKER};
 pub(crate) const CHECKS: &[Check] = &[
     ("what was installed is kept, and `node up` is enough", installed),
     ("certificates are kept, and the node comes back with them", certificates),
-    ("a later reset takes back what was kept", all),
+    ("a later reset undoes what was kept", all),
 ];
 
 /// The master is a node when this begins, the worker is nothing.

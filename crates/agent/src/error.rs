@@ -61,7 +61,7 @@ pub enum AgentError {
     #[error("{} was not written by this program, so its keys cannot be replaced", .0.display())]
     ForeignKey(PathBuf),
     /// Neither this master nor another one can open the new keys.
-    #[error("no master that answers has what opens the new keys of the rotation")]
+    #[error("no reachable master can decrypt the new keys of the rotation")]
     Locked,
     /// The system gave no random bytes.
     #[error(transparent)]

@@ -159,7 +159,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(runtime.block_on(work))
 }
 
-/// The same for work that may be left in the middle: at Ctrl-C or SIGTERM it is dropped, and takes back what it has begun.
+/// The same for work that may be left in the middle: at Ctrl-C or SIGTERM it is dropped, and undoes what it has begun.
 pub(crate) fn block_on_until_signal<T>(work: impl Future<Output = Result<T, Ended>>) -> Result<T, Ended> {
     block_on(async {
         let handlers = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));

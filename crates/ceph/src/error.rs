@@ -9,7 +9,7 @@ use crate::{Fsid, NoRandomness, codes};
 #[derive(Debug, thiserror::Error)]
 pub enum CephError {
     /// Nobody answered in time.
-    #[error("no majority of Ceph's monitors answers: {why}")]
+    #[error("Ceph's monitors have no quorum: {why}")]
     Silent {
         /// How that was seen.
         why: String,

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! After a crash the next run starts from the top: what is verified is only looked at, what was started is looked at
-//! and completed. The ledger is never used to decide that something is done; it remembers what to take back.
+//! and completed. The ledger is never used to decide that something is done; it remembers what to undo.
 
 mod choice;
 pub mod codes;

@@ -145,7 +145,7 @@ impl StepError {
     }
 
     pub(crate) fn no_such_step(step: &str, key: &str) -> Self {
-        let message = format!("the playbook has no step `{step}` any more, so `{key}` cannot be taken back");
+        let message = format!("the playbook has no step `{step}` any more, so `{key}` cannot be undone");
         Self::new(codes::NO_SUCH_ACTION, message)
     }
 }

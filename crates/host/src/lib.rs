@@ -2,7 +2,7 @@
 //!
 //! A [`Host`] is a bundle of small capabilities, each behind a trait so that a test can take its place: the [`Disk`]
 //! (files and directories, down to `fsync`) and the [`Clock`]. [`Change`] is a change to the machine as data: it can be
-//! shown in a dry run, applied, and taken back.
+//! shown in a dry run, applied, and undone.
 
 mod atomic;
 mod change;

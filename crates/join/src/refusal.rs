@@ -138,7 +138,7 @@ pub enum Refusal {
         by: &'static str,
     },
     /// Not JSON, not a query, too slow.
-    #[error("the request cannot be understood: {why}")]
+    #[error("malformed join request: {why}")]
     Malformed {
         /// What is wrong with it.
         why: String,
@@ -203,7 +203,7 @@ pub enum Refusal {
         why: String,
     },
     /// The master's own fault.
-    #[error("the master could not do its part: {why}")]
+    #[error("the master failed to handle the request: {why}")]
     Trouble {
         /// What happened.
         why: String,

@@ -148,7 +148,7 @@ pub struct ResetOptions {
     /// Remove what `node install` put here, too: program, components, configuration and our own units
     #[arg(long)]
     pub uninstall: bool,
-    /// Only show what would be taken back
+    /// Only show what would be undone
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask

@@ -49,7 +49,7 @@ pub enum PrepCommand {
     /// Remove what was installed on this machine
     #[command(after_help = "Examples:\n  blackstart prep undo iscsi --dry-run\n  blackstart prep undo gpu --yes")]
     Undo {
-        /// What to take back
+        /// What to undo
         #[arg(value_enum)]
         prep: PrepName,
         /// Only show what would be done

@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(
         return show_list(context);
     }
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;

@@ -53,7 +53,7 @@ impl Runner {
         report.kept = kept.into_iter().map(|(step, _)| step).collect();
 
         teller.expect(records.len());
-        teller.run(State::RunStarted, format!("{} to take back", counted(records.len(), "step")));
+        teller.run(State::RunStarted, format!("{} to undo", counted(records.len(), "step")));
         for (step, record) in records {
             let one = OneUndo { runner: self, undo: undos.get(&step), teller: &teller, step: &step };
             let Some(left) = one.run(&record, &mut report).await else {
@@ -69,7 +69,7 @@ impl Runner {
                 _ => drop(ledger.steps.remove(&key)),
             })?;
             if is_over {
-                let how = if is_kept { "taken back, but for what is kept" } else { "taken back" };
+                let how = if is_kept { "undone, but for what is kept" } else { "undone" };
                 teller.undo(&step, State::Undone, how.to_owned());
                 if is_kept { &mut report.kept } else { &mut report.undone }.push(step);
             }
@@ -81,7 +81,7 @@ impl Runner {
         });
         undo_entry::sweep_originals(&self.originals(), &needed, &*self.host.disk).map_err(LedgerError::from)?;
         let stopped = if report.cancelled { ", stopped before the end" } else { "" };
-        let text = format!("{} taken back, {}{stopped}", report.undone.len(), counted(report.failed.len(), "error"));
+        let text = format!("{} undone, {}{stopped}", report.undone.len(), counted(report.failed.len(), "error"));
         teller.run(State::RunFinished, text);
         Ok(report)
     }

@@ -149,7 +149,7 @@ fn a_run_killed_twice_ends_where_it_would_have_ended() {
 fn a_run_killed_anywhere_can_be_taken_back() {
     let undisturbed = undisturbed();
     let points = before_and_after((1..=undisturbed.operations).step_by(5));
-    recovers_from_all("killed while running, then taken back", &points, |point| {
+    recovers_from_all("killed while running, then undone", &points, |point| {
         let machine = Machine::new();
         killed(&machine, &["machine", "run", point]);
         assert!(machine.run(&["machine", "undo"]).status.success());
@@ -165,7 +165,7 @@ fn an_undo_killed_anywhere_can_be_completed() {
     assert!(ended.status.success(), "{}", ended.stderr);
     assert_taken_back(&machine, &undisturbed.fresh);
     let points = before_and_after(1..=ended.operations());
-    recovers_from_all("killed while taking back", &points, |point| {
+    recovers_from_all("killed while undoing", &points, |point| {
         let machine = undisturbed.finished.copy();
         killed(&machine, &["machine", "undo", point]);
         assert!(machine.run(&["machine", "undo"]).status.success());

@@ -139,7 +139,7 @@ async fn whichever_call_fails_the_rest_goes_on_and_the_next_try_ends_it() {
         let report = runner.undo(&undos(&calls)).await.unwrap();
         assert_eq!(report.failed.len(), 1, "{failing}");
         let step = failing.split(':').next().unwrap();
-        assert_eq!(known(&disk), [format!("test/{step}")], "{failing}: what could not be taken back is remembered");
+        assert_eq!(known(&disk), [format!("test/{step}")], "{failing}: what could not be undone is remembered");
         let is_kept = tree(&disk).contains_key(Path::new("/etc/made"));
         assert_eq!(is_kept, failing == "made: before", "{failing}: nothing is pulled away under what does not stop");
 
@@ -161,7 +161,7 @@ async fn what_is_kept_is_neither_touched_nor_forgotten() {
     assert_eq!(calls.lock().unwrap().made, ["found: before", "found: after"]);
     assert!(tree(&disk).contains_key(Path::new("/etc/made")) && !tree(&disk).contains_key(Path::new("/etc/plain")));
     let report = runner.undo(&undos(&calls)).await.unwrap();
-    assert_eq!(report.undone, ["made"], "later it can still be taken back");
+    assert_eq!(report.undone, ["made"], "later it can still be undone");
     assert!(known(&disk).is_empty());
 }
 

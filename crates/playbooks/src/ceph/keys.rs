@@ -152,7 +152,7 @@ impl Step for Keys {
     }
 }
 
-/// How keys are taken back: with everything that has our fsid, and the file that says which that is at the very end.
+/// How keys are undone: with everything that has our fsid, and the file that says which that is at the very end.
 pub(crate) struct Given;
 
 impl Undo for Given {

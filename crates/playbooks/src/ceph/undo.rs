@@ -1,4 +1,4 @@
-//! How daemons of Ceph are taken back: whatever carries our own fsid is ended and removed, and nothing else.
+//! How daemons of Ceph are undone: whatever carries our own fsid is ended and removed, and nothing else.
 
 use std::path::Path;
 

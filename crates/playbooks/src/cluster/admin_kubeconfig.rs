@@ -57,7 +57,7 @@ impl Step for AdminKubeconfig {
     }
 }
 
-/// How root's way to the cluster is taken back.
+/// How root's way to the cluster is undone.
 pub(super) struct Linked;
 
 impl Undo for Linked {

@@ -154,14 +154,14 @@ impl Step for ClusterKeys {
     }
 }
 
-/// How keys that another master gave are taken back.
+/// How keys that another master gave are undone.
 pub(super) struct Given {
     pub(super) kubernetes_dir: PathBuf,
 }
 
 impl Undo for Given {
     fn shows_act(&self, key: &str) -> Option<String> {
-        Some(format!("take back {key}"))
+        Some(format!("undo {key}"))
     }
 
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {

@@ -85,7 +85,7 @@ pub(super) struct Set;
 
 impl Undo for Set {
     fn shows_act(&self, key: &str) -> Option<String> {
-        Some(format!("take back {key}"))
+        Some(format!("undo {key}"))
     }
 
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {

@@ -7,7 +7,7 @@
 //! hold_still: our units do not start again ─► the ledger, the last step first ─► tidy: nothing of ours is left,
 //!                                                                               or enable_again: the next boot tries again
 //! ```
-//! Killed at any point, a second reset goes on: what is taken back is forgotten by the ledger only afterwards, and the
+//! Killed at any point, a second reset goes on: what is undone is forgotten by the ledger only afterwards, and the
 //! ledger itself goes last.
 
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ const ALL_UNITS: &[&str] = &[
     "blackstart-agent.service",
 ];
 
-/// What is to be taken back, and what is known.
+/// What is to be undone, and what is known.
 pub struct Reset<'a> {
     /// Where things are.
     pub layout: &'a Layout,
@@ -126,7 +126,7 @@ pub async fn arm_again(reset: &Reset<'_>, host: &Host) -> Option<String> {
     Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki).arm_again(host).await
 }
 
-/// Sees to it that nothing of ours begins anew while it is taken back, not even after a restart of the machine in the
+/// Sees to it that nothing of ours begins anew while it is undone, not even after a restart of the machine in the
 /// middle: units that are about to be removed are no longer wanted at boot, and the bootstrap lets the machine go.
 pub async fn hold_still(host: &Host, plan: &[StepUndo]) -> Result<(), StepError> {
     let starts_it = |path: &Path| path.parent().and_then(Path::extension).is_some_and(|kind| kind == "wants");

@@ -99,7 +99,7 @@ fn has_units(missing: &[Change]) -> bool {
     missing.iter().any(|change| matches!(change, Change::File { .. }))
 }
 
-/// How units are taken back: also those are stopped that systemd has started by itself, at a boot before the step that
+/// How units are undone: also those are stopped that systemd has started by itself, at a boot before the step that
 /// would have started them.
 pub(super) struct Installed {
     /// In the order in which they are stopped.

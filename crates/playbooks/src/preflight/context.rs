@@ -35,7 +35,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// As the machine's ledger says: taking back a bootstrap takes back the record, too.
+    /// As the machine's ledger says: undoing a bootstrap undoes the record, too.
     pub fn read(disk: &dyn Disk, layout: &Layout) -> Result<Self, LedgerError> {
         let ledger = LedgerStore::new(&layout.state_dir).open(disk)?.ledger;
         let passed = ledger.is_verified(&Ledger::key(cluster::NAME, cluster::ids::PREFLIGHT.as_str()));

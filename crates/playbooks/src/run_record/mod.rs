@@ -59,7 +59,7 @@ pub struct RunRecord {
     pub ended: Option<Timestamp>,
     /// How it ended.
     pub outcome: Outcome,
-    /// Steps whose promise is kept; when undoing, those that are taken back.
+    /// Steps whose promise is kept; when undoing, those that are undone.
     pub done: usize,
     /// Steps in all.
     pub total: usize,
@@ -144,9 +144,9 @@ pub enum StepState {
     NotTried,
     /// It was stopped with the run.
     Cancelled,
-    /// What it had made is taken back.
+    /// What it had made is undone.
     Undone,
-    /// Something that it had made could not be taken back.
+    /// Something that it had made could not be undone.
     NotUndone,
 }
 

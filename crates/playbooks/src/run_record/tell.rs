@@ -126,7 +126,7 @@ impl StepRun {
                 let state = self.state;
                 self.work(event.attempt, now, Some(event.message.clone()));
                 if state == StepState::NotUndone {
-                    self.state = state; // what could not be taken back stays so, whatever else can be
+                    self.state = state; // what could not be undone stays so, whatever else can be
                 }
             }
             State::Waiting => self.wait(&event.message, now),

@@ -31,7 +31,7 @@ use crate::{
 
 pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) -> Result<(), Ended> {
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let cluster = context.cluster(None)?;
     let own = context.node(&cluster, None)?;

@@ -1,7 +1,7 @@
-//! `blackstart node reset`: everything that was done on this machine is taken back.
+//! `blackstart node reset`: everything that was done on this machine is undone.
 //!
 //! ```text
-//! ledger ─► what it would be, shown and agreed to ─► hold still ─► take back ─► tidy ─► what was left, and why
+//! ledger ─► what it would be, shown and agreed to ─► hold still ─► undo ─► tidy ─► what was left, and why
 //! ```
 //! It needs the ledger and nothing else. cluster.yaml and an API that answers only make the end politer: the node then
 //! leaves its cluster instead of vanishing from it.

@@ -24,7 +24,7 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
         return list(context, options);
     }
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     if options.force_new_cluster {
         check_force(context, options.node.as_deref())?;

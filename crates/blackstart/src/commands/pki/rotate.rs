@@ -51,7 +51,7 @@ pub(in crate::commands) struct Asked<'a> {
 
 pub(in crate::commands) fn rotate(context: &Context, asked: &Asked<'_>) -> Result<(), Ended> {
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let cluster = context.cluster(None)?;
     let own = master(context, &cluster, None)?;

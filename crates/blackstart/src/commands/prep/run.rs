@@ -26,7 +26,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, task: &Task, dry_run: bool) -> Result<(), Ended> {
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let survey = block_on(Survey::take(task, &context.host))??;
     let playbook = task.playbook(&survey)?;

@@ -1,4 +1,4 @@
-//! `blackstart prep undo`: what was done for a preparation is taken back, and nothing else.
+//! `blackstart prep undo`: what was done for a preparation is undone, and nothing else.
 //!
 //! It needs the ledger and the notes beside it. Packages that were there before stay, as does what somebody else needs by
 //! now; the latter is told.
@@ -20,7 +20,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Result<(), Ended> {
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let disk = &*context.host.disk;
     if !prep::is_begun(prep, disk)? && prep::brought(prep, disk)?.is_empty() {
@@ -74,7 +74,7 @@ fn nothing(context: &Context, prep: Prep) -> Result<(), Ended> {
     if context.out.is_json() {
         return Ok(());
     }
-    Ok(context.out.text(&format!("{prep}: nothing to take back\n"))?)
+    Ok(context.out.text(&format!("{prep}: nothing to undo\n"))?)
 }
 
 fn show_plan(context: &Context, prep: Prep, plan: &[StepUndo]) -> Result<(), Ended> {
@@ -84,12 +84,12 @@ fn show_plan(context: &Context, prep: Prep, plan: &[StepUndo]) -> Result<(), End
     }
     let mut text = lines(plan, context.out.color());
     let count: usize = plan.iter().map(|step| step.shows.len()).sum();
-    let _ = writeln!(text, "\n{prep}: {} to take back; nothing was changed", counted(count, "change"));
+    let _ = writeln!(text, "\n{prep}: {} to undo; nothing was changed", counted(count, "change"));
     Ok(context.out.text(&text)?)
 }
 
 fn question(prep: Prep, plan: &[StepUndo]) -> String {
-    format!("On this machine this is taken back, of {prep}:\n{}", lines(plan, false))
+    format!("To undo on this machine, of {prep}:\n{}", lines(plan, false))
 }
 
 fn lines(plan: &[StepUndo], color: bool) -> String {
@@ -122,9 +122,9 @@ fn ending(prep: Prep, report: &UndoReport, is_left: bool) -> String {
     let steps = counted(report.undone.len(), "step");
     let again = format!("run `blackstart prep undo {prep}` again to go on");
     let _ = match (report.cancelled, report.failed.len()) {
-        (true, _) => writeln!(text, "{prep}: stopped; {steps} taken back; {again}"),
-        (false, 0) if !is_left => writeln!(text, "{prep}: {steps} taken back"),
-        (false, count) => writeln!(text, "{prep}: {steps} taken back, {} above; {again}", counted(count, "error")),
+        (true, _) => writeln!(text, "{prep}: stopped; {steps} undone; {again}"),
+        (false, 0) if !is_left => writeln!(text, "{prep}: {steps} undone"),
+        (false, count) => writeln!(text, "{prep}: {steps} undone, {} above; {again}", counted(count, "error")),
     };
     text
 }

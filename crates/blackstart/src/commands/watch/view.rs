@@ -114,7 +114,7 @@ pub(super) enum NodeState {
     Stopped,
     /// Its run ended without a word.
     Interrupted,
-    /// Everything was taken back.
+    /// Everything was undone.
     Reset,
     /// Its run is done, and some of its units fail.
     NotReady,

@@ -1,4 +1,4 @@
-//! NetworkManager's checkpoint: a change of an interface that is taken back unless somebody confirms it in time.
+//! NetworkManager's checkpoint: a change of an interface that is rolled back unless somebody confirms it in time.
 //!
 //! There is no command for it, so it is asked over D-Bus with systemd's `busctl`.
 
@@ -15,13 +15,13 @@ use crate::codes;
 const MANAGER: &str = "org.freedesktop.NetworkManager";
 const OBJECT: &str = "/org/freedesktop/NetworkManager";
 
-/// Seconds until NetworkManager takes back what nobody confirmed. Longer than a trial takes.
+/// Seconds until NetworkManager rolls back what nobody confirmed. Longer than a trial takes.
 const HOLDS: u32 = 30;
-/// Profiles that came after the checkpoint are deleted when it is taken back.
+/// Profiles that came after the checkpoint are deleted when it is rolled back.
 const DELETE_NEW_CONNECTIONS: u32 = 2;
 const POLL: Duration = Duration::from_millis(200);
 
-/// A checkpoint that is set. Dropped without a word, it is taken back by NetworkManager.
+/// A checkpoint that is set. Dropped without a word, it is rolled back by NetworkManager.
 pub(super) struct Guard<'a> {
     host: &'a Host,
     checkpoint: String,

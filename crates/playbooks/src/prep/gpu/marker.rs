@@ -140,7 +140,7 @@ impl Step for Marker {
     }
 }
 
-/// How it is taken back.
+/// How it is undone.
 pub(super) struct Marked;
 
 impl Undo for Marked {

@@ -146,7 +146,7 @@ impl Step for Iscsid {
     }
 }
 
-/// How it is taken back: what we enabled is disabled, what we started is stopped.
+/// How it is undone: what we enabled is disabled, what we started is stopped.
 pub(super) struct Started;
 
 impl Undo for Started {

@@ -184,7 +184,7 @@ async fn is_older(host: &Host) -> Result<bool, StepError> {
     Ok(matches!(times[..], [name, machine] if name < machine))
 }
 
-/// How it is taken back: the note goes, the name stays. Targets know the machine by it, and the one before it was no name,
+/// How it is undone: the note goes, the name stays. Targets know the machine by it, and the one before it was no name,
 /// or another machine's.
 pub(super) struct Named {
     note: PathBuf,

@@ -126,7 +126,7 @@ async fn ask(host: &Host) -> Result<bool, StepError> {
     }
 }
 
-/// How it is taken back: what a login that was killed may have left goes.
+/// How it is undone: what a login that was killed may have left goes.
 pub(super) struct Proved {
     state_dir: PathBuf,
 }

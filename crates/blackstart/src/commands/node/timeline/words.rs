@@ -46,7 +46,7 @@ pub(super) fn state(state: StepState) -> &'static str {
         StepState::Failed => "failed",
         StepState::NotTried => "not tried",
         StepState::Cancelled => "stopped",
-        StepState::Undone => "taken back",
-        StepState::NotUndone => "not taken back",
+        StepState::Undone => "undone",
+        StepState::NotUndone => "not undone",
     }
 }
