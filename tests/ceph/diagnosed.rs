@@ -24,7 +24,7 @@ const CASES: &[Case] = &[
             await_status(bench, 1, |told| told["monitors"]["missing"] == Value::from(vec![LAST]));
         }),
         codes: &["BS-DIAG-070"],
-        tells: "ceph-mon@master-03.service is inactive (dead): somebody stopped it",
+        tells: "ceph-mon@master-03.service is inactive (dead): it was stopped by hand",
         mend: Deed::Sh("systemctl start ceph-mon@master-03"),
         ..Case::PLAIN
     },

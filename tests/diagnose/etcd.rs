@@ -68,7 +68,7 @@ pub(crate) const ETCD: &[Case] = &[
              systemctl start --no-block etcd",
         ),
         codes: &["BS-DIAG-039"],
-        tells: "etcd said",
+        tells: "etcd logged",
         mend: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd; mv /run/kept/etcd /var/lib/etcd
              systemctl start etcd"),
         ..Case::PLAIN

@@ -50,7 +50,7 @@ pub(crate) const JOINING: &[Case] = &[
                       sum=$(openssl x509 -in $CONFIG/ca.crt -noout -pubkey | openssl pkey -pubin -outform der | sha256sum)
                       echo sha256:${sum%% *} > $CONFIG/ca-pin"),
         codes: &["BS-JOIN-020"],
-        tells: "signed by another authority",
+        tells: "signed by another CA",
         mend: sh!("back /etc/kubernetes/agent.conf $CONFIG/ca.crt $CONFIG/ca-pin"),
         ..Case::PLAIN
     },

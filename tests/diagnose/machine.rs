@@ -174,7 +174,7 @@ pub(crate) const IDENTITY: &[Case] = &[
         name: "clock a day behind what was written",
         environment: "BLACKSTART_CLOCK=-86400",
         codes: &["BS-DIAG-015"],
-        tells: "which is yet to come",
+        tells: "the clock went backwards",
         ..Case::PLAIN
     },
     Case {

@@ -13,10 +13,10 @@ const THIRD: &str = "master-03";
 /// In an order in which one case goes on where the one before has ended.
 pub(crate) const MASTERS: &[Case] = &[
     Case {
-        name: "place in etcd for a machine that never comes",
+        name: "etcd learner that never starts",
         provoke: sh!("change add nobody --learner --peer-urls https://192.0.2.1:2380"),
         warnings: &["BS-DIAG-064"],
-        tells: "a member at https://192.0.2.1:2380 was announced to etcd, without a vote",
+        tells: "a member at https://192.0.2.1:2380 was added to etcd as a learner",
         mend: sh!("change remove $(ctl member list | grep 192.0.2.1 | cut -d, -f1)"),
         ..Case::PLAIN
     },

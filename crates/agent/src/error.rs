@@ -25,7 +25,7 @@ pub enum AgentError {
         source: io::Error,
     },
     /// The agent would not hear that it is to stop.
-    #[error("cannot listen to signals")]
+    #[error("cannot install signal handlers")]
     Signals(#[source] io::Error),
     /// The Kubernetes API said no, or nothing.
     #[error("cannot {doing}: {why}")]
@@ -39,7 +39,7 @@ pub enum AgentError {
     #[error(transparent)]
     Client(#[from] ApiError),
     /// A tool printed what it never printed before.
-    #[error("cannot understand what `{command}` printed: {why}")]
+    #[error("unexpected output of `{command}`: {why}")]
     Output {
         /// The command.
         command: String,
@@ -47,7 +47,7 @@ pub enum AgentError {
         why: String,
     },
     /// A unit that was restarted is not well.
-    #[error("{unit} was restarted and is not well: {why}")]
+    #[error("{unit} was restarted and is not healthy: {why}")]
     NotWell {
         /// The unit.
         unit: &'static str,
@@ -76,7 +76,7 @@ pub enum AgentError {
     #[error(transparent)]
     Pki(#[from] PkiErrors),
     /// The authority that this node trusts.
-    #[error("cannot understand the cluster's authority")]
+    #[error("cannot parse the cluster's CA")]
     Pin(#[from] NoPin),
     /// TLS.
     #[error(transparent)]

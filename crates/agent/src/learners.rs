@@ -38,7 +38,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
 }
 
 async fn follow(etcd: &Etcd, owner: &str) {
-    let (mut absent, mut outage) = (Absent::default(), Outage::new("look at etcd's members"));
+    let (mut absent, mut outage) = (Absent::default(), Outage::new("list etcd's members"));
     loop {
         // First: a certificate is there some seconds before the etcd that it is for.
         sleep(LOOK).await;

@@ -27,7 +27,7 @@ pub(crate) fn send(socket: &OsStr, state: &str) -> io::Result<()> {
 pub(crate) fn tell(state: &str) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else { return };
     if let Err(error) = send(&socket, state) {
-        tracing::warn!(%error, "systemd could not be told {state}");
+        tracing::warn!(%error, "cannot notify systemd: {state}");
     }
 }
 

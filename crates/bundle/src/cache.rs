@@ -161,7 +161,7 @@ impl Claim<'_> {
         let whole = match fs::metadata(&object) {
             Ok(meta) => meta.len() == file.size && Sum::of_file(&object)?.0 == file.sha256,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(failed("look at", &object)(error)),
+            Err(error) => return Err(failed("stat", &object)(error)),
         };
         if !whole {
             remove(&object)?;

@@ -17,7 +17,7 @@ pub enum BundleError {
     #[error(transparent)]
     Unsound(#[from] Problems),
     /// The archive ends too early or cannot be decoded.
-    #[error("{path} is cut short or damaged", path = .path.display())]
+    #[error("{path} is truncated or damaged", path = .path.display())]
     Archive {
         /// The archive.
         path: PathBuf,
@@ -62,7 +62,7 @@ pub enum BundleError {
         why: String,
     },
     /// A download differs from its published checksum.
-    #[error("{url} has the sum {found}, but its publisher says {expected}")]
+    #[error("{url} has the SHA-256 {found}, but its publisher says {expected}")]
     Checksum {
         /// What was downloaded.
         url: String,

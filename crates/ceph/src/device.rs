@@ -144,7 +144,7 @@ pub enum LookError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// `wipefs` says something that makes no sense.
-    #[error("what `wipefs` says about {path} cannot be understood")]
+    #[error("unexpected output of `wipefs` about {path}")]
     Garbled {
         /// The device.
         path: PathBuf,

@@ -10,7 +10,7 @@ use crate::{Context, Finding, finding::CouldNotLook};
 
 /// A look at one thing that commonly breaks, as data and a function.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "a look is something that looks")]
+#[expect(clippy::struct_field_names, reason = "a check does something")]
 pub struct Look {
     /// Stable, kebab-case.
     pub name: &'static str,

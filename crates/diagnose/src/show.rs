@@ -26,11 +26,11 @@ pub fn show(diagnosis: &Diagnosis) -> String {
         text += &format!("unknown  {}: {why}\n", looks.join(", "));
     }
     text += &if diagnosis.is_well() {
-        "nothing is wrong that this program can see\n".to_owned()
+        "no problems found\n".to_owned()
     } else {
         format!(
-            "{} to mend; `blackstart explain CODE` tells more of each\n",
-            counted(diagnosis.findings.len(), "thing")
+            "{}; `blackstart explain CODE` for details\n",
+            counted(diagnosis.findings.len(), "problem")
         )
     };
     text
@@ -52,8 +52,8 @@ fn by_reason(unknown: &[Unseen]) -> Vec<(&str, Vec<&str>)> {
 pub fn show_likely_cause(diagnosis: &Diagnosis) -> Option<String> {
     let finding = diagnosis.likely_cause()?;
     let more = match diagnosis.findings.len() {
-        1 => "`blackstart diagnose` asks again".to_owned(),
-        all => format!("`blackstart diagnose` tells {} more", all - 1),
+        1 => "`blackstart diagnose` checks again".to_owned(),
+        all => format!("`blackstart diagnose` shows {} more", all - 1),
     };
     Some(format!("likely cause[{}]: {}\n  fix: {}\n  {more}\n", finding.code, finding.evidence, finding.fix))
 }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn where_all_is_well() {
         let well = Diagnosis::default();
-        assert_eq!(show(&well), "nothing is wrong that this program can see\n");
+        assert_eq!(show(&well), "no problems found\n");
         assert_eq!(show_likely_cause(&well), None);
         let no_reason =
             narrow(vec![Finding::symptom(codes::CRASH_LOOP, Part::Etcd, "etcd.service is failed")], Vec::new());

@@ -75,7 +75,7 @@ pub async fn machine(
         }
     }
     if let Some(first) = found.unread.first() {
-        let item = Item::files("secrets", "values that are looked for in everything else", [""; 0]);
+        let item = Item::files("secrets", "values that everything else is scanned for", [""; 0]);
         let count = explain::counted(found.unread.len(), "place");
         gathered.add(&scrubber, &item, Collected::missing(format!("{count} could not be read; the first: {first}")));
     }

@@ -36,7 +36,7 @@ pub(crate) async fn run(host: &Host, line: &str, variables: &[(&'static str, Str
 }
 
 fn judge(status: &str, seconds: &str, said: &str) -> Option<String> {
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it has no output");
     match status {
         "0" => None,
         "124" | "137" => Some(format!("no answer within {seconds} s")),

@@ -162,7 +162,7 @@ fn tail(said: &str) -> String {
     const LINES: usize = 6;
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.len() {
-        0 => "it said nothing".to_owned(),
+        0 => "it has no output".to_owned(),
         count => lines[count.saturating_sub(LINES)..].join(" / "),
     }
 }
@@ -195,6 +195,6 @@ mod tests {
     fn only_the_end_of_a_long_text_is_kept() {
         let long = (0..100).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
         assert_eq!(tail(&long), "line 94 / line 95 / line 96 / line 97 / line 98 / line 99");
-        assert_eq!(tail(" \n"), "it said nothing");
+        assert_eq!(tail(" \n"), "it has no output");
     }
 }

@@ -50,7 +50,7 @@ pub struct Given {
 
 /// What is kept is not what it can be.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot understand {place}")]
+#[error("cannot parse {place}")]
 pub struct Unreadable {
     place: String,
     #[source]

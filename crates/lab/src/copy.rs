@@ -86,7 +86,7 @@ fn transfer(
 }
 
 fn seen_to(done: bool) -> Result<(), Trouble> {
-    let why = || Trouble::Refused("tar, mkdir or mv failed, see what it said above".to_owned());
+    let why = || Trouble::Refused("tar, mkdir or mv failed, see its output above".to_owned());
     done.then_some(()).ok_or_else(why)
 }
 

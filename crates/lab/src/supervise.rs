@@ -68,7 +68,7 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
             }
             let said = fs::read_to_string(&console).unwrap_or_default();
             let said = said.get(usize::try_from(told).unwrap_or(0)..).unwrap_or_default().trim();
-            let said = said.lines().next().unwrap_or("its supervisor ended without a word").to_owned();
+            let said = said.lines().next().unwrap_or("its supervisor ended without an error").to_owned();
             return Err(LabError::System { doing, source: std::io::Error::other(said) });
         }
         if Instant::now() > deadline {

@@ -35,7 +35,7 @@ pub enum PkiError {
         other: PathBuf,
     },
     /// An authority marked with another cluster's name.
-    #[error("{path} is the authority of cluster `{found}`, not of `{expected}`")]
+    #[error("{path} is the CA of cluster `{found}`, not of `{expected}`")]
     OtherCluster {
         /// The authority's certificate.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum PkiError {
         expected: String,
     },
     /// Nothing can be signed with it.
-    #[error("the authority {path} is valid only until {when}")]
+    #[error("the CA {path} is valid only until {when}")]
     AuthorityExpired {
         /// The authority's certificate.
         path: PathBuf,
@@ -53,7 +53,7 @@ pub enum PkiError {
         when: Timestamp,
     },
     /// Nothing it signs would be believed.
-    #[error("the authority {path} is valid only from {when}")]
+    #[error("the CA {path} is valid only from {when}")]
     AuthorityNotYetValid {
         /// The authority's certificate.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum PkiError {
         when: Timestamp,
     },
     /// A certificate without the right to sign.
-    #[error("{path} is no certificate authority")]
+    #[error("{path} is not a CA certificate")]
     NotAnAuthority {
         /// The certificate.
         path: PathBuf,
@@ -87,13 +87,13 @@ pub enum PkiError {
         key: PathBuf,
     },
     /// Nothing can be signed for other machines here.
-    #[error("the authority's key {key} is not here")]
+    #[error("the CA's key {key} is not here")]
     NoKey {
         /// Where it would be.
         key: PathBuf,
     },
     /// Shared by all masters, and this one may not make it.
-    #[error("missing, and must not be made anew here: {}", listed(missing))]
+    #[error("missing, and must not be made again here: {}", listed(missing))]
     MayNotMake {
         /// The files.
         missing: Vec<PathBuf>,

@@ -84,7 +84,7 @@ pub enum Flaw {
         /// Where it must lead.
         expected: String,
     },
-    /// A kubeconfig that trusts another authority than the cluster's.
+    /// A kubeconfig that trusts another CA than the cluster's.
     OtherAuthority,
 }
 

@@ -52,11 +52,11 @@ impl fmt::Display for Reason {
             Self::Subject => "has another subject than it must have",
             Self::Usage => "is not good for its use",
             Self::Names => "does not carry the names it must carry",
-            Self::Connection => "names another server or authority than it must name",
+            Self::Connection => "has the wrong server or CA",
             Self::NotYetValid => "is not valid yet",
             Self::EndsSoon => "ends soon",
             Self::Expired => "has expired",
-            Self::Replaced => "is signed by the authority that is being replaced",
+            Self::Replaced => "is signed by the CA that is being replaced",
             Self::Asked => "is to be renewed",
         })
     }

@@ -4,7 +4,7 @@ use crate::certificate::Certificate;
 
 /// Why there is no pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("cannot pin the authority: {0}")]
+#[error("cannot pin the CA: {0}")]
 pub struct NoPin(&'static str);
 
 /// `sha256:<hex>` of the public key in a certificate, as `kubeadm join --discovery-token-ca-cert-hash` takes it.

@@ -41,7 +41,7 @@ pub enum TlsError {
         source: rustls::Error,
     },
     /// The authority cannot be used to verify clients.
-    #[error("client certificates cannot be verified with this authority")]
+    #[error("client certificates cannot be verified with this CA")]
     Verifier(#[from] rustls::server::VerifierBuilderError),
     /// The HTTP client could not be built.
     #[error("the HTTP client cannot be built")]

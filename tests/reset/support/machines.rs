@@ -128,7 +128,7 @@ impl Machines {
     pub(crate) fn reset_cleanly(&self, machine: &'static str) -> String {
         let said = self.reset(machine, "--uninstall");
         assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(said.out.ends_with("nothing of ours is left on this machine\n"), "{said:?}");
+        assert!(said.out.ends_with("nothing of blackstart is left on this machine\n"), "{said:?}");
         self.assert_as_before(machine);
         said.out
     }

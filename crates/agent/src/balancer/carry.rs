@@ -39,13 +39,13 @@ const SILENCE: Duration = Duration::from_secs(10);
 pub(super) async fn carry(client: TcpStream, backends: Arc<Backends>, seat: Seat) {
     tokio::select! {
         () = serve(client, backends, &seat.activity) => {}
-        () = seat.needed.cancelled() => tracing::debug!("a silent connection made room for another"),
+        () = seat.needed.cancelled() => tracing::debug!("closed an idle connection to make room for another"),
     }
 }
 
 async fn serve(client: TcpStream, backends: Arc<Backends>, activity: &Arc<Activity>) {
     if !matches!(timeout(FIRST_WORD, client.peek(&mut [0])).await, Ok(Ok(1..))) {
-        tracing::debug!("a client left, or said nothing");
+        tracing::debug!("a client left, or sent nothing");
         return;
     }
     let Some((mut master, lease)) = find(&backends).await else {
@@ -60,7 +60,7 @@ async fn serve(client: TcpStream, backends: Arc<Backends>, activity: &Arc<Activi
     let mut client = Heard { stream: client, activity: Arc::clone(activity) };
     tokio::select! {
         () = lease.lost.cancelled() => tracing::debug!(master = %lease.address, "a connection was closed: its master is down"),
-        () = until_idle(activity) => tracing::debug!(master = %lease.address, "a connection was closed: nobody has used it"),
+        () = until_idle(activity) => tracing::debug!(master = %lease.address, "closed an idle connection"),
         end = copy_bidirectional(&mut client, &mut master) => {
             if let Err(error) = end {
                 tracing::debug!(master = %lease.address, %error, "a connection broke");

@@ -94,7 +94,7 @@ impl Book {
             Ok(Ok(data)) => Ok(Some(Admissions::read(&data)?)),
             Ok(Err(Unsettled::Content(error))) => Err(error),
             Ok(Err(Unsettled::Api(error))) => {
-                tracing::debug!("admissions are judged without the API: {}", explain::chain(&error));
+                tracing::debug!("admissions are decided without the API: {}", explain::chain(&error));
                 Ok(None)
             }
             Err(_) => Ok(None),

@@ -56,7 +56,7 @@ impl AtTheSocket {
     async fn pending(&self, client: &Client) -> Result<u64, String> {
         let asked = async { client.get(&self.figures).timeout(PATIENCE).send().await?.text().await };
         let figures = asked.await.map_err(|error| explain::chain(&error))?;
-        in_figures(&figures).ok_or_else(|| format!("{} does not tell of pending writes", self.figures))
+        in_figures(&figures).ok_or_else(|| format!("{} does not report pending writes", self.figures))
     }
 }
 

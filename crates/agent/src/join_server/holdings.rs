@@ -142,7 +142,7 @@ impl Holdings for OnDisk {
 
     fn rotation_key(&self) -> Option<String> {
         rotation::pass::read(&self.host, &self.paths).unwrap_or_else(|error| {
-            tracing::warn!(code = error.code().id, "cannot tell what opens new keys: {}", explain::chain(&error));
+            tracing::warn!(code = error.code().id, "cannot read the key that decrypts new keys: {}", explain::chain(&error));
             None
         })
     }

@@ -50,7 +50,7 @@ pub(super) async fn follow(
         }
         if now.ca != known.ca {
             clients.replace(&now.ca)?;
-            tracing::info!("the join service believes clients of another authority");
+            tracing::info!("the join service now trusts clients of another CA");
         }
         known = now;
     }

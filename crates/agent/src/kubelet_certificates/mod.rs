@@ -136,7 +136,7 @@ impl Certificates<'_> {
     /// Asks the API for what this one decision needs.
     async fn look_up(&self, ask: &Ask) -> Result<Known, AgentError> {
         let nodes: Api<NodeObject> = Api::all(self.client.clone());
-        let node = nodes.get_opt(&ask.node).await.map_err(AgentError::api("look up a node"))?;
+        let node = nodes.get_opt(&ask.node).await.map_err(AgentError::api("get a Node"))?;
         let of_others = match ask.purpose {
             Purpose::Serving if self.agent.cluster.node(&ask.node).is_none() => {
                 addresses_but(&nodes, &ask.node).await?
@@ -147,7 +147,7 @@ impl Certificates<'_> {
             Requestor::Token(id) => {
                 let secrets: Api<Secret> = Api::namespaced(self.client.clone(), "kube-system");
                 let secret = secrets.get_metadata_opt(&format!("bootstrap-token-{id}")).await;
-                secret.map_err(AgentError::api("look up a bootstrap token"))?
+                secret.map_err(AgentError::api("get a bootstrap token"))?
             }
             Requestor::Node(_) | Requestor::Other(_) => None,
         };

@@ -78,7 +78,7 @@ impl Writer {
     ) -> Result<(), AgentError> {
         add(&mut csr, condition("Failed", denial.code.id, &denial.message()));
         let written = self.replace("status", &csr).await?;
-        self.tell(written, "approved by somebody and not signed", denial, now).await;
+        self.tell(written, "approved by another user and not signed", denial, now).await;
         Ok(())
     }
 

@@ -50,7 +50,7 @@ pub(super) async fn shed(agent: &Agent) -> Result<(), AgentError> {
         }
         return Ok(());
     }
-    tracing::info!(?foreign, "the kubelet gets new certificates: another authority signs now");
+    tracing::info!(?foreign, "the kubelet gets new certificates: another CA signs now");
     agent.host.commands.run(&systemctl("stop")).await?;
     let removed = foreign.iter().try_for_each(|path| host::remove_file(&*agent.host.disk, Path::new(path)));
     // Whatever became of that, a node is better off with an old certificate than without a kubelet.

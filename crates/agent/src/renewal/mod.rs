@@ -60,7 +60,7 @@ async fn look(agent: &Agent) -> Result<(), AgentError> {
 /// Restarts what runs with an older file than there is.
 pub(crate) async fn restart_outdated(agent: &Agent) -> Result<(), AgentError> {
     for unit in outdated(agent, READ_ONCE).await? {
-        tracing::info!(unit, "restarting: its certificate or authority was renewed");
+        tracing::info!(unit, "restarting: its certificate or CA was renewed");
         agent.host.commands.run(&Cmd::new("systemctl").args(["restart", unit])).await?;
     }
     Ok(())

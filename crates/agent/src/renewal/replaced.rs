@@ -42,7 +42,7 @@ pub(super) async fn settled(agent: &Agent) -> Result<Settled, AgentError> {
 
 /// What this node trusts and holds, or the first thing that is of other keys.
 async fn left(agent: &Agent, told: Option<&Told>) -> Result<Result<Marks, String>, AgentError> {
-    let Some(Told { marks, .. }) = told else { return Ok(Err("no master has said what to trust".to_owned())) };
+    let Some(Told { marks, .. }) = told else { return Ok(Err("no master has reported what to trust".to_owned())) };
     let trusted = agent.host.disk.read_optional(&authority::file(agent))?.unwrap_or_default();
     for name in ["kube-proxy.conf", "agent.conf"] {
         // A master's agent has none, and signs for itself.

@@ -115,7 +115,7 @@ async fn tell(agent: &Agent, client: Client, rotation: &Rotation) -> Result<(), 
     let secrets: Api<Secret> = Api::namespaced(client, NAMESPACE);
     let (name, stage) = (agent.node.name.as_str(), rotation.stage);
     let patch = Patch::Merge(Rotation::report(name, stage));
-    secrets.patch(NAME, &PatchParams::default(), &patch).await.map_err(AgentError::api("tell of a rotation"))?;
+    secrets.patch(NAME, &PatchParams::default(), &patch).await.map_err(AgentError::api("report a rotation"))?;
     tracing::info!(stage = stage.name(), "this master has reached the stage");
     Ok(())
 }

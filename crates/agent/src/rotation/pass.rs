@@ -59,7 +59,7 @@ pub(super) async fn open(agent: &Agent, rotation: &Rotation, encryption: &str) -
                 tracing::warn!(
                     master = master.name,
                     error = explain::chain(&error),
-                    "it does not tell what opens the new keys"
+                    "it does not send the key that decrypts the new keys"
                 );
                 continue;
             }

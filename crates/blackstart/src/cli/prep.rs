@@ -70,7 +70,7 @@ pub enum PrepCommand {
         to: PathBuf,
     },
 
-    /// What a pod of the DaemonSet does: start the work on its node, follow it, tell the cluster
+    /// What a pod of the DaemonSet does: start the preparation on its node, follow it, report to the cluster
     #[command(hide = true)]
     Pod {
         /// What the node is prepared for

@@ -49,7 +49,7 @@ pub(super) fn seal(context: &Context, options: &SealOptions) -> Result<(), Ended
         0 => format!("{out} is sealed already for {}\n{ends}", nodes.join(", ")),
         _ => format!(
             "sealed {} in {out}\n{ends}\nPut each directory on its machine: blackstart node install --config {out}/NAME\n\
-             {out}/{first} holds the cluster's keys: keep a copy of it in a safe place.\n",
+             {out}/{first} holds the cluster's keys: keep a safe copy of it.\n",
             nodes.join(", ")
         ),
     })?)
@@ -81,9 +81,9 @@ fn told(ends: &BTreeMap<String, Option<Timestamp>>) -> String {
         match end {
             Some(end) => {
                 let end = end.strftime("%Y-%m-%d %H:%M:%S UTC");
-                format!("{whose} are good for joining until {end}; nodes that have joined go on\n")
+                format!("{whose} are valid for joining until {end}; nodes that have joined are not affected\n")
             }
-            None => format!("{whose} never end: whoever finds a copy can join with it\n"),
+            None => format!("{whose} never expire: a copy of one is enough to join\n"),
         }
     };
     together.iter().map(line).collect()

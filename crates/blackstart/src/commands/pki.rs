@@ -82,7 +82,7 @@ pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask
             Ok(context.out.text("renewed; a machine that runs with them reads most of them again by itself\n")?)
         }
         (true, _) if restarted.is_empty() => {
-            Ok(context.out.text("renewed; whoever uses them reads them again by itself\n")?)
+            Ok(context.out.text("renewed; the services that use them reload them by themselves\n")?)
         }
         (true, _) => Ok(context.out.text(&format!(
             "renewed; restarted {}, the others read theirs again by themselves\n",

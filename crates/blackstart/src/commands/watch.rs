@@ -118,7 +118,7 @@ async fn follow(
     source: &Source,
     mut show: impl FnMut(View) -> Result<bool, Ended>,
 ) -> Result<(), Ended> {
-    let no_signals = |error: io::Error| Failure::new(codes::NO_RUNTIME, format!("cannot listen to signals: {error}"));
+    let no_signals = |error: io::Error| Failure::new(codes::NO_RUNTIME, format!("cannot install signal handlers: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
     let (tell, mut told) = mpsc::channel(16);

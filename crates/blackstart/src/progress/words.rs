@@ -32,7 +32,7 @@ pub(super) fn mark(state: State) -> (&'static str, &'static str, Style) {
         State::RunStarted => ("·", "run", Style::Strong),
         State::RunFinished => ("·", "end", Style::Strong),
         State::LedgerRecovered => ("!", "recovered", Style::Warning),
-        State::Started => ("·", "look", Style::Dim),
+        State::Started => ("·", "check", Style::Dim),
         State::Applying => ("→", "change", Style::Dim),
         State::Waiting => ("…", "wait", Style::Dim),
         State::Retrying => ("!", "retry", Style::Warning),

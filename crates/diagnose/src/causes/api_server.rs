@@ -163,12 +163,12 @@ fn listed(failing: &[String]) -> String {
 
 fn distrusted(whose: &str, why: Distrust) -> String {
     let why = match why {
-        Distrust::Authority => "another authority signed it",
+        Distrust::Authority => "another CA signed it",
         Distrust::Time => "it is not valid at this time",
         Distrust::Name => "it is made out to other names and addresses",
         Distrust::Other => "it is not good for a server",
     };
-    format!("the certificate of {whose} is not believed: {why}")
+    format!("the certificate of {whose} is not trusted: {why}")
 }
 
 #[cfg(test)]

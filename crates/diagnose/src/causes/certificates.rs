@@ -94,9 +94,9 @@ fn seen(fault: &Fault) -> String {
         Flaw::Unreadable { why } => format!("{path} cannot be read: {why}"),
         Flaw::KeyMismatch => format!("{path} and the key beside it do not belong together"),
         Flaw::Foreign { issuer } => {
-            format!("{path} was signed by `{issuer}` with another key than the cluster's authority has")
+            format!("{path} was signed by `{issuer}` with another key than the cluster's CA has")
         }
-        Flaw::Exchanged => format!("{path} has signed none of the certificates here: it is another authority's"),
+        Flaw::Exchanged => format!("{path} has signed none of the certificates here: it is another CA"),
         Flaw::NotYetValid { start } => format!("{path} is valid only from {start:.0} on"),
         Flaw::Expired { end } => format!("{path} ended on {end:.0}"),
         Flaw::EndsSoon { end } => format!("{path} ends on {end:.0}"),
@@ -105,14 +105,14 @@ fn seen(fault: &Fault) -> String {
         }
         Flaw::Subject { subject } => format!("{path} is made out to `{subject}`, or not good for its use"),
         Flaw::OtherServer { server, expected } => format!("{path} leads to {server} instead of {expected}"),
-        Flaw::OtherAuthority => format!("{path} trusts another authority than the cluster's"),
+        Flaw::OtherAuthority => format!("{path} trusts another CA than the cluster's"),
     }
 }
 
 /// A command for this very case, where there is one.
 fn fix(faults: &[&Fault], is_worker: bool) -> Option<String> {
     if faults.iter().any(|fault| is_authority(fault.name)) {
-        return Some("put the authority back, from the sealed directory, a backup or another master".to_owned());
+        return Some("restore the CA from the sealed directory, a backup or another master".to_owned());
     }
     if faults.iter().any(|fault| fault.flaw == Flaw::Missing) {
         return None;

@@ -70,12 +70,12 @@ fn judge(now: Timestamp, masters: &[(&str, Timestamp)], noted: Option<Timestamp>
         let difference = now.duration_since(*theirs);
         let way = if difference.is_negative() { "behind" } else { "ahead of" };
         let (seconds, theirs) = (difference.abs().as_secs(), theirs.strftime("%H:%M:%S"));
-        let evidence = format!("the clock says {says}, {seconds} s {way} {master}, which says {theirs}");
+        let evidence = format!("clock skew: this node is {seconds} s {way} {master}: {says} here, {theirs} there");
         return Some(Finding::cause(CLOCK_DIFFERS, Part::Machine, evidence));
     }
     let noted = noted.filter(|noted| noted.duration_since(now) > TOLERATED)?;
     let noted = noted.strftime("%Y-%m-%d %H:%M:%S");
-    let evidence = format!("the clock says {says}, and the ledger was written at {noted}, which is yet to come");
+    let evidence = format!("the clock went backwards: it is {says}, and the ledger was written at {noted}");
     Some(Finding::cause(CLOCK_WENT_BACK, Part::Machine, evidence))
 }
 
@@ -95,9 +95,9 @@ mod tests {
             told(&[("m", at("2026-11-30T12:00:00Z"))], Some(at("2026-12-05T00:00:00Z"))),
             told(&[("m", now)], Some(at("2026-12-02T00:00:00Z"))),
         ].map(Option::unwrap).join("\n"), @r"
-        the clock says 2026-12-01 12:00:00 UTC, 30 s behind m, which says 12:00:30
-        the clock says 2026-12-01 12:00:00 UTC, 86400 s ahead of m, which says 12:00:00
-        the clock says 2026-12-01 12:00:00 UTC, and the ledger was written at 2026-12-02 00:00:00, which is yet to come
+        clock skew: this node is 30 s behind m: 2026-12-01 12:00:00 UTC here, 12:00:30 there
+        clock skew: this node is 86400 s ahead of m: 2026-12-01 12:00:00 UTC here, 12:00:00 there
+        the clock went backwards: it is 2026-12-01 12:00:00 UTC, and the ledger was written at 2026-12-02 00:00:00
         ");
         let long_ago = at("2001-01-01T00:00:00Z");
         assert_eq!(judge(long_ago, &[("m", now)], Some(now)), None, "the preflight check tells that");

@@ -31,11 +31,11 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 }
 
 fn judge(unit: &Unit, said: &str) -> Finding {
-    let said = if said.is_empty() { "it said nothing".to_owned() } else { format!("it said: {said}") };
+    let said = if said.is_empty() { "it has no output".to_owned() } else { format!("last log line: {said}") };
     let Unit { name, active, restarts, .. } = unit;
     let again = if *restarts == 0 { String::new() } else { format!(", started again {restarts} times") };
     let evidence = format!("{name} is {active}{again}; {said}");
-    let fix = format!("its last words tell why; `journalctl -u {name}` shows all of them");
+    let fix = format!("its last log line is above; `journalctl -u {name}` shows the whole log");
     Finding::symptom(CRASH_LOOP, unit.part(), evidence).with_fix(fix)
 }
 

@@ -106,7 +106,7 @@ fn data_trouble(log: &str) -> Option<Finding> {
     let telling =
         |line: &&str| !line.contains("\"level\":\"info\"") && DATA_WORDS.iter().any(|words| line.contains(words));
     let line = log.lines().take_while(is_newer).find(telling)?;
-    Some(Finding::cause(ETCD_DATA, Part::Etcd, format!("etcd said: {}", line.trim())))
+    Some(Finding::cause(ETCD_DATA, Part::Etcd, format!("etcd logged: {}", line.trim())))
 }
 
 /// From the histogram of the times that syncs of the log took.

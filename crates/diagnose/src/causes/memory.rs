@@ -36,7 +36,7 @@ fn was_killed(unit: &Unit) -> bool {
 fn judge(unit: &Unit, log: &str) -> Option<Finding> {
     let line = log.lines().rev().find(|line| is_about(line, &unit.name));
     let said = match line {
-        Some(line) => format!("the kernel said: {}", line.trim()),
+        Some(line) => format!("the kernel logged: {}", line.trim()),
         None if unit.result == "oom-kill" => "systemd calls its end `oom-kill`".to_owned(),
         None => return None,
     };

@@ -66,7 +66,7 @@ fn judge(first: Option<&str>, is_built_in: bool) -> Option<Finding> {
         }
         Some(first) if is_built_in && first != OURS => {
             let evidence = format!("{CONFIGURATIONS}/{first} comes before {OURS}, so pods get another network");
-            let fix = format!("`rm {CONFIGURATIONS}/{first}`; pods that were started meanwhile must be started anew");
+            let fix = format!("`rm {CONFIGURATIONS}/{first}`; pods that were started meanwhile must be restarted");
             Some(Finding::cause(FOREIGN_POD_NETWORK, Part::PodNetwork, evidence).with_fix(fix))
         }
         Some(_) => None,

@@ -45,17 +45,17 @@ fn judge(unit: &Unit, is_enabled: bool) -> Option<Finding> {
         // What the condition is about has a look of its own.
         ("loaded", "inactive" | "failed") if unit.is_held_back => {
             let evidence = format!("{name} is {active}: a condition in its file does not hold");
-            let fix = format!("`systemctl status {name}` tells which; see to it, then `systemctl start {name}`");
+            let fix = format!("`systemctl status {name}` shows which; fix it, then `systemctl start {name}`");
             Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
         }
         // systemd starts our services again whenever they end: one that is not started again was stopped, however it ended.
         ("loaded", "inactive" | "deactivating" | "failed") => {
-            stopped(format!("{name} is {active} ({sub}): somebody stopped it"), format!("`systemctl start {name}`"))
+            stopped(format!("{name} is {active} ({sub}): it was stopped by hand"), format!("`systemctl start {name}`"))
         }
         // What is wrong with its file is told by the look at files.
         ("bad-setting" | "error", _) if !unit.is_up() => {
             let evidence = format!("{name} is {active} and cannot be started: systemd calls its file `{load}`");
-            let fix = format!("`systemd-analyze verify {name}` tells what is wrong with it");
+            let fix = format!("`systemd-analyze verify {name}` shows what is wrong with it");
             Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
         }
         ("loaded" | "masked", _) if !is_enabled || load == "masked" => {

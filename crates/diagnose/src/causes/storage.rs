@@ -143,7 +143,7 @@ impl Share {
 
 fn read_only(mount: Mount<'_>, what: &[String]) -> Finding {
     let evidence = format!("{} is mounted read-only; it holds {}", mount.at, what.join(", "));
-    let fix = format!("look for disk errors in `dmesg`; then `mount -o remount,rw {}`, or boot again", mount.at);
+    let fix = format!("check `dmesg` for disk errors; then `mount -o remount,rw {}`, or boot again", mount.at);
     Finding::cause(READ_ONLY, Part::Machine, evidence).with_fix(fix)
 }
 

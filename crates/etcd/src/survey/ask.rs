@@ -57,7 +57,7 @@ async fn tell(etcd: &Etcd) -> Result<Told, EtcdError> {
 fn why(url: &str, error: &EtcdError) -> String {
     let EtcdError::Unreachable { source, .. } = error else { return chain(error) };
     if let Some(distrust) = tls::distrust(error) {
-        return format!("the certificate of {url} is not believed ({distrust:?})");
+        return format!("the certificate of {url} is not trusted ({distrust:?})");
     }
     if source.is_timeout() {
         return format!("no answer from {url} in time");

@@ -59,7 +59,7 @@ fn of_member(member: &Member, heard: &[Heard], leader: u64, alarms: &[Alarm]) ->
             if problems.is_empty() { Health::Healthy } else { Health::Ailing }
         }
         (None, _) if !member.has_started() => {
-            problems.push("it was announced and has never been there".to_owned());
+            problems.push("it was added but never started".to_owned());
             Health::NotStarted
         }
         (None, Some(Heard { told: Err(why), .. })) => {
@@ -67,7 +67,7 @@ fn of_member(member: &Member, heard: &[Heard], leader: u64, alarms: &[Alarm]) ->
             Health::Silent
         }
         (None, _) => {
-            problems.push("nobody knows where to ask it".to_owned());
+            problems.push("its address is unknown".to_owned());
             Health::Silent
         }
     };
@@ -99,9 +99,9 @@ fn complaints(told: &Told) -> Vec<String> {
 /// A master that is not in the list, or of which nobody could tell whether it is.
 fn of_stranger(heard: &Heard, nobody_told: bool) -> Row {
     let (health, problem) = match &heard.told {
-        Ok(_) => (Health::NotAMember, "it answers and is no member of this cluster".to_owned()),
+        Ok(_) => (Health::NotAMember, "it answers but is not a member of this cluster".to_owned()),
         Err(why) if nobody_told => (Health::Silent, why.clone()),
-        Err(why) => (Health::NotAMember, format!("it is no member yet; {why}")),
+        Err(why) => (Health::NotAMember, format!("not a member yet; {why}")),
     };
     Row {
         id: None,

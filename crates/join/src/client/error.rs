@@ -44,7 +44,7 @@ pub enum JoinError {
         tried: Vec<Unreached>,
     },
     /// Reached and not believed: another cluster, or somebody in between.
-    #[error("the certificate of the master at {master} was signed by another authority than the one this node trusts")]
+    #[error("the certificate of the master at {master} was signed by another CA than this node trusts")]
     WrongAuthority {
         /// Which.
         master: SocketAddr,
@@ -62,7 +62,7 @@ pub enum JoinError {
         master: SocketAddr,
     },
     /// Whoever answered does not know the token.
-    #[error("whoever answers at {master} does not know the token's secret")]
+    #[error("the server at {master} does not know the token's secret")]
     UnprovenAuthority {
         /// Where.
         master: SocketAddr,
@@ -78,7 +78,7 @@ pub enum JoinError {
         expected: String,
     },
     /// Something else listens there.
-    #[error("cannot understand the answer from {master}: {why}")]
+    #[error("unexpected answer from {master}: {why}")]
     Answer {
         /// Which.
         master: SocketAddr,

@@ -58,7 +58,7 @@ pub enum SealError {
         path: PathBuf,
     },
     /// A sealed directory of which one file was exchanged.
-    #[error("the authority {authority} is not the one whose pin is in {pin}")]
+    #[error("the CA {authority} does not match the pin in {pin}")]
     Pin {
         /// The certificate.
         authority: PathBuf,
@@ -75,7 +75,7 @@ pub enum SealError {
         source: NoPin,
     },
     /// The authorities cannot be used or made.
-    #[error("cannot make the cluster's authorities: {0}")]
+    #[error("cannot make the cluster's CAs: {0}")]
     Pki(PkiErrors),
     /// A file cannot be read.
     #[error(transparent)]

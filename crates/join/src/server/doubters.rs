@@ -43,7 +43,7 @@ impl Doubters {
         let cluster = self.cluster.borrow();
         let node = cluster.nodes().iter().find(|node| node.ip == peer.ip()).map_or("none", |node| node.name.as_str());
         let code = code(why);
-        tracing::warn!(code = code.id, peer = %peer.address, node, "a client did not believe this master: {}", code.meaning);
+        tracing::warn!(code = code.id, peer = %peer.address, node, "a client rejected this master's certificate: {}", code.meaning);
     }
 
     fn is_news(&self, address: IpAddr, now: Instant) -> bool {

@@ -140,7 +140,7 @@ impl Step for Node {
             Some(run) => match run.outcome {
                 Outcome::Done => match &seen.api {
                     Some(InApi::Ready) => Verdict::Met,
-                    Some(InApi::Unknown(why)) => waiting(format!("the API to tell of {name}: {why}")),
+                    Some(InApi::Unknown(why)) => waiting(format!("the API to report {name}: {why}")),
                     _ => waiting(format!("{name} to be Ready; it has joined")),
                 },
                 Outcome::Working => waiting(progress(name, run)),

@@ -27,7 +27,7 @@ impl Step for Seal {
         About::new(
             ids::SEAL,
             "Seal the configuration",
-            "every machine gets a secret of its own and the pin of the authority",
+            "every machine gets its own secret and the pin of the CA",
         )
     }
 

@@ -36,7 +36,7 @@ impl Commands for Scripted {
 }
 
 const LOCKED: &str = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 (unattended-upgr)";
-const KILLED: &str = "it said nothing";
+const KILLED: &str = "it has no output";
 const AWAY: &str = "E: Failed to fetch http://mirror/x.deb  Could not connect to mirror";
 
 /// What was run, what was told meanwhile and how it ended.

@@ -96,7 +96,7 @@ mod tests {
             "E: You don't have enough free space in /var/cache/apt/archives/.",
             "dpkg: error processing archive x.deb (--unpack): / cannot copy extracted data for './bin/x': failed to write \
              (No space left on device) / E: Sub-process /usr/bin/dpkg returned an error code (1)",
-            "it said nothing",
+            "it has no output",
         ] {
             let error = read(said).into_error(Work::Install, "ceph-mon");
             let retry = if error.is_retryable() { ", tried again" } else { "" };
@@ -105,7 +105,7 @@ mod tests {
         insta::assert_snapshot!(told);
         let full = with_words(read("E: Sub-process returned 1"), "dpkg: error (No space left on device)".into());
         assert_eq!(full.into_error(Work::Install, "x").code(), codes::PACKAGES_NO_SPACE);
-        let leaving = read("it said nothing").into_error(Work::Remove, "ceph-mon");
+        let leaving = read("it has no output").into_error(Work::Remove, "ceph-mon");
         assert_eq!(leaving.to_string(), "cannot remove ceph-mon: it said nothing");
     }
 }

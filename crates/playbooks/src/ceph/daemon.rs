@@ -116,7 +116,7 @@ impl Daemon {
     pub(super) fn silence(&self, seen: &Seen) -> String {
         let UnitState { active, sub, restarts, .. } = &seen.unit;
         let again = if *restarts > 0 { format!(", started {restarts} times again") } else { String::new() };
-        let said = if seen.last_words.is_empty() { String::new() } else { format!("; it said: {}", seen.last_words) };
+        let said = if seen.last_words.is_empty() { String::new() } else { format!("; last log line: {}", seen.last_words) };
         format!("{} to answer; it is {active} ({sub}){again}{said}", self.unit())
     }
 }

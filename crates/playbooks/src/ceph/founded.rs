@@ -26,7 +26,7 @@ impl Step for Founded {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::FOUNDED, "Note that Ceph is founded", "a monitor that loses its disk must join, not found")
+        About::new(ids::FOUNDED, "Note that Ceph is bootstrapped", "a monitor that loses its disk must join, not bootstrap")
     }
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {
@@ -37,7 +37,7 @@ impl Step for Founded {
     }
 
     fn plan(&self, is_noted: &bool) -> Result<Vec<Planned>, StepError> {
-        let note = || Planned::act("note", format!("note in {} that Ceph is founded", self.source.described()));
+        let note = || Planned::act("note", format!("note in {} that Ceph is bootstrapped", self.source.described()));
         Ok((!is_noted).then(note).into_iter().collect())
     }
 

@@ -78,7 +78,7 @@ impl Step for Managers {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::MANAGERS, "Tell Ceph of its managers", "a manager that comes later has to be known, too")
+        About::new(ids::MANAGERS, "Register Ceph's managers", "a manager that comes later has to be known, too")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -87,7 +87,7 @@ impl Step for Managers {
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let Seen::Unknown(unknown) = seen else { return Ok(Vec::new()) };
-        let act = |entity: &Entity| Planned::act(entity.to_string(), format!("tell Ceph of {entity}"));
+        let act = |entity: &Entity| Planned::act(entity.to_string(), format!("register {entity} with Ceph"));
         Ok(unknown.iter().map(act).collect())
     }
 

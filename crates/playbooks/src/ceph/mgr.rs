@@ -56,7 +56,7 @@ impl Manager {
             Err(error) if error.is_transient() => Ok(Err(error.to_string())),
             // One that has come later is made known by the first monitor's node.
             Err(CephError::Denied { entity, .. }) => Ok(Err(format!(
-                "Ceph to know the key of {entity}: `blackstart node up` on the first monitor's node tells it"
+                "Ceph to know the key of {entity}: `blackstart node up` on the first monitor's node registers it"
             ))),
             answer => answer.map(Ok).map_err(|error| client::failed(&error)),
         }

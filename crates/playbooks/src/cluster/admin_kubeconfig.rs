@@ -33,7 +33,7 @@ impl Step for AdminKubeconfig {
         About::new(
             ids::ADMIN_KUBECONFIG,
             "Let root use kubectl",
-            "whoever logs in to a master wants to look at the cluster",
+            "kubectl works for root on a master",
         )
     }
 

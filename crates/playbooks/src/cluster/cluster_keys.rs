@@ -119,7 +119,7 @@ impl Step for ClusterKeys {
     type Undo = Given;
 
     fn about(&self) -> About {
-        About::new(ids::CLUSTER_KEYS, "Take over the cluster's keys", "all masters sign with the same authorities")
+        About::new(ids::CLUSTER_KEYS, "Take over the cluster's keys", "all masters sign with the same CAs")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

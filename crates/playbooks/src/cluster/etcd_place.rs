@@ -178,7 +178,7 @@ impl Step for EtcdPlace {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::ETCD_PLACE, "Take a place in etcd", "the cluster's data survive the loss of a master")
+        About::new(ids::ETCD_PLACE, "Join etcd", "the cluster's data survive the loss of a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -191,11 +191,11 @@ impl Step for EtcdPlace {
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let what = match seen {
             Seen::Decided | Seen::Due(Next::Wait(_)) => return Ok(Vec::new()),
-            Seen::Due(Next::Add) => format!("announce {} to etcd's members, without a vote", self.node),
+            Seen::Due(Next::Add) => format!("add {} to etcd as a learner", self.node),
             Seen::Due(Next::Remove(id)) => {
                 format!("replace etcd's member {id:x}, which was {} before it lost its data", self.node)
             }
-            Seen::Due(Next::Start(_)) => format!("go on as the member that {} was announced as", self.node),
+            Seen::Due(Next::Start(_)) => format!("start as the member that {} was added as", self.node),
         };
         Ok(vec![Planned::act("place", what)])
     }

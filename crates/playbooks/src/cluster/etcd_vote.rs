@@ -55,7 +55,7 @@ impl EtcdVote {
                 }
             };
             let Some(member) = members.iter().find(|member| member.peer_urls.contains(&self.peer_url)) else {
-                let text = "this master's member is in etcd's list no more; it was removed by somebody".to_owned();
+                let text = "this master's member was removed from etcd".to_owned();
                 return Ok((Seen::NotYet(text), None));
             };
             if !member.is_learner {

@@ -115,7 +115,7 @@ pub(super) fn shows(key: &str) -> Option<String> {
     if Own::from_key(key).is_some() {
         Some(format!("remove {key}"))
     } else if nft::is_key(key) {
-        Some(format!("delete {key}, unless somebody else uses it"))
+        Some(format!("delete {key}, unless it is used elsewhere"))
     } else if settings::is_key(key) {
         Some(format!("restore {key}"))
     } else {

@@ -159,7 +159,7 @@ impl Cluster {
             Ok(()) => Ok(Notes::new()),
             Err(error) if error.code() == etcd::codes::QUORUM => Err(error),
             Err(error) => Ok(vec![format!(
-                "this machine's member may still be in etcd: {error}; `etcdctl member list` on another master tells"
+                "this machine's member may still be in etcd: {error}; check with `etcdctl member list` on another master"
             )]),
         }
     }

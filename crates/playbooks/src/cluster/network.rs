@@ -122,7 +122,7 @@ impl Step for Network {
         let act = |key: &str, what: String| Planned::act(key, what);
         let mut changes = Vec::new();
         if !settings.is_empty() {
-            changes.push(act(LEAVE_PODS_ALONE, "tell NetworkManager to leave the interfaces of pods alone".to_owned()));
+            changes.push(act(LEAVE_PODS_ALONE, "make NetworkManager ignore the interfaces of pods".to_owned()));
             changes.extend(Planned::files(settings));
         }
         if !connection.is_empty() || !live.is_active {
@@ -132,7 +132,7 @@ impl Step for Network {
             changes.extend(Planned::files(connection));
         }
         if live.is_on_trial || !changes.is_empty() {
-            changes.push(act(KEEP, "tell NetworkManager to keep what was tried out".to_owned()));
+            changes.push(act(KEEP, "make NetworkManager keep what was tried out".to_owned()));
         }
         Ok(changes)
     }

@@ -51,7 +51,7 @@ impl Step for Pki {
     type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new(ids::PKI, "Create certificates and kubeconfigs", "every component proves with them who it is")
+        About::new(ids::PKI, "Create certificates and kubeconfigs", "every component authenticates with them")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {

@@ -76,7 +76,7 @@ impl Step for Preflight {
         About::new(
             ids::PREFLIGHT,
             "Check the machine",
-            "what would fail later is better told before anything is changed",
+            "failing early, before anything is changed",
         )
     }
 

@@ -1,7 +1,7 @@
 //! Packages of Fedora, RHEL and their relatives: what is installed ([`installed`]), how more are ([`install`]), and how they
 //! go ([`remove`]).
 //!
-//! dnf waits for another dnf without end and without a word to us; so it is told not to wait, and we do, with a word to
+//! dnf waits for another dnf without end and without a word to us; so it is run without waiting, and we do, with a word to
 //! whoever watches and an end. A repository that is away must be an error: some distributions leave it out silently. rpm has
 //! no word for a package that was interrupted halfway; who knows of one has it begun anew ([`forget`]).
 
@@ -94,7 +94,7 @@ async fn mark(host: &Host, names: &[String]) -> Result<(), Problem> {
 pub(crate) async fn forget(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
     disown(host, names, before).await?;
     let listed = names.join(", ");
-    host.doing(format!("beginning anew with what was interrupted: {listed}"));
+    host.doing(format!("starting again with what was interrupted: {listed}"));
     let command = rpm(["--erase", "--justdb", "--nodeps", "--noscripts", "--notriggers"]).args(names);
     patiently(host, &command).await.map(drop).map_err(|problem| problem.into_error(Work::Install, &listed))
 }

@@ -52,7 +52,7 @@ enum Asked {
     Remove,
 }
 
-const KILLED: &str = "it said nothing";
+const KILLED: &str = "it has no output";
 const RPM_LOCKED: &str = "812 dockerd /run/docker.pid\n2106 perl /var/lib/rpm/.rpm.lock\n";
 const LOCKED: Answer = Err("Error: metadata already locked by 3541");
 const AWAY: Answer = Err("Error: Failed to download metadata for repo 'baseos'");

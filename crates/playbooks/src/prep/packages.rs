@@ -192,7 +192,7 @@ impl Undo for Installed {
             (false, count) => {
                 let others = explain::counted(count, "package");
                 vec![format!(
-                    "remove packages {}, and of {others} that came with them those nobody needs",
+                    "remove packages {}, and of {others} that came with them those no longer needed",
                     asked.join(", ")
                 )]
             }

@@ -60,7 +60,7 @@ impl Trace {
 
     fn told(&self) -> String {
         match self {
-            Self::Request(name) => format!("delete the certificate request {name}, which nobody has answered"),
+            Self::Request(name) => format!("delete the pending certificate request {name}"),
             // Its name holds its public half only.
             Self::Token(name) => {
                 format!("delete the join token {}, which is bound to it", name.trim_start_matches(TOKEN_PREFIX))
@@ -100,7 +100,7 @@ impl Step for Traces {
         About::new(
             ids::TRACES,
             "Delete what it left in the API",
-            "nobody joins with what was meant for a node that is gone",
+            "credentials of a removed node must not be usable",
         )
     }
 

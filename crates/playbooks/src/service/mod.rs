@@ -169,7 +169,7 @@ impl<U: Undo> Step for Service<U> {
         if !seen.is_live {
             return Verdict::Met;
         }
-        let said = if seen.last_words.is_empty() { String::new() } else { format!("; it said: {}", seen.last_words) };
+        let said = if seen.last_words.is_empty() { String::new() } else { format!("; last log line: {}", seen.last_words) };
         let waiting = |what: String, progress: &str| Verdict::Waiting { what, progress: progress.to_owned() };
         if seen.configuration != Configuration::Current {
             let UnitState { active, sub, restarts, .. } = &seen.unit;

@@ -109,7 +109,7 @@ impl fmt::Display for Why {
             Self::Rebooted => "the node was started again since the last run",
             Self::Changed => "program, script or options are newer than the last run",
             Self::Failed => "the last run failed",
-            Self::Due => "it is time to look again",
+            Self::Due => "it is time to check again",
         })
     }
 }

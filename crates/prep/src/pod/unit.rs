@@ -37,7 +37,7 @@ async fn ask(commands: &dyn Commands, command: &Cmd) -> Result<String, PodError>
         Err(host::CommandError::Failed {
             command: command.to_string(),
             status: format!("no answer within {} s", ANSWER.as_secs()),
-            said: "it said nothing".to_owned(),
+            said: "it has no output".to_owned(),
         })
     });
     Ok(printed.map_err(PodError::Systemd)?.stdout)

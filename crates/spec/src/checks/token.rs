@@ -13,7 +13,7 @@ pub(super) fn is_not_in_the_file(draft: &Draft<'_>, problems: &mut Problems<'_>)
         Finding::warning(
             codes::EXAMPLE_TOKEN,
             token.place,
-            "this is the token from the documentation: everybody knows it",
+            "this is the token from the documentation, so it is public",
         )
     } else {
         let message = format!("the bootstrap token `{}` is written in this file, which is less secure", token.id);

@@ -34,7 +34,7 @@ pub(super) fn too_deep(place: Place) -> Finding {
 fn explain(error: &ScanError) -> (String, Option<&'static str>) {
     match error.kind() {
         ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => (
-            "a quote is opened and never closed before this place".into(),
+            "a quote is opened and never closed before this line".into(),
             Some("close the quote on the line where it is opened"),
         ),
         ErrorKind::UnclosedFlowCollection { open } => {

@@ -73,7 +73,7 @@ fn line(row: &Row, width: usize, color: bool) -> String {
 fn summary(survey: &Survey, color: bool) -> String {
     let votes = survey.votes();
     if survey.voters == 0 {
-        let told = painted(color, Style::Bad, "nobody answers, so nobody can tell who the members are");
+        let told = painted(color, Style::Bad, "no master answers, so the members are unknown");
         return format!("{told}; `journalctl -u etcd` on a master says why\n");
     }
     if !survey.has_majority {

@@ -43,7 +43,7 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
         let message = format!("`{}` is a worker, and only masters may remove nodes", own.name);
         return Err(Failure::usage(codes::ONLY_ON_MASTERS, message).into());
     }
-    let steps = busy(context.out, "looking at the cluster", || context.plan(own, &playbook))?;
+    let steps = busy(context.out, "checking the cluster", || context.plan(own, &playbook))?;
     if options.dry_run {
         return dry_run(context, name, &steps);
     }

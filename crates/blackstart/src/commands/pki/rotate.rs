@@ -60,7 +60,7 @@ pub(in crate::commands) fn rotate(context: &Context, asked: &Asked<'_>) -> Resul
     let wanted: Vec<Subject> = asked.subjects.iter().copied().map(Subject::from).collect();
     let (subjects, notes) = choice::choose(&wanted, asked.all, there(&way)?)?;
     notes.into_iter().for_each(note);
-    let known = busy(context.out, "looking at the cluster", || block_on(way.read()))??;
+    let known = busy(context.out, "checking the cluster", || block_on(way.read()))??;
     let begun = match known {
         Some(rotation) => gone_on_with(rotation, &subjects)?,
         None => begin(context, &way, &subjects, asked.yes)?,

@@ -91,7 +91,7 @@ async fn ask(context: &Context, kubeconfig: &str) -> Result<Overview, Failure> {
 /// Whether a node that says nothing should have said something. Who may not see it is not told that it is missing.
 async fn is_deployed(client: &Client, prep: Prep) -> Result<bool, ApiError> {
     let sets: Api<DaemonSet> = Api::namespaced(client.clone(), names::NAMESPACE);
-    match sets.get_metadata_opt(&names::daemon_set(prep)).await.map_err(ApiError::of("look at the DaemonSets")) {
+    match sets.get_metadata_opt(&names::daemon_set(prep)).await.map_err(ApiError::of("get the DaemonSets")) {
         Err(ApiError::Refused { status: 403, .. }) => Ok(false),
         found => Ok(found?.is_some()),
     }

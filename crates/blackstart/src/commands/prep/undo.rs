@@ -59,7 +59,7 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
 fn on_node(prep: Prep) -> String {
     let [label, report, since] = [names::label(prep), names::annotation(prep), names::since(prep)];
     format!(
-        "the Node still tells what was; `kubectl label node NODE {label}-` and \
+        "the Node still has the old label and report; `kubectl label node NODE {label}-` and \
          `kubectl annotate node NODE {report}- {since}-` end that"
     )
 }

@@ -115,7 +115,7 @@ fn state(
     match (run, heard) {
         (Some(run), _) => of_run(run, units_fail),
         (None, Some((Heard { status: None, .. }, _))) => {
-            (NodeState::Unknown, last, Some("its report cannot be understood: another version?".to_owned()))
+            (NodeState::Unknown, last, Some("cannot parse its report: another version?".to_owned()))
         }
         (None, Some(_)) => (NodeState::Starting, None, None),
         (None, None) if seen.is_some() => (NodeState::Starting, None, None),

@@ -245,7 +245,7 @@ fn while_a_master_cannot_be_asked_its_last_word_counts_as_of_then() {
     let view = judge(&facts, at(200));
     assert_eq!(view.nodes[1].state, NodeState::Ready);
     assert!(shown(&facts, 200, None).contains(
-        "master-01 does not answer for 2 min 0 s: BS-JOIN-019: no answer in time; what it said is of 03:01:11Z"
+        "master-01 does not answer for 2 min 0 s: BS-JOIN-019: no answer in time; its last report is of 03:01:11Z"
     ));
 }
 

@@ -53,7 +53,7 @@ fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
         MasterState::Answers => return None,
         MasterState::Asking => Line::default().styled(Style::Dim, format!("{name} is being asked")),
         MasterState::NotAsked => Line::default()
-            .styled(Style::Dim, format!("{name} is not asked yet: there is no certificate to ask it with")),
+            .styled(Style::Dim, format!("{name} is not asked yet: this machine has no certificate")),
         MasterState::ApiReady => Line::default()
             .text(format!("{name} answers and its API is ready; this node sees only itself: `blackstart watch` on a master shows all")),
         MasterState::ApiNotReady => Line::default()
@@ -61,7 +61,7 @@ fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
         MasterState::Silent => {
             let long = master.since.map(|since| format!(" for {}", ago(since, now))).unwrap_or_default();
             let why = [master.code.as_deref(), master.message.as_deref()].into_iter().flatten().collect::<Vec<_>>();
-            let as_of = master.answered.map(|answered| format!("; what it said is of {}", clock(answered)));
+            let as_of = master.answered.map(|answered| format!("; its last report is of {}", clock(answered)));
             Line::default().styled(Style::Warning, format!("{name} does not answer{long}")).text(format!(
                 ": {}{}",
                 why.join(": "),
@@ -140,9 +140,9 @@ fn said_of(node: &NodeView, now: Timestamp) -> String {
         }
         NodeState::Silent => node.heard.map(|heard| format!("nothing heard since {}", clock(heard))),
         NodeState::Off => Some("the machine is off".to_owned()),
-        NodeState::Unknown => node.note.is_none().then(|| "nobody can be asked about it".to_owned()),
+        NodeState::Unknown => node.note.is_none().then(|| "no master can be asked about it".to_owned()),
         NodeState::Starting => Some("the bootstrap has not begun".to_owned()),
-        NodeState::Interrupted => Some("its run ended without a word; it is tried again by itself".to_owned()),
+        NodeState::Interrupted => Some("its run ended without a report; it is retried by itself".to_owned()),
         NodeState::Stopped => Some("its run was stopped; `blackstart node up` goes on".to_owned()),
         NodeState::Failed => Some("it is tried again by itself".to_owned()),
         NodeState::Working | NodeState::Waiting | NodeState::Reset => heard,

@@ -108,7 +108,7 @@ fn judge(daemon: &Daemon) -> Option<Finding> {
         return Some(Finding::cause(CEPH_PORT, Part::Ceph, evidence));
     }
     if state.active == "inactive" || state.active == "deactivating" {
-        let evidence = format!("{unit} is {} ({}): somebody stopped it", state.active, state.sub);
+        let evidence = format!("{unit} is {} ({}): it was stopped by hand", state.active, state.sub);
         return Some(Finding::cause(CEPH_STOPPED, Part::Ceph, evidence).with_fix(format!("`systemctl start {unit}`")));
     }
     // Each daemon waits a while for monitors that do not answer at all; that is told by those who look at monitors.
@@ -119,7 +119,7 @@ fn judge(daemon: &Daemon) -> Option<Finding> {
     if !state.is_failing() {
         return None;
     }
-    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing");
+    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it has no output");
     let evidence = format!("{unit} is {}, started again {} times; it said: {last}", state.active, state.restarts);
     let fix = format!("its last words tell why; `journalctl -u {unit}` and /var/log/ceph have all of them");
     Some(Finding::symptom(CEPH_FAILS, Part::Ceph, evidence).with_fix(fix))

@@ -47,7 +47,7 @@ pub(super) fn judge(seen: &Seen<'_>) -> Vec<Finding> {
         found.extend(rows.filter_map(|row| of_row(row, seen, survey.votes())));
     } else {
         // Nobody can be asked whether it is still a member, but it knows.
-        let said = removed_line(seen).map(|line| format!("etcd on this master said: {line}"));
+        let said = removed_line(seen).map(|line| format!("etcd on this master logged: {line}"));
         found.extend(said.map(|evidence| Finding::cause(ETCD_NO_MEMBER, Part::Etcd, evidence)));
     }
     found
@@ -117,7 +117,7 @@ fn of_row(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
 fn of_own(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
     match (row.role, row.health) {
         (Role::None, _) => {
-            let said = removed_line(seen).map(|line| format!("; etcd said: {line}")).unwrap_or_default();
+            let said = removed_line(seen).map(|line| format!("; etcd logged: {line}")).unwrap_or_default();
             let evidence = format!("this master is not among etcd's members, who have a majority ({votes}){said}");
             Some(Finding::cause(ETCD_NO_MEMBER, Part::Etcd, evidence))
         }
@@ -135,10 +135,10 @@ fn of_other(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
     let (code, evidence) = match (row.role, row.health) {
         (Role::None, _) => (ETCD_NO_MEMBER, format!("{whose} is not among etcd's members ({votes})")),
         (Role::Learner, Health::NotStarted) => {
-            (ETCD_NEVER_CAME, format!("{whose} was announced to etcd, without a vote, and has never been there"))
+            (ETCD_NEVER_CAME, format!("{whose} was added to etcd as a learner and never started"))
         }
         (_, Health::NotStarted) => {
-            (ETCD_NEVER_CAME, format!("{whose} was announced to etcd and has never been there ({votes})"))
+            (ETCD_NEVER_CAME, format!("{whose} was added to etcd and never started ({votes})"))
         }
         (Role::Learner, _) => (ETCD_LEARNER, format!("the member {whose} has no vote ({votes})")),
         (_, Health::Silent) => return Some(silent(row, seen, votes)),
@@ -157,7 +157,7 @@ fn silent(row: &Row, seen: &Seen<'_>, votes: Votes) -> Finding {
         }
         Some(Standing::Member) => {
             let evidence = format!("{votes}; {name}: {why}; its machine is there");
-            let fix = format!("`blackstart diagnose` on {name} tells why its etcd does not answer");
+            let fix = format!("`blackstart diagnose` on {name} finds why its etcd does not answer");
             Finding::warning(ETCD_MEMBER_SILENT, Part::Etcd, evidence).with_fix(fix)
         }
         None => Finding::warning(ETCD_MEMBER_SILENT, Part::Etcd, format!("{votes}; {name}: {why}")),

@@ -68,7 +68,7 @@ impl Step for User {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::DASHBOARD_USER, "Make a first user of the dashboard", "without one nobody can log in")
+        About::new(ids::DASHBOARD_USER, "Make a first user of the dashboard", "without one no login is possible")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -98,7 +98,7 @@ impl Step for User {
     fn judge(&self, seen: &Seen) -> Verdict {
         match &seen.users {
             Some(Users::Silent(why)) => {
-                Verdict::Waiting { what: format!("Ceph's dashboard to tell its users: {why}"), progress: String::new() }
+                Verdict::Waiting { what: format!("Ceph's dashboard to list its users: {why}"), progress: String::new() }
             }
             _ => Verdict::Met,
         }

@@ -118,7 +118,7 @@ impl Monitor {
     async fn make(&self, host: &Host, origin: Origin) -> Result<(), StepError> {
         let handed = self.source.handed(host).await?;
         if origin == Origin::Founders && next(&self.name, &handed, true) != Next::Found {
-            let message = "the other monitors have founded Ceph meanwhile, so this one joins them";
+            let message = "the other monitors have bootstrapped Ceph meanwhile, so this one joins them";
             return Err(StepError::new(codes::NO_ANSWER, message).retryable());
         }
         store::make(host, &self.cluster, &self.name, &handed, origin).await
@@ -143,7 +143,7 @@ impl Step for Monitor {
         let made = match &seen.data {
             _ if !seen.is_begun => return Ok(Vec::new()),
             Data::Ours => Vec::new(),
-            Data::None(Next::Found) => act(FOUND, "make the monitor's data, with the map that all founders make"),
+            Data::None(Next::Found) => act(FOUND, "make the monitor's data, with the initial monmap"),
             Data::None(Next::Join) => act(JOIN, "make the monitor's data, with the map of the other monitors"),
             Data::None(Next::Wait(_)) => return Ok(Vec::new()),
             Data::Foreign(fsid) => {

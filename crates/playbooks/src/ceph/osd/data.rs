@@ -120,7 +120,7 @@ impl Step for Data {
                     changes.push(act(MAKE, format!("make an OSD on {path}")));
                 }
                 Place::Lost { osd } => {
-                    changes.push(act(ADOPT, format!("make the files of the OSD {osd} anew, whose data is on {path}")));
+                    changes.push(act(ADOPT, format!("make the files of the OSD {osd} again, whose data is on {path}")));
                 }
                 Place::Refused { seen, can_be_wiped } => {
                     refused.push(format!("{path} is not free: {seen}"));

@@ -16,7 +16,7 @@ pub(super) fn difference(now: Timestamp, masters: &[(&str, Timestamp)]) -> Optio
     let way = if now < *theirs { "behind" } else { "ahead of" };
     let seconds = now.duration_since(*theirs).abs().as_secs();
     let [own, theirs] = [now, *theirs].map(|time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
-    Some(format!("the clock of this machine says {own}, {seconds} s {way} {master}, which says {theirs}"))
+    Some(format!("clock skew: this machine is {seconds} s {way} {master}: {own} here, {theirs} there"))
 }
 
 #[cfg(test)]
@@ -34,8 +34,8 @@ mod tests {
             difference(now, &[near, ("m3", at("2026-12-02T12:00:00Z"))]),
             difference(now, &[("m2", at("2026-11-30T12:00:00Z")), near]),
         ].map(Option::unwrap).join("\n"), @r"
-        the clock of this machine says 2026-12-01 12:00:00 UTC, 86400 s behind m3, which says 2026-12-02 12:00:00 UTC
-        the clock of this machine says 2026-12-01 12:00:00 UTC, 86400 s ahead of m2, which says 2026-11-30 12:00:00 UTC
+        clock skew: this machine is 86400 s behind m3: 2026-12-01 12:00:00 UTC here, 2026-12-02 12:00:00 UTC there
+        clock skew: this machine is 86400 s ahead of m2: 2026-12-01 12:00:00 UTC here, 2026-11-30 12:00:00 UTC there
         ");
     }
 }

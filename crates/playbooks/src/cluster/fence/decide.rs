@@ -71,7 +71,7 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
     let is_long = |since: Timestamp| now.duration_since(since) >= PATIENCE;
     if apart_and_self <= all / 2 {
         return Decision::Wait(format!(
-            "word from most of the {all} masters that there is no cluster yet ({}); if there is none, \
+            "most of the {all} masters to report that there is no cluster yet ({}); if there is none, \
              `systemctl stop cluster-bootstrap` and then `blackstart node up --force-new-cluster` starts one",
             told()
         ));
@@ -80,7 +80,7 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
         return Decision::Found(Vec::new());
     }
     let seconds = PATIENCE.as_secs();
-    Decision::Wait(format!("the other masters, to found etcd with them, for {seconds} s at most ({})", told()))
+    Decision::Wait(format!("the other masters, to bootstrap etcd with them, for {seconds} s at most ({})", told()))
 }
 
 fn tell(name: &str, said: &Said) -> String {
@@ -88,7 +88,7 @@ fn tell(name: &str, said: &Said) -> String {
         Said::Apart => format!("{name} knows of none"),
         Said::Part { .. } => format!("{name} is part of one"),
         Said::Silent { since, why } => format!("{name} is silent since {since:.0}: {why}"),
-        Said::Doubtful(why) => format!("{name} is not believed: {why}"),
+        Said::Doubtful(why) => format!("{name} is not trusted: {why}"),
     }
 }
 

@@ -133,7 +133,7 @@ fn understood(outcome: Result<Hello, JoinError>) -> Said {
         // A machine without a sealed directory is a stranger to it. Who can let others in has decided before.
         Ok(Hello { standing: None, admits: true, .. }) => Said::Part { admits: true },
         Ok(Hello { standing: None, .. }) => {
-            Said::Doubtful("it does not tell this machine, which shows it no certificate, how it stands".to_owned())
+            Said::Doubtful("it does not report its state to this machine, which has no certificate".to_owned())
         }
         Err(JoinError::Unreachable { tried }) => match tried.into_iter().next() {
             Some(unreached) => Said::Silent { since: unreached.since, why: unreached.why },

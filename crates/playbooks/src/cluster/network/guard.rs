@@ -63,7 +63,7 @@ pub(super) async fn clear(host: &Host, is_ours: bool) -> Result<(), StepError> {
         } else if Instant::now() < until {
             sleep(POLL).await;
         } else {
-            let message = "somebody else changes the network: NetworkManager holds a checkpoint that is not ours";
+            let message = "another process changes the network: NetworkManager holds a checkpoint that is not ours";
             return Err(StepError::new(codes::NO_NETWORK_MANAGER, message).retryable());
         }
     }
@@ -94,7 +94,7 @@ fn paths(answer: &str) -> Result<Vec<String>, StepError> {
 }
 
 fn not_understood(answer: &str) -> StepError {
-    StepError::new(codes::NO_NETWORK_MANAGER, format!("cannot understand NetworkManager's answer `{}`", answer.trim()))
+    StepError::new(codes::NO_NETWORK_MANAGER, format!("unexpected answer from NetworkManager: `{}`", answer.trim()))
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Result<Vec<T>, StepError> 
         return Ok(Vec::new());
     }
     serde_json::from_str(text).map_err(|error| {
-        StepError::new(host::codes::COMMAND, "cannot understand what `ip -j` printed").with_source(error)
+        StepError::new(host::codes::COMMAND, "unexpected output of `ip -j`").with_source(error)
     })
 }
 

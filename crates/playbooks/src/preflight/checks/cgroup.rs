@@ -55,7 +55,7 @@ fn judge(version: Version, controllers: &[&str]) -> Finding {
     match version {
         Version::Two => Finding::Fine,
         Version::One => Finding::warning(
-            "control groups are of version 1, which Kubernetes no longer develops; the kubelet is told to accept them",
+            "cgroup v1, which Kubernetes no longer develops; the kubelet is configured to accept it",
             "boot with `systemd.unified_cgroup_hierarchy=1` where you can",
         ),
     }

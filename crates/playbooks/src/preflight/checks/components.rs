@@ -32,7 +32,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Finding::problem(codes::COMPONENTS_UNFIT, format!("no bundle is installed in {INSTALLED}")));
         };
         let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|error| CouldNotLook(format!("{INSTALLED}/{MANIFEST} cannot be understood: {error}")))?;
+            .map_err(|error| CouldNotLook(format!("cannot parse {INSTALLED}/{MANIFEST}: {error}")))?;
         let mut files = Vec::new();
         for file in manifest.files() {
             let path = home.join(&file.path);

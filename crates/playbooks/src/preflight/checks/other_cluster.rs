@@ -44,7 +44,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 && let Some(facts) = entry.certificate
                 && let Some(other) = marked(&facts.subject).filter(|name| *name != context.cluster.name())
             {
-                signs.push(format!("{} is the authority of cluster `{other}`", entry.path.display()));
+                signs.push(format!("{} is the CA of cluster `{other}`", entry.path.display()));
             }
         }
         let own = own_hosts(context.cluster);

@@ -19,7 +19,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("systemctl", "every service is a systemd unit"),
     ("busctl", "the network is changed under NetworkManager's guard"),
     ("nmcli", "the network is configured with NetworkManager"),
-    ("ip", "addresses and routes are looked at with it"),
+    ("ip", "to read addresses and routes"),
     ("ping", "after a change of the network it is seen whether others still answer"),
     ("nft", "kube-proxy and the agent write their rules with it"),
     ("conntrack", "kube-proxy clears stale connections with it"),

@@ -71,7 +71,7 @@ impl Step for TrueMarker {
         About::new(
             ids::TRUE_MARKER,
             "Check what the marker says",
-            "one that is no longer true must not be believed meanwhile",
+            "a stale one must not be used meanwhile",
         )
     }
 
@@ -82,7 +82,7 @@ impl Step for TrueMarker {
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let why = match &seen.noted {
             Noted::Nothing => return Ok(Vec::new()),
-            Noted::Foreign => "it does not tell what was verified".to_owned(),
+            Noted::Foreign => "it does not report what was verified".to_owned(),
             Noted::Ours(noted) => {
                 let mut lost = seen.now.lost(&noted.seen);
                 if lost.is_empty() && seen.now.gpu.is_some() && noted.seen.gpu.is_none() {

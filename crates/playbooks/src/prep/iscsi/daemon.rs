@@ -103,7 +103,7 @@ impl Step for Iscsid {
             act(ENABLE, format!("enable {UNIT}"));
         }
         if !seen.is_up() {
-            let said = if seen.words.is_empty() { String::new() } else { format!(" (it said: {})", seen.words) };
+            let said = if seen.words.is_empty() { String::new() } else { format!(" (last log line: {})", seen.words) };
             act(START, format!("start {UNIT}{said}"));
         }
         Ok(changes)
@@ -133,7 +133,7 @@ impl Step for Iscsid {
             return Ok(());
         }
         let words = last_words(host, UNIT).await;
-        let words = if words.is_empty() { "it said nothing" } else { &words };
+        let words = if words.is_empty() { "it has no output" } else { &words };
         let error = StepError::new(codes::ISCSID_DIES, format!("{UNIT} ends as soon as it is started: {words}"));
         Err(match started {
             Err(source) => error.with_source(source),

@@ -120,7 +120,7 @@ impl Step for InitiatorName {
     type Undo = Named;
 
     fn about(&self) -> About {
-        About::new(ids::INITIATOR_NAME, "Give the machine its own initiator name", "targets tell machines apart by it")
+        About::new(ids::INITIATOR_NAME, "Give the machine its own initiator name", "targets identify machines by it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

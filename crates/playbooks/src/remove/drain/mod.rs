@@ -172,7 +172,7 @@ impl Step for Drain {
         let (count, list) = (counted(seen.pods.len(), "pod"), listed(&seen.pods));
         let all = match &seen.silence {
             None => act("evict", format!("evict {count}: {list}")),
-            Some(_) => act("delete", format!("delete {count} without the word of {}: {list}", self.target.name)),
+            Some(_) => act("delete", format!("force-delete {count} of the unreachable {}: {list}", self.target.name)),
         };
         Ok(vec![all])
     }

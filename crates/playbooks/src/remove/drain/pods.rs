@@ -65,7 +65,7 @@ fn tolerates_cordon(pod: &Pod) -> bool {
 /// Their names, as far as a person reads them.
 pub(super) fn listed(pods: &[Leaving]) -> String {
     let told = |pod: &Leaving| {
-        if pod.is_alone { format!("{pod} (nobody starts it again)") } else { pod.to_string() }
+        if pod.is_alone { format!("{pod} (no controller restarts it)") } else { pod.to_string() }
     };
     // Those that are lost for good are not left out.
     let (alone, others): (Vec<&Leaving>, Vec<&Leaving>) = pods.iter().partition(|pod| pod.is_alone);

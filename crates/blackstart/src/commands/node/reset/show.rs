@@ -74,7 +74,7 @@ pub(super) fn end(report: &UndoReport, state_dir: &Path, is_kept: bool) -> Strin
             let next = if is_installed { "\nreboot or `blackstart node up` to retry" } else { "" };
             writeln!(text, "{steps} undone; {} knows what was kept{next}", state_dir.join("ledger.json").display())
         }
-        (false, 0) => writeln!(text, "{steps} undone; nothing of ours is left on this machine"),
+        (false, 0) => writeln!(text, "{steps} undone; nothing of blackstart is left on this machine"),
         (false, count) => writeln!(
             text,
             "{steps} undone, {} above: see why, then run `blackstart node reset` again to go on",

@@ -72,7 +72,7 @@ fn unusable(file: &Path) -> String {
     match file.try_exists() {
         Ok(true) => format!("{} has errors; `blackstart check` shows them", file.display()),
         Ok(false) => format!("there is no {}", file.display()),
-        Err(error) => format!("cannot look at {}: {error}", file.display()),
+        Err(error) => format!("cannot check {}: {error}", file.display()),
     }
 }
 

@@ -256,7 +256,7 @@ fn run_problem(run: &RunRecord) -> Option<String> {
 
 fn unit_problem(unit: &Unit) -> Option<String> {
     let name = &unit.name;
-    let said = unit.said.as_ref().map(|said| format!("; it said: {said}")).unwrap_or_default();
+    let said = unit.said.as_ref().map(|said| format!("; last log line: {said}")).unwrap_or_default();
     match unit.health {
         Health::Ok | Health::Starting => None,
         Health::Failing => Some(format!("{name} is failing: {}{said}", unit.state)),

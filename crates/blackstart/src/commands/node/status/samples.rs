@@ -72,7 +72,7 @@ fn failed() -> RunRecord {
     };
     let step = StepRun {
         id: "preflight".into(),
-        title: "Look whether this machine can become a node".into(),
+        title: "Check whether this machine can become a node".into(),
         started: Some(ago(7190)),
         ended: Some(ago(7180)),
         state: StepState::Failed,

@@ -85,7 +85,7 @@ fn advice(state: State) -> Option<&'static str> {
     match state {
         State::NeverStarted => Some("`blackstart node up` makes this machine a node of its cluster"),
         State::Interrupted | State::Stopped => Some("`blackstart node up` goes on from there"),
-        State::NotReady | State::Joined | State::Degraded => Some("`blackstart diagnose` looks for the cause"),
+        State::NotReady | State::Joined | State::Degraded => Some("`blackstart diagnose` finds the cause"),
         State::Working | State::Failed | State::Ready => None,
     }
 }
@@ -137,7 +137,7 @@ fn units(status: &Status, color: bool) -> String {
         let sign = painted(color, style, sign);
         let _ = writeln!(text, "{sign} {name:<width$}  {health}  {state:<longest$}  {since:<15}  {restarts}");
         if let Some(said) = said {
-            let _ = writeln!(text, "    it said: {said}");
+            let _ = writeln!(text, "    last log line: {said}");
         }
     }
     text

@@ -21,7 +21,7 @@ const MASTERS_ONLY: [&str; 4] =
 /// The units a node of this role has; of an unknown one, those that are installed.
 pub(super) async fn look(host: &Host, role: Option<BootstrapRole>, now: Timestamp) -> Seen<Vec<Unit>> {
     if !host.is_live {
-        return Err("this is no machine that systemd has booted".to_owned());
+        return Err("this machine was not booted by systemd".to_owned());
     }
     let command = Cmd::new("systemctl").args(["show", PROPERTIES]).args(NAMES.iter().copied());
     let shown = match timeout(LIMIT, host.commands.run(&command)).await {

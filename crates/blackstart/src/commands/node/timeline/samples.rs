@@ -33,7 +33,7 @@ fn trouble(step: &str, message: &str, time: i64) -> Trouble {
         step: Some(step.into()),
         code: "BS-ENGINE-002".into(),
         message: message.into(),
-        hint: "look at `journalctl -u etcd` & its <friends>".into(),
+        hint: "check `journalctl -u etcd` & its <friends>".into(),
         time: at(time),
     }
 }

@@ -181,7 +181,7 @@ impl<'a> Way<'a> {
             return Ok(Vec::new());
         }
         let deployments: Api<Deployment> = Api::namespaced(client, NAMESPACE);
-        let Some(dns) = deployments.get_opt("coredns").await.map_err(api("look at coredns"))? else {
+        let Some(dns) = deployments.get_opt("coredns").await.map_err(api("get coredns"))? else {
             return Ok(Vec::new());
         };
         let key = "blackstart.io/trusts";

@@ -83,7 +83,7 @@ fn judge(
     if !held.is_empty() {
         Ok(Finding::problem(codes::PORT_HELD, format!("ports are held: {}", held.join("; "))))
     } else if !unseen.is_empty() {
-        Err(CouldNotLook(format!("somebody holds port {}, and it cannot be seen who: run as root", unseen.join(", "))))
+        Err(CouldNotLook(format!("port {} is in use; run as root to see by which process", unseen.join(", "))))
     } else {
         Ok(Finding::Fine)
     }
