@@ -1,6 +1,6 @@
 //! Two masters join at the same moment, and one or both of them are ended on the way.
 //!
-//! Ended by SIGKILL or by cutting the power, after each step from the fence on and at a few instants within those that have
+//! Ended by SIGKILL or by cutting the power, after each step from the split-brain guard on and at a few instants within those that have
 //! to do with etcd. Nobody helps from there on: in the end there are three voters and four Ready nodes, and another run finds
 //! nothing to change.
 

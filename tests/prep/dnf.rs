@@ -18,7 +18,7 @@ const CHECKS: &[Check] = &[
     ("dnf: the second time nothing is done", same),
     ("dnf: `prep undo` removes what came, and not what somebody else needs by now", undone),
     ("dnf: another dnf is waited for, and named", |cluster| waits(cluster, "dnf", OTHER_DNF)),
-    ("dnf: whoever has rpm's lock is waited for, and named", |cluster| waits(cluster, "perl", RPM_LOCK)),
+    ("dnf: the process that has rpm's lock is waited for, and named", |cluster| waits(cluster, "perl", RPM_LOCK)),
     ("dnf: a repository that is away is told, and used when it is back", away),
     ("dnf: a directory of packages takes its place", directory),
     ("dnf: a directory that lacks something is told, and nothing is installed", lacking),

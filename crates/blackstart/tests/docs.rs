@@ -41,7 +41,7 @@ fn troubleshooting_lists_every_cause() {
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let codes = json(&["explain", "-o", "json"]);
-    let mut made = String::from("| looked at | code | what it means | what to do |\n|---|---|---|---|\n");
+    let mut made = String::from("| check | code | what it means | what to do |\n|---|---|---|---|\n");
     for look in json(&["diagnose", "--list", "-o", "json"]) {
         let mut name = format!("`{}`: {}", look["name"].as_str().unwrap(), look["about"].as_str().unwrap());
         for id in look["codes"].as_array().unwrap() {

@@ -2,7 +2,7 @@
 //!
 //! Whichever master needs it first writes the Secret, and the first writer wins; everybody else reads. It says who founds
 //! the cluster (the monitors of cluster.yaml at that moment) and, from the first quorum on, that it *is* founded: a monitor
-//! that comes without data later joins the others, and never founds a second cluster.
+//! that comes without data later joins the others, and never bootstraps a second cluster.
 //!
 //! What is in it is data ([`Identity::data`]), so that whoever speaks to the API need not know Ceph. To hand a role one more
 //! key: its line in [`Identity::for_node`].

@@ -7,7 +7,7 @@ use crate::{Context, Finding, Look, Roles, codes::CRASH_LOOP, look::Looking, uni
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "crash-loop",
-    about: "services that end again and again",
+    about: "services that are crash-looping",
     codes: &[CRASH_LOOP],
     roles: Roles::All,
     look,

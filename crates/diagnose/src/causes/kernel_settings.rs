@@ -9,7 +9,7 @@ use crate::{Context, Finding, Look, Part, Roles, codes::KERNEL_SETTING, look::Lo
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "kernel-settings",
-    about: "settings of the kernel that pods need",
+    about: "sysctls that pods need",
     codes: &[KERNEL_SETTING],
     roles: Roles::All,
     look,

@@ -5,7 +5,7 @@ use crate::{Context, Finding, Look, Roles, codes::OUT_OF_MEMORY, look::Looking, 
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "memory",
-    about: "services that the kernel ended for want of memory",
+    about: "services that the kernel killed for lack of memory",
     codes: &[OUT_OF_MEMORY],
     roles: Roles::All,
     look,

@@ -15,7 +15,7 @@ use crate::{
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "node",
-    about: "the Node object: there, Ready, not cordoned; how the other nodes are",
+    about: "the Node object: there, Ready, not cordoned; the other nodes",
     codes: &[NODE_GONE, NODE_NOT_READY, NODE_CORDONED, OTHER_NODE, UNLISTED_NODE, API_REFUSES, ROLES_GONE],
     roles: Roles::All,
     look,

@@ -15,7 +15,7 @@ use crate::{
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "pod-network",
-    about: "the configuration of the pod network, and its plugins",
+    about: "the CNI configuration and its plugins",
     codes: &[NO_POD_NETWORK, FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN],
     roles: Roles::All,
     look,

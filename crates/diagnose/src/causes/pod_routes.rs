@@ -13,7 +13,7 @@ use crate::{Context, Finding, Look, Part, Roles, codes::POD_ROUTE, look::Looking
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "pod-routes",
-    about: "the way of packets to the pods of other nodes",
+    about: "routes to the pods of other nodes",
     codes: &[POD_ROUTE],
     roles: Roles::All,
     look,
@@ -69,7 +69,7 @@ fn judge(other: &Node, pod: IpAddr, way: &Result<String, String>) -> Option<Stri
         (None, Some(kind)) => Some(format!("{pod} of {name} meets a {kind} route")),
         (None, None) => {
             let dev = way.dev.unwrap_or_default();
-            Some(format!("{pod} of {name} is looked for on {dev}, and not by {}", other.ip))
+            Some(format!("{pod} of {name} is routed to {dev}, and not via {}", other.ip))
         }
     }
 }
@@ -95,7 +95,7 @@ mod tests {
             ),
             (
                 Ok(r#"[{"dst":"10.244.21.1","dev":"docker0"}]"#),
-                Some("10.244.21.1 of worker-01 is looked for on docker0, and not by 10.0.0.21"),
+                Some("10.244.21.1 of worker-01 is routed to docker0, and not via 10.0.0.21"),
             ),
             (
                 Err("RTNETLINK answers: Network is unreachable"),

@@ -17,7 +17,7 @@ use crate::{
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "requests",
-    about: "certificate requests that are not decided on, or were denied",
+    about: "CSRs that are pending or were denied",
     codes: &[CSR_PENDING, CSR_DENIED],
     roles: Roles::Masters,
     look,

@@ -9,7 +9,7 @@ use crate::{Context, Finding, Look, Part, Roles, codes::SERVICE_TABLE_GONE, look
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "service-table",
-    about: "kube-proxy's rules for the addresses of services",
+    about: "kube-proxy's nftables rules for Services",
     codes: &[SERVICE_TABLE_GONE],
     roles: Roles::All,
     look,

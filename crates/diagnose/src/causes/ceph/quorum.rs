@@ -12,7 +12,7 @@ use crate::{Context, Finding, Look, Part, Roles, codes::CEPH_NO_QUORUM, look::Lo
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "ceph-quorum",
-    about: "the majority of Ceph's monitors",
+    about: "the quorum of Ceph's monitors",
     codes: &[CEPH_NO_QUORUM],
     roles: Roles::All,
     look,

@@ -26,7 +26,7 @@ use playbooks::cluster::ids;
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "etcd-members",
-    about: "etcd's members: a majority, one cluster, each of them there and with a vote",
+    about: "etcd's members: quorum, one cluster, all started and voting",
     codes: &[
         ETCD_NO_LEADER,
         ETCD_MEMBER_SILENT,

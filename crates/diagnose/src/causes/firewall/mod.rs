@@ -22,7 +22,7 @@ use crate::{Context, Finding, Look, Part, Roles, codes::FIREWALL, look::Looking}
 /// See [`super`].
 pub(crate) const LOOK: Look = Look {
     name: "firewall",
-    about: "rules of the packet filter against the node's own connections",
+    about: "firewall rules that block the node's own connections",
     codes: &[FIREWALL],
     roles: Roles::All,
     look,

@@ -3,11 +3,11 @@
 //! | this master | the others | it |
 //! |---|---|---|
 //! | any | one has data, or has decided what to start with | joins |
-//! | the first | all say that they know of no cluster | founds, together with them |
+//! | the first | all say that they know of no cluster | bootstraps, together with them |
 //! | the first | most of all masters, itself counted, know of none, the rest is silent for a minute | founds alone |
 //! | any | anything else | waits |
 //!
-//! Silence is not a no: a cluster may be running where nobody hears us. Of the masters that a cluster was founded with,
+//! Silence is not a no: a cluster may be running that is unreachable from here. Of the masters that a cluster was founded with,
 //! most must agree on every write; so where most masters know of none, none that works can be among the silent ones.
 
 use jiff::{SignedDuration, Timestamp};

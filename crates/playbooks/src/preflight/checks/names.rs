@@ -10,7 +10,7 @@ use crate::codes;
 /// See [`super`].
 pub(in super::super) const CHECK: Check = Check {
     name: "names",
-    about: "the host name leads to the node's address",
+    about: "the host name resolves to the node's address",
     roles: Roles::All,
     when: When::Always,
     look,
