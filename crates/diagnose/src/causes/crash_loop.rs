@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(finding.kind, Kind::Symptom);
         insta::assert_snapshot!(
             finding.evidence,
-            @"etcd.service is activating, started again 4 times; it said: fatal: no space left on device"
+            @"etcd.service is activating, started again 4 times; last log line: fatal: no space left on device"
         );
         let first = Unit { restarts: 0, ..unit };
         assert_eq!(judge(&first, "").evidence, "etcd.service is activating; it said nothing");

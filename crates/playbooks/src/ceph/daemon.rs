@@ -147,7 +147,7 @@ mod tests {
         let seen = Seen { unit, missing: Vec::new(), last_words: "error: no space".into() };
         assert_eq!(
             Daemon::new(Kind::Osd, "7").silence(&seen),
-            "ceph-osd@7.service to answer; it is activating (auto-restart), started 3 times again; it said: error: no space"
+            "ceph-osd@7.service to answer; it is activating (auto-restart), started 3 times again; last log line: error: no space"
         );
     }
 }

@@ -113,14 +113,14 @@ fn judge(daemon: &Daemon) -> Option<Finding> {
     }
     // Each daemon waits a while for monitors that do not answer at all; that is told by those who look at monitors.
     if let Some(line) = said.lines().rev().find(|line| NOT_BELIEVED.iter().any(|words| line.contains(words))) {
-        let evidence = format!("{unit} is {}, its key is in {keyring}; it said: {}", state.active, line.trim());
+        let evidence = format!("{unit} is {}, its key is in {keyring}; it logged: {}", state.active, line.trim());
         return Some(Finding::cause(CEPH_KEY, Part::Ceph, evidence));
     }
     if !state.is_failing() {
         return None;
     }
     let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it has no output");
-    let evidence = format!("{unit} is {}, started again {} times; it said: {last}", state.active, state.restarts);
+    let evidence = format!("{unit} is {}, started again {} times; last log line: {last}", state.active, state.restarts);
     let fix = format!("its last words tell why; `journalctl -u {unit}` and /var/log/ceph have all of them");
     Some(Finding::symptom(CEPH_FAILS, Part::Ceph, evidence).with_fix(fix))
 }
