@@ -18,7 +18,7 @@ pub(crate) const CHECKS: &[Check] = &[("masters that join at once and are ended 
 const JOINERS: [&str; 2] = [MASTERS[1], MASTERS[2]];
 
 /// The first step in which a master has to do with others.
-const FIRST: &str = "fence";
+const FIRST: &str = "split-brain-guard";
 
 /// What the first master does not have to wait for.
 const TURN: &str = "api-turn";

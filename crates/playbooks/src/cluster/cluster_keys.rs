@@ -15,7 +15,7 @@ use host::{Change, Content, Disk, Host, HostError};
 use join::{Claim, MasterKeys, NoClaim, wire::ClaimedRole};
 
 use super::{
-    fence, ids,
+    split_brain, ids,
     membership::{self, Membership},
 };
 use crate::Layout;
@@ -103,7 +103,7 @@ impl ClusterKeys {
         let files = keys.files.iter().filter(|(name, _)| wanted.contains(name));
         changes.extend(files.map(|(name, text)| secret(name, text)));
         let founding = keys.founding.as_deref().and_then(Initial::parse);
-        changes.extend(founding.iter().flat_map(fence::decided));
+        changes.extend(founding.iter().flat_map(split_brain::decided));
         changes
     }
 }

@@ -23,7 +23,7 @@ use spec::{Node, ValidatedCluster};
 use tokio::time::{Instant, sleep};
 
 pub(super) use self::next::Next;
-use super::{fence, ids};
+use super::{split_brain, ids};
 use crate::{Layout, codes, etcd_access::etcd_access};
 
 /// etcd itself refuses a change for some seconds after another one.
@@ -135,7 +135,7 @@ impl EtcdPlace {
             Next::Start(members) => {
                 // Of the member that this master was before, whatever the next run sees of it.
                 let old = [PathBuf::from(etcd::INITIAL), self.member_id.clone()].map(|path| Change::Remove { path });
-                for change in old.into_iter().chain(fence::decided(&Initial::joining(members))) {
+                for change in old.into_iter().chain(split_brain::decided(&Initial::joining(members))) {
                     change.apply(&*host.disk)?;
                 }
                 return Ok(true);

@@ -11,7 +11,7 @@ engine::step_ids! {
     CONTAINERD = "containerd";
     PAUSE_IMAGE = "pause-image";
     AGENT = "agent";
-    FENCE = "fence";
+    SPLIT_BRAIN_GUARD = "split-brain-guard";
     CLUSTER_KEYS = "cluster-keys";
     PKI = "pki";
     ADMIN_KUBECONFIG = "admin-kubeconfig";

@@ -15,7 +15,7 @@ mod encryption;
 mod etcd_member;
 mod etcd_place;
 mod etcd_vote;
-mod fence;
+mod split_brain;
 mod footprint;
 mod hostname;
 pub mod ids;
@@ -73,11 +73,11 @@ use self::{
     etcd_member::EtcdMember,
     etcd_place::EtcdPlace,
     etcd_vote::EtcdVote,
-    fence::Fence,
+    split_brain::SplitBrainGuard,
     hostname::HostName,
     ids::{
         AGENT, API_READY, API_TURN, AWAIT_MASTER, CLUSTER_DNS, CLUSTER_INFO, CLUSTER_KEYS, CONTAINERD, DNS,
-        ENCRYPTION_KEY, ETCD, ETCD_MEMBER, ETCD_PLACE, ETCD_VOTE, FENCE, HOST_NAME, IMAGES, JOIN, JOIN_INFO,
+        ENCRYPTION_KEY, ETCD, ETCD_MEMBER, ETCD_PLACE, ETCD_VOTE, SPLIT_BRAIN_GUARD, HOST_NAME, IMAGES, JOIN, JOIN_INFO,
         KMS_PLUGIN, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, KUBE_SCHEDULER, KUBELET, NETWORK,
         NETWORK_ADD_ON, NODE_IDENTITY, NODE_READY, OWN_UNITS, PAUSE_IMAGE, PKI, PREFLIGHT, ROLES, UNITS,
     },
@@ -176,8 +176,8 @@ fn master<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>, options
         NetworkAddOn::Basic | NetworkAddOn::None => (NODE_READY, if leads { NODE_READY } else { API_TURN }),
     };
     let dns_after = [NODE_READY, IMAGES, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBE_PROXY];
-    list.step(Fence::new(of, membership, options.force_new_cluster), &[UNITS])
-        .step(ClusterKeys::new(layout, membership, leads), &[FENCE])
+    list.step(SplitBrainGuard::new(of, membership, options.force_new_cluster), &[UNITS])
+        .step(ClusterKeys::new(layout, membership, leads), &[SPLIT_BRAIN_GUARD])
         .step(Pki::new(cluster, node, layout), &[CLUSTER_KEYS])
         .step(AdminKubeconfig::new(layout), &[PKI])
         .step(EncryptionKey::new(cluster, layout), &[PKI])

@@ -93,7 +93,7 @@ pub fn undos(reset: &Reset<'_>) -> Undos {
         .step(ids::CONTAINERD, Started { units: &["containerd.service"] })
         .step(ids::PAUSE_IMAGE, Imported)
         .step(ids::AGENT, Started { units: &["blackstart-agent.service"] })
-        .step(ids::FENCE, Stays)
+        .step(ids::SPLIT_BRAIN_GUARD, Stays)
         .step(ids::CLUSTER_KEYS, Given { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
         .step(ids::ADMIN_KUBECONFIG, Linked)
         .step(ids::ETCD_PLACE, Stays)

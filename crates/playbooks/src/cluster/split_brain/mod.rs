@@ -36,7 +36,7 @@ use crate::{codes, systemd};
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// Finds out whether this master starts a cluster or joins one.
-pub(super) struct Fence {
+pub(super) struct SplitBrainGuard {
     membership: Arc<Membership>,
     node: String,
     ip: IpAddr,
@@ -66,7 +66,7 @@ pub(super) enum Seen {
     },
 }
 
-impl Fence {
+impl SplitBrainGuard {
     pub(super) fn new(of: &Of<'_>, membership: &Arc<Membership>, force: bool) -> Self {
         let Of { cluster, node, layout, .. } = of;
         let others = cluster.masters().filter(|master| master.name != node.name);
@@ -159,13 +159,13 @@ pub(super) fn decided(initial: &Initial) -> [Change; 2] {
     ]
 }
 
-impl Step for Fence {
+impl Step for SplitBrainGuard {
     type Seen = Seen;
     type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            ids::FENCE,
+            ids::SPLIT_BRAIN_GUARD,
             "Find out whether there is a cluster",
             "a master with an empty disk joins the cluster that is there, and never starts a second one",
         )
