@@ -24,7 +24,7 @@ const FIRST: &str = "split-brain-guard";
 const TURN: &str = "api-turn";
 
 /// Besides the end of every step: about to be announced, its member about to serve, its vote about to be given.
-const WITHIN: [(&str, &str); 3] = [("etcd-place", "before-1"), ("etcd", "waiting"), ("etcd-vote", "before-1")];
+const WITHIN: [(&str, &str); 3] = [("etcd-join", "before-1"), ("etcd", "waiting"), ("etcd-vote", "before-1")];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {

@@ -17,7 +17,7 @@
 //! | `tokens` | masters | removes bootstrap tokens long after their end |
 //! | `backups` | masters | an encrypted backup of the cluster every quarter of an hour |
 //! | `rotation` | masters | new keys in place of the old ones, when it is this master's turn |
-//! | `learners` | masters | frees the place in etcd of a master that was announced and never came |
+//! | `learners` | masters | removes an etcd learner that was added and never started |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
 //! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart

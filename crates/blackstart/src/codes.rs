@@ -44,7 +44,7 @@ explain::codes! {
     UNKNOWN_NODE = "BS-CLI-040", "no such node in the cluster",
         "check the name: `kubectl get nodes` lists the nodes, and cluster.yaml those that have not joined yet";
     ONLY_ON_MASTERS = "BS-CLI-041", "this command needs a master", "run the command on a master, as root";
-    NO_PLACE_TO_ARM = "BS-CLI-042", "workers do not hold the cluster's keys, so there is nothing to rearm",
+    NOTHING_TO_REARM = "BS-CLI-042", "workers do not hold the cluster's keys, so there is nothing to rearm",
         "none needed: with its sealed directory a worker can join any number of times";
     NO_ETCD = "BS-CLI-043", "this node is a worker and has no etcd",
         "run the command on a master, or pass this machine's node with --node";

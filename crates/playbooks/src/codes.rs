@@ -14,7 +14,7 @@ explain::codes! {
     NO_CREDENTIAL = "BS-NODE-003", "the node has no join secret or token",
         "seal the configuration with `blackstart config seal` and install the node's own directory, or pass a token with \
          --token-file";
-    NO_PLACE = "BS-NODE-004", "this master cannot join etcd yet",
+    CANNOT_JOIN_ETCD = "BS-NODE-004", "this master cannot join etcd yet",
         "bring back the masters named in the message; remove one that is gone for good with `blackstart node remove`";
     BAD_RECORD = "BS-NODE-005", "unreadable run record",
         "run records are only information: remove the file named in the message, or read it with the version that wrote it";

@@ -17,7 +17,7 @@ engine::step_ids! {
     ADMIN_KUBECONFIG = "admin-kubeconfig";
     ENCRYPTION_KEY = "encryption-key";
     KMS_PLUGIN = "kms-plugin";
-    ETCD_PLACE = "etcd-place";
+    ETCD_JOIN = "etcd-join";
     ETCD = "etcd";
     ETCD_VOTE = "etcd-vote";
     ETCD_MEMBER = "etcd-member";

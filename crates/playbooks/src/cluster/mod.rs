@@ -13,7 +13,7 @@ mod components;
 mod configuration;
 mod encryption;
 mod etcd_member;
-mod etcd_place;
+mod etcd_join;
 mod etcd_vote;
 mod split_brain;
 mod footprint;
@@ -71,13 +71,13 @@ use self::{
     configuration::Configuration,
     encryption::EncryptionKey,
     etcd_member::EtcdMember,
-    etcd_place::EtcdPlace,
+    etcd_join::EtcdJoin,
     etcd_vote::EtcdVote,
     split_brain::SplitBrainGuard,
     hostname::HostName,
     ids::{
         AGENT, API_READY, API_TURN, AWAIT_MASTER, CLUSTER_DNS, CLUSTER_INFO, CLUSTER_KEYS, CONTAINERD, DNS,
-        ENCRYPTION_KEY, ETCD, ETCD_MEMBER, ETCD_PLACE, ETCD_VOTE, SPLIT_BRAIN_GUARD, HOST_NAME, IMAGES, JOIN, JOIN_INFO,
+        ENCRYPTION_KEY, ETCD, ETCD_MEMBER, ETCD_JOIN, ETCD_VOTE, SPLIT_BRAIN_GUARD, HOST_NAME, IMAGES, JOIN, JOIN_INFO,
         KMS_PLUGIN, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, KUBE_SCHEDULER, KUBELET, NETWORK,
         NETWORK_ADD_ON, NODE_IDENTITY, NODE_READY, OWN_UNITS, PAUSE_IMAGE, PKI, PREFLIGHT, ROLES, UNITS,
     },
@@ -181,8 +181,8 @@ fn master<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>, options
         .step(Pki::new(cluster, node, layout), &[CLUSTER_KEYS])
         .step(AdminKubeconfig::new(layout), &[PKI])
         .step(EncryptionKey::new(cluster, layout), &[PKI])
-        .step(EtcdPlace::new(cluster, node, layout), &[PKI])
-        .step(of.etcd(), &[ETCD_PLACE])
+        .step(EtcdJoin::new(cluster, node, layout), &[PKI])
+        .step(of.etcd(), &[ETCD_JOIN])
         .step(EtcdVote::new(cluster, node, layout), &[ETCD])
         .step(EtcdMember::new(layout), &[ETCD])
         .step_if(cluster.kms().is_some(), KmsPlugin::new(layout), &[ENCRYPTION_KEY])

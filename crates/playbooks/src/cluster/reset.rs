@@ -96,7 +96,7 @@ pub fn undos(reset: &Reset<'_>) -> Undos {
         .step(ids::SPLIT_BRAIN_GUARD, Stays)
         .step(ids::CLUSTER_KEYS, Given { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
         .step(ids::ADMIN_KUBECONFIG, Linked)
-        .step(ids::ETCD_PLACE, Stays)
+        .step(ids::ETCD_JOIN, Stays)
         .step(ids::ETCD, EtcdService { cluster: cluster.clone() })
         .step(ids::ETCD_VOTE, Stays)
         .step(ids::KUBE_APISERVER, Started { units: &["kube-apiserver.service"] })

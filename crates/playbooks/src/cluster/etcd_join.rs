@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Takes this master's place.
-pub(super) struct EtcdPlace {
+pub(super) struct EtcdJoin {
     node: String,
     peer_url: String,
     /// Name and client URL of the other masters.
@@ -49,7 +49,7 @@ pub(super) enum Seen {
     Due(Next),
 }
 
-impl EtcdPlace {
+impl EtcdJoin {
     pub(super) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
         let others = cluster.masters().filter(|master| master.name != node.name);
         let url = |ip: IpAddr| etcd::client_url(ip);
@@ -123,7 +123,7 @@ impl EtcdPlace {
         let access = self.access(host)?;
         let no_answer = |why: String| {
             let message = format!("etcd's members do not answer: {why}");
-            StepError::new(codes::NO_PLACE, message).retryable()
+            StepError::new(codes::CANNOT_JOIN_ETCD, message).retryable()
         };
         let others = self.look(&access).await.map_err(no_answer)?;
         let etcd = access.member(others.speaker_besides(None).unwrap_or_default());
@@ -142,7 +142,7 @@ impl EtcdPlace {
             }
             Next::Add => drop(etcd.add_learner(&self.peer_url).await.map_err(|error| failed(&error))?),
             Next::Remove(id) => etcd.remove(id).await.map_err(|error| failed(&error))?,
-            Next::Wait(why) => return Err(StepError::new(codes::NO_PLACE, format!("waiting for {why}")).retryable()),
+            Next::Wait(why) => return Err(StepError::new(codes::CANNOT_JOIN_ETCD, format!("waiting for {why}")).retryable()),
         }
         Ok(false)
     }
@@ -159,7 +159,7 @@ impl EtcdPlace {
             Asked::Got(lock) => Some(lock),
             Asked::HeldBy(holder) => {
                 let message = format!("{holder} changes etcd's members at this moment");
-                return Err(StepError::new(codes::NO_PLACE, message).retryable());
+                return Err(StepError::new(codes::CANNOT_JOIN_ETCD, message).retryable());
             }
         };
         Ok(false)
@@ -172,13 +172,13 @@ fn failed(error: &etcd::EtcdError) -> StepError {
     if is_passing { failed.retryable() } else { failed }
 }
 
-impl Step for EtcdPlace {
+impl Step for EtcdJoin {
     type Seen = Seen;
     type Undo = Stays;
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::ETCD_PLACE, "Join etcd", "the cluster's data survive the loss of a master")
+        About::new(ids::ETCD_JOIN, "Join etcd", "the cluster's data survive the loss of a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -197,7 +197,7 @@ impl Step for EtcdPlace {
             }
             Seen::Due(Next::Start(_)) => format!("start as the member that {} was added as", self.node),
         };
-        Ok(vec![Planned::act("place", what)])
+        Ok(vec![Planned::act("join", what)])
     }
 
     fn judge(&self, seen: &Seen) -> Verdict {
