@@ -1,4 +1,4 @@
-//! Certificates, authorities and kubeconfigs that are not what they should be.
+//! Certificates, CAs and kubeconfigs that are not what they should be.
 
 use crate::case::{Case, Deed, WORKER};
 
@@ -37,7 +37,7 @@ pub(crate) const CERTIFICATES: &[Case] = &[
         ..Case::PLAIN
     },
     Case {
-        name: "certificate of another authority",
+        name: "certificate of another CA",
         provoke: sh!("keep $PKI/front-proxy-client.crt $PKI/front-proxy-client.key
                       stranger $PKI/front-proxy-client.key $PKI/front-proxy-client.crt"),
         codes: &["BS-PKI-008"],
@@ -46,7 +46,7 @@ pub(crate) const CERTIFICATES: &[Case] = &[
         ..Case::PLAIN
     },
     Case {
-        name: "authority exchanged on a worker",
+        name: "CA exchanged on a worker",
         machine: WORKER,
         provoke: sh!("keep $PKI/ca.crt; stranger /run/kept/stranger.key $PKI/ca.crt"),
         codes: &["BS-PKI-008"],
@@ -55,7 +55,7 @@ pub(crate) const CERTIFICATES: &[Case] = &[
         ..Case::PLAIN
     },
     Case {
-        name: "authority unreadable",
+        name: "CA unreadable",
         provoke: sh!("keep $PKI/etcd/ca.crt; echo nonsense > $PKI/etcd/ca.crt"),
         codes: &["BS-PKI-002"],
         tells: "etcd/ca.crt cannot be read",
@@ -71,14 +71,14 @@ pub(crate) const CERTIFICATES: &[Case] = &[
         ..Case::PLAIN
     },
     Case {
-        name: "kubeconfig trusts another authority",
+        name: "kubeconfig trusts another CA",
         machine: WORKER,
         provoke: sh!("keep /etc/kubernetes/kubelet.conf
                       stranger /run/kept/stranger.key /run/kept/stranger.crt
                       new=$(base64 -w0 < /run/kept/stranger.crt)
                       sed -i \"s|certificate-authority-data: .*|certificate-authority-data: $new|\" /etc/kubernetes/kubelet.conf"),
         codes: &["BS-DIAG-035"],
-        tells: "kubelet.conf trusts another authority",
+        tells: "kubelet.conf trusts another CA",
         mend: sh!("back /etc/kubernetes/kubelet.conf"),
         ..Case::PLAIN
     },

@@ -33,7 +33,7 @@ pub(crate) const JOINING: &[Case] = &[
         ..Case::PLAIN
     },
     Case {
-        name: "authority that does not fit its pin",
+        name: "CA that does not fit its pin",
         machine: WORKER,
         provoke: sh!("keep /etc/kubernetes/agent.conf $CONFIG/ca.crt; rm /etc/kubernetes/agent.conf
                       stranger /run/kept/stranger.key $CONFIG/ca.crt"),

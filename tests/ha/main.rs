@@ -54,7 +54,7 @@ fn three_masters_are_one_cluster() {
     if is_turn(1, 4) {
         cluster.check(&[removed::CHECKS]);
     }
-    // From here on, what the lab would give a machine with an empty disk is sealed with authorities of the past.
+    // From here on, what the lab would give a machine with an empty disk is sealed with CAs of the past.
     if is_turn(0, 4) {
         cluster.check(&[rotated::CHECKS]);
     }

@@ -34,11 +34,11 @@ fn certificates(machines: &Machines) {
     assert_eq!(machines.sh(WORKER, sums), before, "it did not join anew");
     machines.sh(WORKER, "systemctl start cluster-bootstrap");
     machines.await_ready(&[MASTER, WORKER]);
-    let authority =
+    let ca =
         "sha256sum /etc/kubernetes/pki/ca.key /etc/kubernetes/pki/apiserver.crt /etc/kubernetes/encryption.yaml";
-    let before = machines.sh(MASTER, authority);
+    let before = machines.sh(MASTER, ca);
     machines.reset(MASTER, "--keep-pki --uninstall").ok();
-    assert_eq!(machines.sh(MASTER, authority), before);
+    assert_eq!(machines.sh(MASTER, ca), before);
     assert_eq!(machines.sh(MASTER, "systemctl list-unit-files 'kube*' 'etcd*' 'cluster-*' --no-legend | wc -l"), "0");
 }
 

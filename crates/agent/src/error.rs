@@ -75,7 +75,7 @@ pub enum AgentError {
     /// Certificates.
     #[error(transparent)]
     Pki(#[from] PkiErrors),
-    /// The authority that this node trusts.
+    /// The CA that this node trusts.
     #[error("cannot parse the cluster's CA")]
     Pin(#[from] NoPin),
     /// TLS.

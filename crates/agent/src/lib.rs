@@ -23,7 +23,7 @@
 //! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart
 //! every duty looks at the machine and the API again. To add one: a file with `run(&Agent)`, and a line in `duties`.
 
-mod authority;
+mod ca;
 mod backups;
 mod balancer;
 pub mod codes;
@@ -54,7 +54,7 @@ mod tokens;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
-pub use authority::Authority;
+pub use ca::Ca;
 pub use balancer::Balancer;
 pub use error::AgentError;
 use host::Host;
@@ -113,7 +113,7 @@ pub struct Agent {
     /// What the last run on this machine did.
     pub last_run: LastRun,
     /// Whom nodes are to trust.
-    pub authority: Authority,
+    pub ca: Ca,
     /// Stops the agent; SIGTERM and SIGINT do it too.
     pub cancel: CancellationToken,
 }

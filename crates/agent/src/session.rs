@@ -21,7 +21,7 @@ use crate::{Agent, AgentError, error::why, outage::Outage};
 /// Between two looks for a file that a step of the bootstrap is about to write.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Between two looks whether a file was renewed. That happens every few months, but whoever rotates authorities waits.
+/// Between two looks whether a file was renewed. That happens every few months, but whoever rotates CAs waits.
 const RENEWED: Duration = Duration::from_secs(5);
 
 /// After a failed watch: long enough not to be a burden, short enough not to delay a cluster that is starting.

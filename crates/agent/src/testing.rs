@@ -48,7 +48,7 @@ pub(crate) fn agent(node: &str, commands: &Arc<Scripted>) -> Agent {
         cluster,
         paths: Paths::default(),
         last_run: Arc::new(|| None),
-        authority: crate::Authority::default(),
+        ca: crate::Ca::default(),
         cancel: CancellationToken::new(),
     }
 }

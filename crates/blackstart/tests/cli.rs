@@ -127,12 +127,12 @@ fn certificates_are_made_shown_and_renewed() {
     insta::assert_snapshot!("pki-renew", trial.run(["pki", "renew", "apiserver", "--node", "master-01", "--yes"]));
     assert_ne!(certificate(), before);
     insta::assert_snapshot!("pki-renew-unknown", trial.run(["pki", "renew", "apisever", "--node", "master-01"]));
-    insta::assert_snapshot!("pki-renew-authority", trial.run(["pki", "renew", "ca", "--node", "master-01"]));
+    insta::assert_snapshot!("pki-renew-CA", trial.run(["pki", "renew", "ca", "--node", "master-01"]));
     insta::assert_snapshot!("pki-init-worker", trial.run(["pki", "init", "--node", "worker-01"]));
 }
 
 #[test]
-fn a_broken_authority_is_an_error_that_names_the_file() {
+fn a_broken_ca_is_an_error_that_names_the_file() {
     let trial = Trial::with_example("home");
     trial.run(["pki", "init", "--node", "master-01"]);
     fs::write(trial.path("etc/kubernetes/pki/ca.key"), "garbage").unwrap();

@@ -14,7 +14,7 @@ const PURPOSE: &str = "blackstart master keys v1";
 /// The cluster's keys. They travel only in an envelope, and cannot be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MasterKeys {
-    /// Authorities and service account key, PEM, by their path below `/etc/kubernetes`.
+    /// CAs and service account key, PEM, by their path below `/etc/kubernetes`.
     pub files: BTreeMap<String, String>,
     /// `encryption.yaml`, with the key for encryption at rest.
     pub encryption: String,

@@ -19,7 +19,7 @@ pub const JOIN: &str = "/v1/join";
 pub const MASTER: &str = "/v1/master";
 /// `POST`: what a node with a role in Ceph needs of its keys, for one that proves itself as in [`JOIN`].
 pub const CEPH: &str = "/v1/ceph";
-/// `GET`: the cluster's authority, proved with a token.
+/// `GET`: the cluster's CA, proved with a token.
 pub const CA: &str = "/v1/ca";
 /// `POST`, with the agent's certificate: new certificates.
 pub const RENEW: &str = "/v1/renew";
@@ -232,7 +232,7 @@ pub struct JoinCsrs {
 /// Answer of [`JOIN`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JoinAnswer {
-    /// The cluster's authority, PEM.
+    /// The cluster's CA, PEM.
     pub ca: String,
     /// The kubelet's certificate, PEM.
     pub kubelet: String,
@@ -256,16 +256,16 @@ pub struct CaQuery {
 /// Answer of [`CA`]. Received from an unknown party: worth nothing before the proof is checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CaAnswer {
-    /// The cluster's authority, PEM.
+    /// The cluster's CA, PEM.
     pub ca: String,
-    /// base64url of an HMAC over nonce and authority under the token's secret.
+    /// base64url of an HMAC over nonce and CA under the token's secret.
     pub proof: String,
 }
 
 /// Body of [`RENEW`], PEM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RenewCsrs {
-    /// The kubelet's, which renews its own: only while the cluster's authority is replaced.
+    /// The kubelet's, which renews its own: only while the cluster's CA is replaced.
     #[serde(default)]
     pub kubelet: Option<String>,
     /// kube-proxy's.
@@ -280,7 +280,7 @@ pub struct RenewCsrs {
 /// Answer of [`RENEW`], PEM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RenewAnswer {
-    /// The cluster's authority; several while it is replaced, the one that signs first.
+    /// The cluster's CA; several while it is replaced, the one that signs first.
     pub ca: String,
     /// The kubelet's certificate, if it was asked for.
     #[serde(default)]

@@ -9,11 +9,11 @@ explain::codes! {
         "restore the matching pair from a backup or from another master";
     OTHER_CLUSTER = "BS-PKI-004", "the CA belongs to another cluster",
         "check `cluster.name`; if the files are left from another cluster, move the whole directory away";
-    AUTHORITY_EXPIRED = "BS-PKI-005", "a CA has expired or is about to",
+    CA_EXPIRED = "BS-PKI-005", "a CA has expired or is about to",
         "check the machine's clock; if it is right, rotate the CA: `blackstart pki rotate ca`";
-    AUTHORITY_NOT_YET_VALID = "BS-PKI-006", "a CA is not valid yet",
+    CA_NOT_YET_VALID = "BS-PKI-006", "a CA is not valid yet",
         "check the machine's clock: it is most likely behind";
-    NOT_AN_AUTHORITY = "BS-PKI-007", "expected a CA certificate, found a leaf",
+    NOT_A_CA = "BS-PKI-007", "expected a CA certificate, found a leaf",
         "use a certificate with the basic constraint CA:TRUE";
     NOT_SIGNED = "BS-PKI-008", "a certificate was not signed by this cluster's CA",
         "make it again with `blackstart pki renew NAME`, unless it is the CA that was replaced";

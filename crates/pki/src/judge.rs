@@ -1,7 +1,7 @@
 //! Whether a leaf certificate can stay. Pure; the one place that knows what makes a certificate unfit.
 //!
 //! A certificate signed by somebody else is refused and never replaced on our own account. Everything else that is
-//! wrong with a leaf is a [`Reason`] to make it again, which is safe because its authority's key is the one that counts.
+//! wrong with a leaf is a [`Reason`] to make it again, which is safe because its CA's key is the one that counts.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::{
     Input, PkiError,
-    authority::Authority,
+    ca::Ca,
     existing::Existing,
     key,
     leaf::{Connection, Held, Holding},
@@ -30,7 +30,7 @@ pub enum Reason {
     Usage,
     /// Names or addresses do not fit the cluster any more.
     Names,
-    /// The kubeconfig names another server or trusts another authority.
+    /// The kubeconfig names another server or trusts another CA.
     Connection,
     /// Its time has not come, so the clock was wrong when it was made.
     NotYetValid,
@@ -38,7 +38,7 @@ pub enum Reason {
     EndsSoon,
     /// Its lifetime is over.
     Expired,
-    /// The authority that is being replaced has signed it.
+    /// The CA that is being replaced has signed it.
     Replaced,
     /// Somebody asked for it.
     Asked,
@@ -68,7 +68,7 @@ pub(crate) fn judge(
     holding: &Holding,
     existing: &Existing,
     input: &Input,
-    authority: &Authority,
+    ca: &Ca,
     now: Timestamp,
 ) -> Result<Option<Reason>, PkiError> {
     let held = match holding {
@@ -76,24 +76,24 @@ pub(crate) fn judge(
         Holding::Elsewhere => return Ok(None),
         Holding::Held(held) => held,
     };
-    if authority.others.iter().any(|other| held.certificate.is_signed_by(other)) {
+    if ca.others.iter().any(|other| held.certificate.is_signed_by(other)) {
         return Ok(Some(Reason::Replaced));
     }
-    if !held.certificate.is_signed_by(&authority.certificate) {
+    if !held.certificate.is_signed_by(&ca.certificate) {
         return Err(PkiError::NotSigned {
             path: existing.path(&leaf.certificate()),
-            authority: authority.certificate_path.clone(),
+            ca: ca.certificate_path.clone(),
             issuer: held.certificate.issuer.clone(),
         });
     }
-    Ok(drift(leaf, held, input, authority).or_else(|| age(held, authority, now)))
+    Ok(drift(leaf, held, input, ca).or_else(|| age(held, ca, now)))
 }
 
 /// What does not agree with the table and the cluster.
-fn drift(leaf: &Leaf, held: &Held, input: &Input, authority: &Authority) -> Option<Reason> {
+fn drift(leaf: &Leaf, held: &Held, input: &Input, ca: &Ca) -> Option<Reason> {
     let certificate = &held.certificate;
     let wanted = input.names(leaf.names);
-    let names_fit = match authority.issuer {
+    let names_fit = match ca.issuer {
         Some(_) => certificate.names == wanted,
         // Whoever issues outside may add names of their own.
         None => certificate.names.is_superset(&wanted),
@@ -104,32 +104,32 @@ fn drift(leaf: &Leaf, held: &Held, input: &Input, authority: &Authority) -> Opti
         || !certificate.organizations.iter().map(String::as_str).eq(leaf.organization)
     {
         Some(Reason::Subject)
-    } else if certificate.is_authority || !certificate.is_good_for(leaf.usage) {
+    } else if certificate.is_ca || !certificate.is_good_for(leaf.usage) {
         Some(Reason::Usage)
     } else if !names_fit {
         Some(Reason::Names)
-    } else if !held.connection.as_ref().is_none_or(|connection| leads_home(connection, leaf, input, authority)) {
+    } else if !held.connection.as_ref().is_none_or(|connection| leads_home(connection, leaf, input, ca)) {
         Some(Reason::Connection)
     } else {
         None
     }
 }
 
-fn leads_home(connection: &Connection, leaf: &Leaf, input: &Input, authority: &Authority) -> bool {
+fn leads_home(connection: &Connection, leaf: &Leaf, input: &Input, ca: &Ca) -> bool {
     let server = match leaf.kept {
         Kept::Kubeconfig { server, .. } => Some(input.server_url(server)),
         Kept::Pair { .. } => None,
     };
-    server.as_ref() == Some(&connection.server) && connection.authority_pem == authority.pem
+    server.as_ref() == Some(&connection.server) && connection.ca_pem == ca.pem
 }
 
-fn age(held: &Held, authority: &Authority, now: Timestamp) -> Option<Reason> {
+fn age(held: &Held, ca: &Ca, now: Timestamp) -> Option<Reason> {
     let lifetime = held.certificate.lifetime;
     match lifetime.urgency(now) {
         _ if !lifetime.has_begun(now) => Some(Reason::NotYetValid),
         Urgency::Expired => Some(Reason::Expired),
-        // Still valid: whoever holds an external authority's key has time until the end.
-        Urgency::Urgent if authority.issuer.is_some() => Some(Reason::EndsSoon),
+        // Still valid: whoever holds an external CA's key has time until the end.
+        Urgency::Urgent if ca.issuer.is_some() => Some(Reason::EndsSoon),
         Urgency::Urgent | Urgency::Soon | Urgency::Ok => None,
     }
 }

@@ -14,7 +14,7 @@
 //! What is signed for other machines goes another way: [`Request`] reads what they ask for, [`Signer`] signs it with the
 //! names that *we* chose.
 
-mod authority;
+mod ca;
 mod canonical;
 mod certificate;
 pub mod codes;

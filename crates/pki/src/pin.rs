@@ -1,4 +1,4 @@
-//! The pin by which a joining node recognises the cluster's authority.
+//! The pin by which a joining node recognises the cluster's CA.
 
 use crate::certificate::Certificate;
 

@@ -65,17 +65,17 @@ type Doubts = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
 pub struct Listener {
     local: SocketAddr,
     ready: mpsc::Receiver<Accepted>,
-    clients: ClientAuthority,
+    clients: ClientCa,
 }
 
 /// Whose clients a listener believes, which can be replaced while it listens.
 #[derive(Clone)]
-pub struct ClientAuthority {
+pub struct ClientCa {
     certificate: ServerCertificate,
     current: Arc<RwLock<Current>>,
 }
 
-/// One authority after the other.
+/// One CA after the other.
 #[derive(Clone)]
 struct Current {
     acceptor: TlsAcceptor,
@@ -83,19 +83,19 @@ struct Current {
     over: CancellationToken,
 }
 
-impl fmt::Debug for ClientAuthority {
+impl fmt::Debug for ClientCa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientAuthority").field("certificate", &self.certificate).finish_non_exhaustive()
+        f.debug_struct("ClientCa").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-impl ClientAuthority {
+impl ClientCa {
     fn new(certificate: &ServerCertificate, ca_pem: &str) -> Result<Self, TlsError> {
         let current = Arc::new(RwLock::new(Current::new(certificate, ca_pem)?));
         Ok(Self { certificate: certificate.clone(), current })
     }
 
-    /// New connections are judged by this authority (PEM). Those that are open were judged by another one, and end. On an
+    /// New connections are judged by this CA (PEM). Those that are open were judged by another one, and end. On an
     /// error everything stays.
     pub fn replace(&self, ca_pem: &str) -> Result<(), TlsError> {
         let next = Current::new(&self.certificate, ca_pem)?;
@@ -116,8 +116,8 @@ impl Current {
 }
 
 impl Listener {
-    /// Serves on this socket with this certificate. Clients may show a certificate of the given authority (PEM); one of
-    /// another authority, or one that has expired, ends the handshake.
+    /// Serves on this socket with this certificate. Clients may show a certificate of the given CA (PEM); one of
+    /// another CA, or one that has expired, ends the handshake.
     ///
     /// Must be called inside a tokio runtime.
     pub fn new(tcp: TcpListener, certificate: &ServerCertificate, client_ca_pem: &str) -> Result<Self, TlsError> {
@@ -132,14 +132,14 @@ impl Listener {
         doubts: impl Fn(Peer, Distrust) + Send + Sync + 'static,
     ) -> Result<Self, TlsError> {
         let local = tcp.local_addr()?;
-        let clients = ClientAuthority::new(certificate, client_ca_pem)?;
+        let clients = ClientCa::new(certificate, client_ca_pem)?;
         let (through, ready) = mpsc::channel(64);
         tokio::spawn(accept(tcp, clients.clone(), through, Arc::new(doubts)));
         Ok(Self { local, ready, clients })
     }
 
     /// Whose clients it believes, to be replaced later.
-    pub fn clients(&self) -> ClientAuthority {
+    pub fn clients(&self) -> ClientCa {
         self.clients.clone()
     }
 
@@ -173,10 +173,10 @@ impl axum::serve::Listener for Listener {
 
 fn acceptor(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<TlsAcceptor, TlsError> {
     install_provider();
-    let what = "authority";
+    let what = "CA";
     let mut roots = RootCertStore::empty();
-    for authority in certificates(what, client_ca_pem)? {
-        roots.add(authority).map_err(|source| TlsError::Unusable { what, source })?;
+    for ca in certificates(what, client_ca_pem)? {
+        roots.add(ca).map_err(|source| TlsError::Unusable { what, source })?;
     }
     let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build()?;
     let mut config =
@@ -199,7 +199,7 @@ impl Crowds {
     }
 }
 
-async fn accept(tcp: TcpListener, clients: ClientAuthority, through: mpsc::Sender<Accepted>, doubts: Doubts) {
+async fn accept(tcp: TcpListener, clients: ClientCa, through: mpsc::Sender<Accepted>, doubts: Doubts) {
     let crowds = Crowds::new();
     loop {
         let accepted = tokio::select! {

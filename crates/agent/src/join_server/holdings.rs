@@ -57,7 +57,7 @@ impl OnDisk {
         use join::seal::layout::SECRET;
         let has_join_key = join_key::file(&self.host, &self.paths)?.is_some();
         let knows_secrets = has_join_key || !self.exists(&self.config(SECRET))?;
-        // Written after the authorities; with it everything is there that another master asks for.
+        // Written after the CAs; with it everything is there that another master asks for.
         let has_keys =
             self.exists(&self.kubernetes(&table::CLUSTER.key()))? && self.exists(&self.kubernetes(ENCRYPTION))?;
         Ok(knows_secrets && has_keys)

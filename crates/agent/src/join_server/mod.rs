@@ -3,7 +3,7 @@
 //! It starts as soon as there is a serving certificate, that is before the API answers and, on a sealed master, before it
 //! has joined: nodes that come early then hear that they are early, and masters ask each other whether there is a
 //! cluster. The way to the API is opened beside it and opened again when the kubeconfig is
-//! renewed; a new serving certificate or another authority is taken up without closing the port.
+//! renewed; a new serving certificate or another CA is taken up without closing the port.
 
 mod admissions;
 mod ceph;
@@ -83,7 +83,7 @@ fn setup(
         ceph: Arc::new(InTheApi { client: client.clone(), clock: Arc::clone(&agent.host.clock) }),
         departures: Arc::new(Leavers { client: client.clone(), cluster: Arc::clone(&agent.cluster) }),
         writes: Arc::new(AtTheSocket::new(&agent.host)),
-        announced: agent.authority.announced.subscribe(),
+        announced: agent.ca.announced.subscribe(),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),
         clock: Arc::clone(&agent.host.clock),
     }

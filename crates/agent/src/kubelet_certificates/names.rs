@@ -1,6 +1,6 @@
 //! What a node that is not in cluster.yaml may be called.
 //!
-//! The authority that signs serving certificates is the cluster's own, so one with the API server's names could pose as the
+//! The CA that signs serving certificates is the cluster's own, so one with the API server's names could pose as the
 //! API server. Such a node may have its own Node's name and the addresses of its Node's status, and nothing that is, or
 //! could become, anybody else's. What it asks for is in canonical form already (lower case, no wildcard, no IPv4 address
 //! dressed as IPv6); it is said again here, because this is where it matters.

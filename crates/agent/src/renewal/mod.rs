@@ -34,7 +34,7 @@ const SPREAD_SECONDS: u64 = 600;
 
 /// Looks at once, then every hour, and whenever a master says that other keys are to be trusted or held.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
-    let mut heard = agent.authority.heard.subscribe();
+    let mut heard = agent.ca.heard.subscribe();
     loop {
         look(agent).await?;
         tokio::select! {
@@ -53,7 +53,7 @@ async fn look(agent: &Agent) -> Result<(), AgentError> {
     }
     restart_outdated(agent).await?;
     replaced::follow(agent).await?;
-    agent.authority.settled.send_replace(replaced::settled(agent).await?);
+    agent.ca.settled.send_replace(replaced::settled(agent).await?);
     Ok(())
 }
 
@@ -66,7 +66,7 @@ pub(crate) async fn restart_outdated(agent: &Agent) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// A master's certificates, signed by the authorities on this machine.
+/// A master's certificates, signed by the CAs on this machine.
 fn sign_own(agent: &Agent) -> Result<(), AgentError> {
     let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir)?;
     // Whatever is missing is the bootstrap's business, and what all masters share is never made here.

@@ -66,12 +66,12 @@ async fn old_ones_are_renewed_and_their_readers_restarted() {
     let commands = Arc::new(Scripted::default());
     let agent = master(&commands, 250);
     let before = scheduler(&agent);
-    let authority = agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap();
+    let ca = agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap();
     running_since(&commands, 100);
     written_at(&commands, 101);
     look(&agent).await.unwrap();
     assert_ne!(scheduler(&agent), before);
-    assert_eq!(agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap(), authority);
+    assert_eq!(agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap(), ca);
     let expected = ["kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"]
         .map(|unit| format!("systemctl restart {unit}.service"));
     assert_eq!(restarts(&commands), expected);

@@ -11,7 +11,7 @@ use host::{Cmd, Disk, HostError, Kind};
 use serde_json::Value;
 
 use super::restart::KUBELET;
-use crate::{Agent, AgentError, authority::Told, systemd};
+use crate::{Agent, AgentError, ca::Told, systemd};
 
 const PODS: &str = "/var/lib/kubelet/pods";
 const VOLUMES: &str = "volumes/kubernetes.io~projected";
@@ -149,7 +149,7 @@ mod tests {
             Change::File { path, mode: 0o600, content: Content::Plain(text.into()) }.apply(&*agent.host.disk).unwrap();
         };
         let told = Told {
-            marks: Marks { authority: "ca".into(), tokens: "new".into(), join: None },
+            marks: Marks { ca: "ca".into(), tokens: "new".into(), join: None },
             since: Timestamp::from_second(1000).unwrap(),
         };
         renew(&agent, &told).await.unwrap();

@@ -60,7 +60,7 @@ fn machine(id: &[u8]) -> String {
 }
 
 fn status(agent: &Agent, state: Option<&[u8]>, units: BTreeMap<String, Unit>) -> Status {
-    let settled = agent.authority.settled.borrow().clone();
+    let settled = agent.ca.settled.borrow().clone();
     Status {
         node: agent.node.name.clone(),
         role: agent.cluster.bootstrap_role(&agent.node).to_string(),

@@ -6,7 +6,7 @@
 //! and a process that is younger than its file is not restarted again.
 //!
 //! What the controllers, the kubelets and everything else on a node needs is `renewal`'s concern, on masters as on
-//! workers. Nodes hear of a stage when all masters have reached it: see `authority`.
+//! workers. Nodes hear of a stage when all masters have reached it: see `ca`.
 
 mod handover;
 mod object;
@@ -32,7 +32,7 @@ pub use self::{
     subject::{Subject, Subjects},
     successors::{BACKUP_KEY, Successors},
 };
-use crate::{Agent, AgentError, Paths, authority, join_key, outage::Outage, renewal, session};
+use crate::{Agent, AgentError, Paths, ca, join_key, outage::Outage, renewal, session};
 
 /// Runs until a turn of this master is over, or its credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -76,7 +76,7 @@ async fn next_turn(agent: &Agent, client: Client) -> Result<Rotation, AgentError
         let under_way = rotation.as_ref().map(|rotation| (&rotation.subjects, rotation.stage));
         let marks = if agreed { marks(&agent.host, &agent.paths, under_way)? } else { None };
         let told = Heard { marks, rotating: rotation.is_some() };
-        agent.authority.announced.send_if_modified(|known| std::mem::replace(known, told.clone()) != told);
+        agent.ca.announced.send_if_modified(|known| std::mem::replace(known, told.clone()) != told);
         if let Some(rotation) = rotation.filter(|rotation| rotation.is_turn_of(&agent.node.name)) {
             return Ok(rotation);
         }
@@ -88,13 +88,13 @@ async fn next_turn(agent: &Agent, client: Client) -> Result<Rotation, AgentError
 pub fn marks(host: &Host, paths: &Paths, rotation: Option<(&Subjects, Stage)>) -> Result<Option<Marks>, AgentError> {
     let key = host.disk.read_optional(&paths.kubernetes_dir.join(pki::table::SERVICE_ACCOUNT.key))?;
     let tokens = key.and_then(|key| pki::token_key_id(&key));
-    let (Some(authority), Some(tokens)) = (authority::mark_of(host, paths)?, tokens) else { return Ok(None) };
+    let (Some(ca), Some(tokens)) = (ca::mark_of(host, paths)?, tokens) else { return Ok(None) };
     let replaces = |(subjects, stage): &(&Subjects, Stage)| subjects.contains(&Subject::Join) && *stage >= Stage::Sign;
     let join = match rotation.filter(replaces) {
         Some(_) => join_key::read(host, paths)?.first().map(JoinKey::mark),
         None => None,
     };
-    Ok(Some(Marks { authority, tokens, join }))
+    Ok(Some(Marks { ca, tokens, join }))
 }
 
 /// Everything up to the proof that it works.

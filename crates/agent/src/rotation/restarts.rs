@@ -14,7 +14,7 @@ use pki::Stage;
 use tokio::time::{Instant, sleep};
 
 use super::{Subject, Subjects, handover};
-use crate::{Agent, AgentError, authority, renewal};
+use crate::{Agent, AgentError, ca, renewal};
 
 const ETCD: &str = "etcd.service";
 const API: &str = "kube-apiserver.service";
@@ -94,7 +94,7 @@ async fn etcd_trouble(agent: &Agent) -> Option<String> {
 /// `None` if this API server is ready.
 async fn api_trouble(agent: &Agent) -> Option<String> {
     let asked = async {
-        let ca = agent.host.disk.read(&authority::file(agent)).map_err(|error| explain::chain(&error))?;
+        let ca = agent.host.disk.read(&ca::file(agent)).map_err(|error| explain::chain(&error))?;
         let client = tls::client(&String::from_utf8_lossy(&ca), None).map_err(|error| explain::chain(&error))?;
         let api = SocketAddr::new(agent.node.ip, agent.cluster.api().port);
         let answer = client.get(format!("https://{api}/readyz")).timeout(LIMIT).send().await;

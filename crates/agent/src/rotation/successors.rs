@@ -56,7 +56,7 @@ impl Successors {
         let has = |subject| subjects.contains(&subject);
         let mut pki = pki::Successors::default();
         if has(Subject::Ca) {
-            pki = pki::Successors::of_authorities(cluster.name(), now)?;
+            pki = pki::Successors::of_cas(cluster.name(), now)?;
         }
         if has(Subject::ServiceAccount) {
             pki = pki.with_service_account()?;

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use agent::{Agent, Authority, LastRun, Paths};
+use agent::{Agent, Ca, LastRun, Paths};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -25,8 +25,8 @@ pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
     let (disk, state_dir) = (Arc::clone(&context.host.disk), layout.state_dir.clone());
     let last_run: LastRun = Arc::new(move || Digest::of_machine(&*disk, &state_dir).map(|digest| json!(digest)));
     let host = context.host.clone();
-    let (authority, cancel) = (Authority::default(), CancellationToken::new());
-    let agent = Agent { host, cluster, node, paths, last_run, authority, cancel };
+    let (ca, cancel) = (Ca::default(), CancellationToken::new());
+    let agent = Agent { host, cluster, node, paths, last_run, ca, cancel };
     block_on(agent::run(agent))??;
     Ok(())
 }

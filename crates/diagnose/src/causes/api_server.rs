@@ -163,7 +163,7 @@ fn listed(failing: &[String]) -> String {
 
 fn distrusted(whose: &str, why: Distrust) -> String {
     let why = match why {
-        Distrust::Authority => "another CA signed it",
+        Distrust::Ca => "another CA signed it",
         Distrust::Time => "it is not valid at this time",
         Distrust::Name => "it is made out to other names and addresses",
         Distrust::Other => "it is not good for a server",
@@ -199,7 +199,7 @@ mod tests {
             vec![(silent(), Port::Open)],
             vec![(silent(), Port::Silent)],
             vec![(silent(), Port::Silent), (ApiAnswer::Refused, Port::Open)],
-            vec![(ApiAnswer::Distrusted(Distrust::Authority), Port::Open)],
+            vec![(ApiAnswer::Distrusted(Distrust::Ca), Port::Open)],
         ];
         let text: Vec<String> = cases.iter().map(|case| format!("{case:?}\n  {}", told(case).join("\n  "))).collect();
         insta::assert_snapshot!(text.join("\n"));

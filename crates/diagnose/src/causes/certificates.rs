@@ -83,7 +83,7 @@ fn code(flaw: &Flaw) -> Code {
         Flaw::Expired { .. } => CERTIFICATE_EXPIRED,
         Flaw::EndsSoon { .. } => CERTIFICATE_ENDS,
         Flaw::Names { .. } => CERTIFICATE_NAMES,
-        Flaw::OtherServer { .. } | Flaw::OtherAuthority => KUBECONFIG_ASTRAY,
+        Flaw::OtherServer { .. } | Flaw::OtherCa => KUBECONFIG_ASTRAY,
     }
 }
 
@@ -105,13 +105,13 @@ fn seen(fault: &Fault) -> String {
         }
         Flaw::Subject { subject } => format!("{path} is made out to `{subject}`, or not good for its use"),
         Flaw::OtherServer { server, expected } => format!("{path} leads to {server} instead of {expected}"),
-        Flaw::OtherAuthority => format!("{path} trusts another CA than the cluster's"),
+        Flaw::OtherCa => format!("{path} trusts another CA than the cluster's"),
     }
 }
 
 /// A command for this very case, where there is one.
 fn fix(faults: &[&Fault], is_worker: bool) -> Option<String> {
-    if faults.iter().any(|fault| is_authority(fault.name)) {
+    if faults.iter().any(|fault| is_ca(fault.name)) {
         return Some("restore the CA from the sealed directory, a backup or another master".to_owned());
     }
     if faults.iter().any(|fault| fault.flaw == Flaw::Missing) {
@@ -128,7 +128,7 @@ fn fix(faults: &[&Fault], is_worker: bool) -> Option<String> {
     })
 }
 
-fn is_authority(name: &str) -> bool {
+fn is_ca(name: &str) -> bool {
     name == "ca" || name.ends_with("-ca")
 }
 

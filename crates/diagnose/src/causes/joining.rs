@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn who_is_not_there_is_a_symptom_and_who_is_not_believed_a_cause() {
         let master = "10.0.0.11:7444".parse().unwrap();
-        let wrong = kept_out(&JoinError::WrongAuthority { master });
+        let wrong = kept_out(&JoinError::WrongCa { master });
         assert_eq!((wrong.code, wrong.kind), (codes::WRONG_CA, crate::Kind::Cause));
         let away = kept_out(&JoinError::Unreachable { tried: Vec::new() });
         assert_eq!((away.code, away.kind), (codes::UNREACHABLE, crate::Kind::Symptom));

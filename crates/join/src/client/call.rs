@@ -77,7 +77,7 @@ fn shown(text: &str) -> String {
 
 fn failure(master: SocketAddr, error: &reqwest::Error) -> JoinError {
     match tls::distrust(error) {
-        Some(Distrust::Authority) => JoinError::WrongAuthority { master },
+        Some(Distrust::Ca) => JoinError::WrongCa { master },
         Some(Distrust::Time) => JoinError::Clock { master },
         Some(Distrust::Name | Distrust::Other) => JoinError::Untrusted { master },
         None => JoinError::unreached(master, reason(error)),

@@ -45,7 +45,7 @@ pub enum JoinError {
     },
     /// Reached and not believed: another cluster, or somebody in between.
     #[error("the certificate of the master at {master} was signed by another CA than this node trusts")]
-    WrongAuthority {
+    WrongCa {
         /// Which.
         master: SocketAddr,
     },
@@ -63,7 +63,7 @@ pub enum JoinError {
     },
     /// Whoever answered does not know the token.
     #[error("the server at {master} does not know the token's secret")]
-    UnprovenAuthority {
+    UnprovenCa {
         /// Where.
         master: SocketAddr,
     },
@@ -133,10 +133,10 @@ impl Explain for JoinError {
     fn code(&self) -> Code {
         match self {
             Self::Unreachable { .. } => codes::UNREACHABLE,
-            Self::WrongAuthority { .. } => codes::WRONG_CA,
+            Self::WrongCa { .. } => codes::WRONG_CA,
             Self::Untrusted { .. } => codes::UNTRUSTED,
             Self::Clock { .. } => codes::CLOCK,
-            Self::UnprovenAuthority { .. } => codes::UNPROVEN_CA,
+            Self::UnprovenCa { .. } => codes::UNPROVEN_CA,
             Self::WrongCluster { .. } => codes::WRONG_CLUSTER,
             Self::Answer { .. } => codes::ANSWER,
             Self::Envelope { .. } => codes::ENVELOPE,

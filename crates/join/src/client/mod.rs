@@ -42,9 +42,9 @@ use crate::{
 /// Whom the node believes.
 #[derive(Debug, Clone)]
 pub enum Trust {
-    /// A master whose certificate this authority (PEM) signed.
+    /// A master whose certificate this CA (PEM) signed.
     Ca(String),
-    /// A master that knows this token, from which the authority is then learnt. Less secure: whoever else knows the
+    /// A master that knows this token, from which the CA is then learnt. Less secure: whoever else knows the
     /// token can pose as a master.
     Token(Token),
 }
@@ -54,7 +54,7 @@ pub enum Trust {
 pub struct Joined {
     /// The master that granted it.
     pub master: SocketAddr,
-    /// The cluster's authority, PEM.
+    /// The cluster's CA, PEM.
     pub ca_pem: String,
     /// For the kubelet.
     pub kubelet: Pair,
@@ -238,12 +238,12 @@ impl Client {
         Ok(hello.challenge)
     }
 
-    /// The HTTP client, made once the authority is known.
+    /// The HTTP client, made once the CA is known.
     async fn http(&self, master: SocketAddr) -> Result<&reqwest::Client, JoinError> {
         let make = || async {
             let ca = match &self.trust {
                 Trust::Ca(pem) => pem.clone(),
-                Trust::Token(token) => introduction::authority(master, token).await?,
+                Trust::Token(token) => introduction::ca(master, token).await?,
             };
             let shows = self.shows.as_ref().map(|(certificate, key)| (certificate.as_str(), key.expose_secret()));
             Ok(tls::client(&ca, shows)?)

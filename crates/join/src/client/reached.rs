@@ -125,8 +125,8 @@ mod tests {
         let mut round = reached.round();
         round.failed(at(1), silent(1)).unwrap();
         round.failed(at(2), JoinError::Clock { master: at(2) }).unwrap();
-        round.failed(at(3), JoinError::WrongAuthority { master: at(3) }).unwrap();
-        assert!(matches!(round.verdict(), JoinError::WrongAuthority { .. }));
+        round.failed(at(3), JoinError::WrongCa { master: at(3) }).unwrap();
+        assert!(matches!(round.verdict(), JoinError::WrongCa { .. }));
         assert!(matches!(reached.round().verdict(), JoinError::Unreachable { tried } if tried.is_empty()));
     }
 }

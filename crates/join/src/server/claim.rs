@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use spec::ValidatedCluster;
 use tls::Peer;
 
-use super::{Service, authority::stored_token, body, budget::Share, challenge::Good, exchange::Exchange};
+use super::{Service, ca::stored_token, body, budget::Share, challenge::Good, exchange::Exchange};
 use crate::{
     Admission, Bearer, Circumstances, Living, NodeSecret, Refusal,
     admit::Key,

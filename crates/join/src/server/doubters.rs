@@ -60,7 +60,7 @@ impl Doubters {
 /// As [`crate::JoinError`] has it on the other side.
 fn code(why: Distrust) -> Code {
     match why {
-        Distrust::Authority => codes::WRONG_CA,
+        Distrust::Ca => codes::WRONG_CA,
         Distrust::Time => codes::CLOCK,
         Distrust::Name | Distrust::Other => codes::UNTRUSTED,
     }

@@ -13,7 +13,7 @@ use tls::Peer;
 use super::{
     Service, body,
     exchange::Exchange,
-    join::{authority_pem, sign},
+    join::{ca_pem, sign},
     reports,
 };
 use crate::{
@@ -54,7 +54,7 @@ async fn renewed(
     let secret = secret.map_err(|error| Refusal::Trouble { why: error.to_string() })?.flatten();
     Ok(RenewAnswer {
         secret,
-        ca: authority_pem(service)?,
+        ca: ca_pem(service)?,
         kubelet: kubelet.map(|request| sign(service, Purpose::Kubelet, &node, &request)).transpose()?,
         kube_proxy: sign(service, Purpose::KubeProxy, &node, &kube_proxy)?,
         agent: sign(service, Purpose::Agent, &node, &agent)?,

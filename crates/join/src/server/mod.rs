@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! hello    anybody                      a challenge; masters and administrators also hear how this master stands
-//! ca       anybody, with a token's id   the authority, proved with that token
+//! ca       anybody, with a token's id   the CA, proved with that token
 //! join     proof of a secret            throttle ─► body ─► challenge ─► credential ─► admit ─► spend ─► record ─► sign
 //! master   proof of a secret of its own  the same way, ending with the cluster's keys in an envelope
 //! ceph     proof of a secret of its own  the same way, ending with what the node's roles need of Ceph's keys
@@ -23,7 +23,7 @@
 //! nothing that nodes do not send again. What must not be forgotten is kept by [`Records`].
 
 mod admissions;
-mod authority;
+mod ca;
 mod body;
 mod budget;
 mod ceph;
@@ -149,7 +149,7 @@ pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
 fn routes(service: &Arc<Service>) -> Router {
     Router::new()
         .route(wire::HELLO, get(hello::hello))
-        .route(wire::CA, get(authority::authority))
+        .route(wire::CA, get(ca::ca))
         .route(wire::JOIN, post(join::join))
         .route(wire::MASTER, post(master::master))
         .route(wire::CEPH, post(ceph::ceph))

@@ -53,7 +53,7 @@ async fn a_sealed_worker_gets_what_it_needs() {
 }
 
 #[tokio::test]
-async fn a_token_is_enough_to_learn_the_authority_and_join() {
+async fn a_token_is_enough_to_learn_the_ca_and_join() {
     let world = World::new().await;
     for node in [None, Some("worker-01")] {
         let token = world.new_token(None, node);

@@ -135,7 +135,7 @@ async fn an_expired_secret_is_refused_by_the_masters_clock() {
 }
 
 #[tokio::test]
-async fn an_expired_token_proves_no_authority() {
+async fn an_expired_token_proves_no_ca() {
     let world = World::new().await;
     let token = world.new_token(Some("2026-01-01T00:00:00Z".parse().unwrap()), None);
     let client = Client::new(vec![world.address], Trust::Token(token.clone()));

@@ -71,8 +71,8 @@ struct CountingSigner {
 }
 
 impl Signer for CountingSigner {
-    fn authority(&self) -> Result<String, SigningError> {
-        self.inner.authority()
+    fn ca(&self) -> Result<String, SigningError> {
+        self.inner.ca()
     }
 
     fn sign(&self, request: &pki::Request, subject: &pki::Subject, days: i64) -> Result<String, SigningError> {
@@ -175,7 +175,7 @@ impl CephKeys for Api {
 
 /// What every node is told.
 pub(crate) fn heard() -> Heard {
-    let marks = Marks { authority: "ca".into(), tokens: "kid".into(), join: None };
+    let marks = Marks { ca: "ca".into(), tokens: "kid".into(), join: None };
     Heard { marks: Some(marks), rotating: false }
 }
 

@@ -18,7 +18,7 @@ fn told(machine: &Machine, input: &Input, at: Timestamp) -> Vec<String> {
         Flaw::Names { lacks, .. } => format!("lacks {}", lacks.join(", ")),
         Flaw::Subject { .. } => "subject".to_owned(),
         Flaw::OtherServer { server, .. } => format!("leads to {server}"),
-        Flaw::OtherAuthority => "other authority".to_owned(),
+        Flaw::OtherCa => "other CA".to_owned(),
     };
     faults(&machine.existing(), input, at)
         .iter()
@@ -84,19 +84,19 @@ fn an_address_that_changed_is_lacking() {
 #[test]
 fn files_of_no_table_are_looked_at_one_by_one() {
     let (machine, other) = (Machine::complete(&input()), Machine::complete(&input()));
-    let (file, authority) = (machine.read("kube-proxy.conf"), machine.read("pki/ca.crt"));
+    let (file, ca) = (machine.read("kube-proxy.conf"), machine.read("pki/ca.crt"));
     let server = "https://127.0.0.1:7443";
-    assert_eq!(kubeconfig_flaw(&file, &authority, server, now()), None);
-    assert!(matches!(kubeconfig_flaw(&file, &authority, server, days_later(366)), Some(Flaw::Expired { .. })));
-    assert!(matches!(kubeconfig_flaw(&file, &authority, "https://x", now()), Some(Flaw::OtherServer { .. })));
+    assert_eq!(kubeconfig_flaw(&file, &ca, server, now()), None);
+    assert!(matches!(kubeconfig_flaw(&file, &ca, server, days_later(366)), Some(Flaw::Expired { .. })));
+    assert!(matches!(kubeconfig_flaw(&file, &ca, "https://x", now()), Some(Flaw::OtherServer { .. })));
     let foreign = other.read("pki/ca.crt");
     assert!(matches!(kubeconfig_flaw(&file, &foreign, server, now()), Some(Flaw::Foreign { .. })));
-    assert!(matches!(kubeconfig_flaw(b"x", &authority, server, now()), Some(Flaw::Unreadable { .. })));
+    assert!(matches!(kubeconfig_flaw(b"x", &ca, server, now()), Some(Flaw::Unreadable { .. })));
 
     let pair = [machine.read("pki/apiserver.crt"), machine.read("pki/apiserver.key")].concat();
-    assert_eq!(certificate_flaw(&pair, &authority, now()), None);
+    assert_eq!(certificate_flaw(&pair, &ca, now()), None);
     assert!(matches!(certificate_flaw(&pair, &foreign, now()), Some(Flaw::Foreign { .. })));
-    assert!(matches!(certificate_flaw(&pair, &authority, days_later(350)), Some(Flaw::EndsSoon { .. })));
+    assert!(matches!(certificate_flaw(&pair, &ca, days_later(350)), Some(Flaw::EndsSoon { .. })));
     let mixed = [machine.read("pki/apiserver.crt"), other.read("pki/apiserver.key")].concat();
-    assert_eq!(certificate_flaw(&mixed, &authority, now()), Some(Flaw::KeyMismatch));
+    assert_eq!(certificate_flaw(&mixed, &ca, now()), Some(Flaw::KeyMismatch));
 }

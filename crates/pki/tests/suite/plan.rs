@@ -89,7 +89,7 @@ fn a_name_that_no_certificate_can_carry_is_told_with_its_file() {
 }
 
 #[test]
-fn a_master_that_joins_makes_its_own_certificates_but_no_authority() {
+fn a_master_that_joins_makes_its_own_certificates_but_no_ca() {
     let first = Machine::complete(&input());
     let joining = pki::Input {
         node: "master-02".into(),
@@ -102,7 +102,7 @@ fn a_master_that_joins_makes_its_own_certificates_but_no_authority() {
     insta::assert_snapshot!(outcome(&second.plan(&joining, now())));
 
     fs::create_dir_all(second.at("pki/etcd")).unwrap();
-    for row in table::AUTHORITIES {
+    for row in table::CAS {
         second.take(&row.key(), &first);
         second.take(&row.certificate(), &first);
     }

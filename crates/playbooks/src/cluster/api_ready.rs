@@ -6,7 +6,7 @@ use host::Host;
 use super::ids;
 use crate::service::{Health, Probe};
 
-/// Waits for `/readyz`, asked over TLS with the cluster's own authority.
+/// Waits for `/readyz`, asked over TLS with the cluster's own CA.
 pub(super) struct ApiReady {
     probe: Probe,
 }

@@ -1,4 +1,4 @@
-//! What all masters share: authorities, service account key, the key for encryption at rest, the join key.
+//! What all masters share: CAs, service account key, the key for encryption at rest, the join key.
 //!
 //! The master that starts the cluster takes them from its sealed directory, or makes them in the steps behind this one.
 //! Every other master asks one that has them. What is in use already wins. They are given to one machine of a name only, so
@@ -21,7 +21,7 @@ use super::{
 use crate::Layout;
 
 const ENCRYPTION: &str = "encryption.yaml";
-/// Beside the authorities and not in the configuration directory, which is the operator's.
+/// Beside the CAs and not in the configuration directory, which is the operator's.
 const JOIN_KEY: &str = "pki/join.key";
 const ASK: &str = "ask";
 
@@ -89,7 +89,7 @@ impl ClusterKeys {
         Ok(())
     }
 
-    /// The certificate of the cluster's authority comes last of the files that are looked for: whoever has it has all. A
+    /// The certificate of the cluster's CA comes last of the files that are looked for: whoever has it has all. A
     /// founder's decision comes behind everything, because its etcd starts with it.
     fn write(&self, keys: &MasterKeys) -> Vec<Change> {
         let secret = |name: &str, text: &str| Change::File {

@@ -47,7 +47,7 @@ pub(super) struct Seen {
 }
 
 impl Objects {
-    /// The objects that `objects` makes of what is on the machine: an authority's certificate, a manifest.
+    /// The objects that `objects` makes of what is on the machine: a CA's certificate, a manifest.
     pub(super) fn new(
         about: About,
         access: &Arc<Access>,

@@ -54,16 +54,16 @@ pub(crate) enum Probe {
     ApiAnswers {
         /// `https://192.168.1.10:6443`.
         url: String,
-        /// The authority's certificate.
+        /// The CA's certificate.
         ca: PathBuf,
         /// Made when the certificate is there.
         client: OnceCell<reqwest::Client>,
     },
-    /// The API server says that it is ready, to a client that trusts only the cluster's authority.
+    /// The API server says that it is ready, to a client that trusts only the cluster's CA.
     ApiServer {
         /// `https://192.168.1.10:6443`.
         url: String,
-        /// The authority's certificate.
+        /// The CA's certificate.
         ca: PathBuf,
         /// Made when the certificate is there.
         client: OnceCell<reqwest::Client>,

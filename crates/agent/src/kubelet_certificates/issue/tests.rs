@@ -10,7 +10,7 @@ use super::{
 };
 use crate::testing::{Scripted, agent, cluster_with};
 
-/// A master with an authority.
+/// A master with a CA.
 fn master() -> Agent {
     let agent = agent("master-01", &Arc::new(Scripted::default()));
     let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir).unwrap();
@@ -92,7 +92,7 @@ fn a_node_that_is_not_listed_gets_the_names_that_were_found_to_be_its_own() {
 }
 
 #[test]
-fn without_the_authority_nothing_is_signed() {
+fn without_the_ca_nothing_is_signed() {
     let agent = agent("master-01", &Arc::new(Scripted::default()));
     assert!(sign(&agent, &ask(&client("worker-01"))).is_err());
 }

@@ -108,7 +108,7 @@ mod tests {
             'P' => Said::Part { admits: true },
             's' => silent(30),
             'S' => silent(120),
-            _ => Said::Doubtful("another authority".into()),
+            _ => Said::Doubtful("another CA".into()),
         };
         let named = (2..).zip(others.chars()).map(|(number, letter)| (format!("m{number}"), said(letter)));
         match decide(first, &named.collect::<Vec<_>>(), now) {

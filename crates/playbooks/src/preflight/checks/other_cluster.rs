@@ -40,7 +40,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let mut signs = traces(disk)?;
         let existing = Existing::read(disk, &context.layout.kubernetes_dir)?;
         for entry in pki::inventory(&existing, context.host.clock.now()) {
-            if entry.kind == EntryKind::Authority
+            if entry.kind == EntryKind::Ca
                 && let Some(facts) = entry.certificate
                 && let Some(other) = marked(&facts.subject).filter(|name| *name != context.cluster.name())
             {
@@ -79,7 +79,7 @@ fn has_decided(disk: &dyn Disk) -> Result<bool, HostError> {
     Ok(etcd::Initial::parse(&String::from_utf8_lossy(&text)).is_some())
 }
 
-/// The cluster that an authority of ours names in its subject; others name none.
+/// The cluster that a CA of ours names in its subject; others name none.
 fn marked(subject: &str) -> Option<&str> {
     subject.split(", ").find_map(|part| part.strip_prefix("OU=blackstart:"))
 }
@@ -121,10 +121,10 @@ fn servers(kubeconfig: &str) -> Vec<String> {
 
 /// `https://[fd00::1]:6443/path` is at `fd00::1`.
 fn host_of(url: &str) -> Option<&str> {
-    let authority = url.split_once("://")?.1.split('/').next()?;
-    match authority.strip_prefix('[') {
+    let ca = url.split_once("://")?.1.split('/').next()?;
+    match ca.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
-        None => authority.split(':').next(),
+        None => ca.split(':').next(),
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_an_authority() {
+    fn the_mark_of_a_ca() {
         assert_eq!(marked("OU=blackstart:lab, CN=kubernetes-ca"), Some("lab"));
         assert_eq!(marked("CN=kubernetes"), None);
     }

@@ -15,7 +15,7 @@ use agent::{
 use etcd::Access;
 use host::Host;
 use jiff::{SignedDuration, Timestamp};
-use join::{Marks, Member, authority_mark};
+use join::{Marks, Member, ca_mark};
 use kubeapi::{
     Client,
     k8s_openapi::api::{
@@ -109,7 +109,7 @@ impl<'a> Way<'a> {
                 let heard = self.heard().await?;
                 let missing = self.cluster.nodes().iter().filter_map(|node| left(node, heard.get(&node.name), &marks));
                 let missing: Vec<String> = missing.collect();
-                if missing.is_empty() { self.pods(stage, &marks.authority).await } else { Ok(missing) }
+                if missing.is_empty() { self.pods(stage, &marks.ca).await } else { Ok(missing) }
             }
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Way<'a> {
         let client = self.client().await?;
         let published: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
         let published = published.get_opt("kube-root-ca.crt").await.map_err(api("read what pods trust"))?;
-        let trusted = published.and_then(|map| map.data?.remove("ca.crt")).map(|pem| authority_mark(&pem));
+        let trusted = published.and_then(|map| map.data?.remove("ca.crt")).map(|pem| ca_mark(&pem));
         if trusted.as_deref() != Some(mark) {
             return Ok(vec!["what pods trust (ConfigMap kube-root-ca.crt)".to_owned()]);
         }

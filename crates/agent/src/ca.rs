@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 use host::{Host, HostError};
 use jiff::Timestamp;
-use join::{Marks, authority_mark, wire::Heard};
+use join::{Marks, ca_mark, wire::Heard};
 use tokio::sync::watch;
 
 use crate::{Agent, Paths};
 
 /// Marks of keys, see [`Marks`].
 #[derive(Clone, Default)]
-pub struct Authority {
+pub struct Ca {
     /// What this master tells every node.
     pub(crate) announced: watch::Sender<Heard>,
     /// What a master told this node.
@@ -45,7 +45,7 @@ pub(crate) struct Settled {
     pub(crate) why_not: Option<String>,
 }
 
-/// The cluster's authorities as this node trusts them.
+/// The cluster's CAs as this node trusts them.
 pub(crate) fn file(agent: &Agent) -> PathBuf {
     file_of(&agent.paths)
 }
@@ -62,10 +62,10 @@ pub(crate) fn own_mark(agent: &Agent) -> Result<Option<String>, HostError> {
 /// The same for a machine without an agent.
 pub(crate) fn mark_of(host: &Host, paths: &Paths) -> Result<Option<String>, HostError> {
     let trusted = host.disk.read_optional(&file_of(paths))?;
-    Ok(trusted.map(|pem| authority_mark(&String::from_utf8_lossy(&pem))))
+    Ok(trusted.map(|pem| ca_mark(&String::from_utf8_lossy(&pem))))
 }
 
-impl Authority {
+impl Ca {
     /// Takes note of what a master told. Whoever has to act on it is woken until it has, and as long as keys are rotated:
     /// a pod that starts at the wrong moment has a token of the old key.
     pub(crate) fn hear(&self, told: Heard, now: Timestamp) {
@@ -87,12 +87,12 @@ mod tests {
 
     #[test]
     fn whoever_has_to_act_is_woken_until_it_has() {
-        let authority = Authority::default();
-        let mut woken = authority.heard.subscribe();
-        let marks = |ca: &str| Marks { authority: ca.to_owned(), tokens: "kid".to_owned(), join: None };
+        let ca = Ca::default();
+        let mut woken = ca.heard.subscribe();
+        let marks = |ca: &str| Marks { ca: ca.to_owned(), tokens: "kid".to_owned(), join: None };
         let mut hear = |told: Option<&str>, rotating: bool, second: i64| {
             let now = Timestamp::from_second(second).unwrap();
-            authority.hear(Heard { marks: told.map(marks), rotating }, now);
+            ca.hear(Heard { marks: told.map(marks), rotating }, now);
             let changed = woken.has_changed().unwrap();
             woken.mark_unchanged();
             changed
@@ -100,10 +100,10 @@ mod tests {
         assert!(!hear(None, false, 1), "nothing is known yet");
         assert!(hear(Some("new"), false, 2));
         assert!(hear(Some("new"), false, 3), "it has not been acted on");
-        authority.settled.send_replace(Settled { on: Some(marks("new")), why_not: None });
+        ca.settled.send_replace(Settled { on: Some(marks("new")), why_not: None });
         assert!(!hear(Some("new"), false, 4));
         assert!(hear(Some("new"), true, 5), "a rotation goes on");
-        let since = authority.heard.borrow().as_ref().map(|told| told.since.as_second());
+        let since = ca.heard.borrow().as_ref().map(|told| told.since.as_second());
         assert_eq!(since, Some(2), "since it was first told");
         assert!(hear(None, false, 6));
         assert!(!hear(None, false, 7));

@@ -1,4 +1,4 @@
-//! `ca`: the authority, for a node that knows nothing but a token. It proves to the node that we know the token too.
+//! `ca`: the CA, for a node that knows nothing but a token. It proves to the node that we know the token too.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
 
 const NONCE: std::ops::RangeInclusive<usize> = 16..=128;
 
-pub(super) async fn authority(
+pub(super) async fn ca(
     State(service): State<Arc<Service>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
     query: Result<Query<CaQuery>, QueryRejection>,
@@ -43,8 +43,8 @@ async fn answer(service: &Service, query: Result<Query<CaQuery>, QueryRejection>
     if let Some(when) = token.expires.filter(|when| *when <= now) {
         return Err(Refusal::Expired { when, now });
     }
-    let ca = service.setup.signer.authority().map_err(|error| Refusal::Trouble { why: explain::chain(&error) })?;
-    let proof = proof::of_authority(token.secret.expose_secret().as_bytes(), &nonce, &ca);
+    let ca = service.setup.signer.ca().map_err(|error| Refusal::Trouble { why: explain::chain(&error) })?;
+    let proof = proof::of_ca(token.secret.expose_secret().as_bytes(), &nonce, &ca);
     Ok(CaAnswer { ca, proof })
 }
 

@@ -1,4 +1,4 @@
-//! Certificate authorities: found and checked, or made. What exists is never overwritten.
+//! CAs: found and checked, or made. What exists is never overwritten.
 //!
 //! | certificate | key | what it is |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | no  | yes | a crash between the two writes: the certificate is made for the key that is there |
 //! | no  | no  | made, where this node may |
 //!
-//! A file may hold several certificates, as it does while authorities are rotated: the one that the key belongs to signs,
+//! A file may hold several certificates, as it does while CAs are rotated: the one that the key belongs to signs,
 //! and all of them are trusted.
 
 use std::path::PathBuf;
@@ -22,12 +22,12 @@ use crate::{
     existing::Existing,
     issue, key,
     lifetime::{Urgency, timestamp},
-    table::AuthorityRow,
+    table::CaRow,
     write,
 };
 
-/// An authority that has passed every check.
-pub(crate) struct Authority {
+/// A CA that has passed every check.
+pub(crate) struct Ca {
     pub(crate) certificate: Certificate,
     pub(crate) certificate_path: PathBuf,
     pub(crate) key_path: PathBuf,
@@ -39,16 +39,16 @@ pub(crate) struct Authority {
     pub(crate) issuer: Option<Issuer<'static, KeyPair>>,
 }
 
-/// What was found of an authority.
+/// What was found of a CA.
 pub(crate) enum Standing {
-    Whole(Box<Authority>),
+    Whole(Box<Ca>),
     KeyAlone(Box<KeyPair>),
     Absent,
 }
 
 /// Looks at what is there, and refuses what cannot be right.
 pub(crate) fn find(
-    row: &AuthorityRow,
+    row: &CaRow,
     existing: &Existing,
     cluster: &str,
     now: Timestamp,
@@ -61,18 +61,18 @@ pub(crate) fn find(
     let certificate = trusted.remove(trusted.iter().position(signs).unwrap_or(0));
     check(&certificate, existing.path(&row.certificate()), cluster, key.is_some(), now)?;
     let pem = existing.bytes(&row.certificate()).unwrap_or_default().to_vec();
-    let authority = assemble(row, existing, certificate, pem, key)?;
-    Ok(Standing::Whole(Box::new(Authority { others: trusted, ..authority })))
+    let ca = assemble(row, existing, certificate, pem, key)?;
+    Ok(Standing::Whole(Box::new(Ca { others: trusted, ..ca })))
 }
 
-/// The authority, and what has to be written for it to be there.
+/// The CA, and what has to be written for it to be there.
 pub(crate) fn settle(
-    row: &AuthorityRow,
+    row: &CaRow,
     existing: &Existing,
     cluster: &str,
     shared: Shared,
     now: Timestamp,
-) -> Result<(Authority, Vec<Change>), PkiError> {
+) -> Result<(Ca, Vec<Change>), PkiError> {
     let standing = find(row, existing, cluster, now)?;
     let certificate_path = existing.path(&row.certificate());
     let key_path = existing.path(&row.key());
@@ -80,7 +80,7 @@ pub(crate) fn settle(
 
     let mut changes = Vec::new();
     let key = match (standing, shared) {
-        (Standing::Whole(authority), _) => return Ok((*authority, changes)),
+        (Standing::Whole(ca), _) => return Ok((*ca, changes)),
         (Standing::KeyAlone(_), Shared::Bring) => return Err(PkiError::MayNotMake { missing: vec![certificate_path] }),
         (Standing::Absent, Shared::Bring) => {
             return Err(PkiError::MayNotMake { missing: vec![certificate_path, key_path] });
@@ -92,19 +92,19 @@ pub(crate) fn settle(
             key
         }
     };
-    let pem = issue::authority(row, cluster, &key, now).map_err(failed)?;
+    let pem = issue::ca(row, cluster, &key, now).map_err(failed)?;
     changes.push(write::public(certificate_path.clone(), pem.clone()));
     let certificate = Certificate::from_pem(pem.as_bytes()).map_err(|why| failed(why.into()))?;
     Ok((assemble(row, existing, certificate, pem.into_bytes(), Some(key))?, changes))
 }
 
 fn assemble(
-    row: &AuthorityRow,
+    row: &CaRow,
     existing: &Existing,
     certificate: Certificate,
     pem: Vec<u8>,
     key: Option<KeyPair>,
-) -> Result<Authority, PkiError> {
+) -> Result<Ca, PkiError> {
     let certificate_path = existing.path(&row.certificate());
     let key_path = existing.path(&row.key());
     let issuer = match key {
@@ -120,7 +120,7 @@ fn assemble(
             Some(issuer.map_err(|_| PkiError::IssuerName { path: certificate_path.clone() })?)
         }
     };
-    Ok(Authority { certificate, certificate_path, key_path, pem, others: Vec::new(), issuer })
+    Ok(Ca { certificate, certificate_path, key_path, pem, others: Vec::new(), issuer })
 }
 
 fn check(certificate: &Certificate, path: PathBuf, cluster: &str, signs: bool, now: Timestamp) -> Result<(), PkiError> {
@@ -135,10 +135,10 @@ fn check(certificate: &Certificate, path: PathBuf, cluster: &str, signs: bool, n
         Some(found) if found != cluster => {
             Err(PkiError::OtherCluster { path, found: found.to_owned(), expected: cluster.to_owned() })
         }
-        _ if !certificate.is_authority => Err(PkiError::NotAnAuthority { path }),
-        _ if over => Err(PkiError::AuthorityExpired { path, when: timestamp(lifetime.not_after) }),
+        _ if !certificate.is_ca => Err(PkiError::NotACa { path }),
+        _ if over => Err(PkiError::CaExpired { path, when: timestamp(lifetime.not_after) }),
         _ if !lifetime.has_begun(now) => {
-            Err(PkiError::AuthorityNotYetValid { path, when: timestamp(lifetime.not_before) })
+            Err(PkiError::CaNotYetValid { path, when: timestamp(lifetime.not_before) })
         }
         _ => Ok(()),
     }
