@@ -69,7 +69,7 @@ pub(crate) async fn note(host: &Host, line: &str) -> Result<(), StepError> {
     host.commands.run(&command).await.map(drop).map_err(|error| StepError::from_explained(&error))
 }
 
-/// The last thing a unit said before it ended; empty if it said nothing.
+/// The last thing a unit said before it ended; empty if it has no output.
 pub async fn last_words(host: &Host, unit: &str) -> String {
     let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);
     // This only decorates another error; a journal that cannot be read must not hide it.

@@ -54,6 +54,6 @@ mod tests {
             @"etcd.service is activating, started again 4 times; last log line: fatal: no space left on device"
         );
         let first = Unit { restarts: 0, ..unit };
-        assert_eq!(judge(&first, "").evidence, "etcd.service is activating; it said nothing");
+        assert_eq!(judge(&first, "").evidence, "etcd.service is activating; it has no output");
     }
 }

@@ -106,6 +106,6 @@ mod tests {
         let full = with_words(read("E: Sub-process returned 1"), "dpkg: error (No space left on device)".into());
         assert_eq!(full.into_error(Work::Install, "x").code(), codes::PACKAGES_NO_SPACE);
         let leaving = read("it has no output").into_error(Work::Remove, "ceph-mon");
-        assert_eq!(leaving.to_string(), "cannot remove ceph-mon: it said nothing");
+        assert_eq!(leaving.to_string(), "cannot remove ceph-mon: it has no output");
     }
 }

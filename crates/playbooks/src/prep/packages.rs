@@ -310,7 +310,7 @@ mod tests {
             } else if command.contains(" install ") {
                 std::fs::write(&list, "bash 1\niscsi-initiator-utils 2\nisns-utils-libs 2\n").unwrap();
                 if tries.fetch_add(1, Ordering::Relaxed) == 0 {
-                    return Err("signal: 9 (SIGKILL)|it said nothing".to_owned());
+                    return Err("signal: 9 (SIGKILL)|it has no output".to_owned());
                 }
             }
             Ok(String::new())
