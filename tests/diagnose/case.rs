@@ -84,7 +84,7 @@ impl Case {
 impl Told {
     fn is_told(&self, bench: &Bench, environment: &str) -> Result<(), String> {
         let answer = bench.ask_until(self.machine, environment, |answer| self.is_named_in(answer));
-        self.judge(&answer)
+        self.evaluate(&answer)
     }
 
     /// Nothing is wrong any more, and nobody is warned of the same.
@@ -104,7 +104,7 @@ impl Told {
             && self.warnings.iter().all(|code| warnings.contains(*code))
     }
 
-    fn judge(&self, answer: &Answer) -> Result<(), String> {
+    fn evaluate(&self, answer: &Answer) -> Result<(), String> {
         let expected: BTreeSet<String> = self.codes.iter().map(|code| (*code).to_owned()).collect();
         let told = answer.codes("findings");
         if told != expected || !self.is_named_in(answer) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! look    the beginning of a device or file, and the signatures that `wipefs` finds anywhere on it ─► Content
-//! judge   Content, our own fsid, whether the configuration says `wipe` ─► Verdict
+//! evaluate   Content, our own fsid, whether the configuration says `wipe` ─► Verdict
 //! ```
 //! Only what is empty is free. What cannot be recognised is data: nobody writes something for nothing.
 
@@ -100,7 +100,7 @@ impl fmt::Display for Refusal {
 
 /// Decides what may be done. `begun` are OSDs that this machine has begun to make, by their UUID: their label may not
 /// name a cluster yet.
-pub fn judge(content: &Content, ours: &Fsid, begun: &[Fsid], wipe: bool) -> Verdict {
+pub fn evaluate(content: &Content, ours: &Fsid, begun: &[Fsid], wipe: bool) -> Verdict {
     let refused = |seen: String| Verdict::Refused(Refusal { seen, can_be_wiped: true });
     let destroyed = |seen: String| if wipe { Verdict::Wipe(seen) } else { refused(seen) };
     match content {

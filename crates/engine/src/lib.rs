@@ -5,7 +5,7 @@
 //! retries, waits and stops at a cancellation:
 //!
 //! ```text
-//! look (observe, plan, judge) ── nothing to change and promise kept ──────────────► verified
+//! look (observe, plan, verify) ── nothing to change and promise kept ──────────────► verified
 //!   │                                                                               ▲
 //!   └─ changes ─► ledger: started, with how to undo ─► apply each ─► look until met ┘
 //! ```

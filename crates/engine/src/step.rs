@@ -43,7 +43,7 @@ pub enum Verdict {
     },
 }
 
-/// One step of a playbook. Reading is in `observe`, thinking in `plan` and `judge`, doing in `act`; files are the engine's.
+/// One step of a playbook. Reading is in `observe`, thinking in `plan` and `verify`, doing in `act`; files are the engine's.
 pub trait Step: Send + Sync + 'static {
     /// What `observe` finds out.
     type Seen: Send + Sync;
@@ -67,7 +67,7 @@ pub trait Step: Send + Sync + 'static {
     }
 
     /// Asked when nothing is left to change: is the promised state there?
-    fn judge(&self, _seen: &Self::Seen) -> Verdict {
+    fn verify(&self, _seen: &Self::Seen) -> Verdict {
         Verdict::Met
     }
 
@@ -207,7 +207,7 @@ impl<S: Step> AnyStep for S {
             }
             let seen = self.observe(host).await?;
             let changes = self.plan(&seen)?.into_iter().map(Into::into).collect();
-            Ok(Look { changes, verdict: self.judge(&seen) })
+            Ok(Look { changes, verdict: self.verify(&seen) })
         })
     }
 

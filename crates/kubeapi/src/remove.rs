@@ -11,7 +11,7 @@ use crate::{
     resource::{Kinds, describe},
 };
 
-/// Those of the objects that are there and that we made. What somebody else made under the same name is not ours to judge.
+/// Those of the objects that are there and that we made. What somebody else made under the same name is not ours to evaluate.
 pub async fn left_over(client: &Client, objects: &[Value]) -> Result<Vec<Value>, ApiError> {
     let mut kinds = Kinds::default();
     kinds.learn(client, objects).await?;

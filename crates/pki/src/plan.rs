@@ -13,7 +13,7 @@ use crate::{
     Input, PkiError, PkiErrors, Shared, ca,
     ca::Ca,
     existing::Existing,
-    judge, leaf,
+    evaluate, leaf,
     lifetime::check_clock,
     service_account,
     table::{CAS, CLUSTER, LEAVES, Leaf},
@@ -90,7 +90,7 @@ fn settle(
     let holding = leaf::find(leaf, existing)?;
     // The problem with the CA has been told; nothing can be said of what it signed.
     let Some(ca) = cas.get(leaf.ca.name) else { return Ok(Vec::new()) };
-    match judge::judge(leaf, &holding, existing, input, ca, now)? {
+    match evaluate::evaluate(leaf, &holding, existing, input, ca, now)? {
         Some(reason) => leaf::make(leaf, reason, existing, input, ca, now),
         None => Ok(Vec::new()),
     }

@@ -22,7 +22,7 @@ use crate::{
     ca::{self, Ca, Standing},
     certificate::Certificate,
     existing::Existing,
-    issue, judge, key, leaf,
+    issue, evaluate, key, leaf,
     lifetime::check_clock,
     pem,
     table::{CAS, CaRow, CLUSTER, LEAVES, Leaf, SERVICE_ACCOUNT},
@@ -121,7 +121,7 @@ pub fn rotation(
     }
     let service_account = [SERVICE_ACCOUNT.public, SERVICE_ACCOUNT.key];
     changes.extend(at_stage(existing, successors, stage, service_account, pem::PUBLIC_KEY));
-    // As if they were written: leaves are judged by the CAs that they will have.
+    // As if they were written: leaves are evaluated by the CAs that they will have.
     let after = existing.after(&changes);
     let mut problems = Vec::new();
     let mut cas = BTreeMap::new();
@@ -210,6 +210,6 @@ fn settle(
 ) -> Result<Vec<Change>, PkiError> {
     let input = Input { shared: Shared::Bring, ..input.clone() };
     let holding = leaf::find(leaf, existing)?;
-    let Some(reason) = judge::judge(leaf, &holding, existing, &input, ca, now)? else { return Ok(Vec::new()) };
+    let Some(reason) = evaluate::evaluate(leaf, &holding, existing, &input, ca, now)? else { return Ok(Vec::new()) };
     leaf::make(leaf, reason, existing, &input, ca, now)
 }

@@ -1,4 +1,4 @@
-//! Looking at a machine to judge it, for checks before a bootstrap and for the diagnosis after it.
+//! Looking at a machine to evaluate it, for checks before a bootstrap and for the diagnosis after it.
 
 use std::path::Path;
 

@@ -95,7 +95,7 @@ impl ClientCa {
         Ok(Self { certificate: certificate.clone(), current })
     }
 
-    /// New connections are judged by this CA (PEM). Those that are open were judged by another one, and end. On an
+    /// New connections are evaluated by this CA (PEM). Those that are open were evaluated by another one, and end. On an
     /// error everything stays.
     pub fn replace(&self, ca_pem: &str) -> Result<(), TlsError> {
         let next = Current::new(&self.certificate, ca_pem)?;

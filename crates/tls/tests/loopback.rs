@@ -147,7 +147,7 @@ async fn a_replaced_certificate_is_the_one_that_is_shown() {
 }
 
 #[tokio::test]
-async fn a_replaced_ca_is_the_one_that_clients_are_judged_by() {
+async fn a_replaced_ca_is_the_one_that_clients_are_evaluated_by() {
     let (before, after) = (Ca::new(), Ca::new());
     let (cert, key) = before.sign(|_| ());
     let certificate = ServerCertificate::new(&cert, &key).unwrap();

@@ -39,7 +39,7 @@ impl Probe {
                 Some(client) => ask(&client, master).await,
                 None => match TcpStream::connect(master).await {
                     Ok(_) => Outcome::Listens,
-                    Err(error) => judge(&error),
+                    Err(error) => evaluate(&error),
                 },
             }
         };
@@ -76,12 +76,12 @@ async fn ask(client: &reqwest::Client, master: SocketAddr) -> Outcome {
     match client.get(format!("https://{master}/readyz")).send().await {
         Ok(answer) if answer.status().is_success() => Outcome::Ready,
         Ok(_) => Outcome::NotReady,
-        Err(error) => judge(&error),
+        Err(error) => evaluate(&error),
     }
 }
 
 /// Certain are those failures in which somebody said no: the other kernel, the network, or our own TLS.
-fn judge(error: &(dyn Error + 'static)) -> Outcome {
+fn evaluate(error: &(dyn Error + 'static)) -> Outcome {
     use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
     let no = |kind| matches!(kind, ConnectionRefused | HostUnreachable | NetworkUnreachable);
     let causes = std::iter::successors(Some(error), |&error| error.source());
@@ -105,7 +105,7 @@ mod tests {
             (io::ErrorKind::ConnectionReset, Outcome::Unsure),
             (io::ErrorKind::TimedOut, Outcome::Unsure),
         ] {
-            assert_eq!(judge(&Sending(kind.into())), expected, "{kind:?}");
+            assert_eq!(evaluate(&Sending(kind.into())), expected, "{kind:?}");
         }
     }
 }

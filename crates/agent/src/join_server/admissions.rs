@@ -2,7 +2,7 @@
 //! this master, which counts while the API is away.
 //!
 //! ```text
-//! a grant ─► judged on API and file together ─► API ─► file ─► answered
+//! a grant ─► evaluated on API and file together ─► API ─► file ─► answered
 //! every five seconds: API ─► file, and what only the file knows ─► API
 //! ```
 
@@ -16,7 +16,7 @@ use explain::Explain;
 use host::{Change, Disk, HostError};
 use join::{
     ADMISSIONS, Admission, Admissions, Claim, Generation, Given, Refusal,
-    server::{Holdings, Judge, Kept, Records},
+    server::{Holdings, Evaluate, Kept, Records},
 };
 use kube::Client;
 use kubeapi::Unsettled;
@@ -78,8 +78,8 @@ impl Book {
         Ok(())
     }
 
-    /// What the API says in the end when `judge` decides on what it holds; `None` if it does not answer.
-    async fn in_the_api<E>(&self, judge: impl Fn(Admissions) -> Result<Admissions, E>) -> Result<Option<Admissions>, E>
+    /// What the API says in the end when `verify` decides on what it holds; `None` if it does not answer.
+    async fn in_the_api<E>(&self, evaluate: impl Fn(Admissions) -> Result<Admissions, E>) -> Result<Option<Admissions>, E>
     where
         E: From<join::Unreadable>,
     {
@@ -87,7 +87,7 @@ impl Book {
         let Some(client) = client else { return Ok(None) };
         let decide = |held: Option<&_>| {
             let held = held.map(Admissions::read).transpose()?.unwrap_or_default();
-            let wanted = judge(held.clone())?;
+            let wanted = evaluate(held.clone())?;
             Ok((wanted != held).then(|| wanted.data()))
         };
         match timeout(PATIENCE, kubeapi::settle_secret(&client, ADMISSIONS, decide)).await {
@@ -101,13 +101,13 @@ impl Book {
         }
     }
 
-    async fn settled(&self, node: &str, judge: Judge<'_>) -> Result<(), Refusal> {
+    async fn settled(&self, node: &str, evaluate: Evaluate<'_>) -> Result<(), Refusal> {
         let _turn = self.turn.lock().await;
         let decide = |held: Admissions| {
             let mut all = held;
             all.merge(&self.all());
-            let judged = judge(all.of(node))?;
-            all.add(node, &judged);
+            let evaluated = evaluate(all.of(node))?;
+            all.add(node, &evaluated);
             Ok::<_, Refusal>(all)
         };
         let decided = match self.in_the_api(decide).await? {
@@ -167,8 +167,8 @@ impl Records for Book {
         self.all().of(node)
     }
 
-    fn settle<'a>(&'a self, node: &'a str, judge: Judge<'a>) -> Kept<'a> {
-        Box::pin(self.settled(node, judge))
+    fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
+        Box::pin(self.settled(node, evaluate))
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_granted_without_the_api_is_known_after_a_restart() {
         let agent = agent("master-01", &Arc::new(Scripted::default()));
-        let give = |claim: &'static str| -> Judge<'static> {
+        let give = |claim: &'static str| -> Evaluate<'static> {
             Box::new(move |admission| admission.give("master-02", given_to(claim)))
         };
         let book = open(&agent);

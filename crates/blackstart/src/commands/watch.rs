@@ -3,16 +3,16 @@
 //! ```text
 //! source   this node's cluster, or a lab's ─┬─ asking: every master, with whatever certificate is there (or a greeting)
 //!                                           └─ looking: the run on this machine, or on all machines of the lab
-//! facts    what came in ─► judge (pure) ─► view ─► JSON, or text (pure) ─► screen, or printed once
+//! facts    what came in ─► evaluate (pure) ─► view ─► JSON, or text (pure) ─► screen, or printed once
 //! ```
 //! There need not be an API server: nodes report to the masters' join services, also before they have joined, and a lab's
-//! machines can be looked into from the first moment. To show something more: a field in `view.rs`, its line in `judge.rs`
+//! machines can be looked into from the first moment. To show something more: a field in `view.rs`, its line in `evaluate.rs`
 //! and `text.rs`, and its row in `docs/reference/watch.md`.
 
 mod asking;
 mod digest;
 mod facts;
-mod judge;
+mod evaluate;
 mod line;
 mod screen;
 mod source;
@@ -35,7 +35,7 @@ use tokio::{
 };
 
 pub(super) use self::digest::Digest;
-use self::{judge::judge, screen::Screen, source::Source, view::View};
+use self::{evaluate::evaluate, screen::Screen, source::Source, view::View};
 use crate::{
     Exit, Failure, Output,
     cli::WatchOptions,
@@ -81,7 +81,7 @@ async fn once(context: &Context, source: &Source) -> Result<View, Ended> {
         facts.take(&name, answer, context.host.clock.now());
     }
     source.look(&mut facts)?;
-    Ok(judge(&facts, context.host.clock.now()))
+    Ok(evaluate(&facts, context.host.clock.now()))
 }
 
 /// One line of JSON per change, as long as somebody reads.
@@ -129,7 +129,7 @@ async fn follow(
     let mut facts = source.facts();
     loop {
         source.look(&mut facts)?;
-        if !show(judge(&facts, context.host.clock.now()))? {
+        if !show(evaluate(&facts, context.host.clock.now()))? {
             return Ok(());
         }
         tokio::select! {

@@ -88,7 +88,7 @@ fn only_what_is_empty_or_ours_is_used() {
         (Content::Data, vec![]),
     ] {
         for wipe in [false, true] {
-            let verdict = match judge(&content, &fsid(OURS), &begun, wipe) {
+            let verdict = match evaluate(&content, &fsid(OURS), &begun, wipe) {
                 Verdict::Free => "free".to_owned(),
                 Verdict::Ours(label) => format!("ours: {}", label.osd),
                 Verdict::Wipe(seen) => format!("wiped: {seen}"),

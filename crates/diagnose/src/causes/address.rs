@@ -22,7 +22,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Vec::new());
         }
         let there = addresses(&context.output("ip", ["-json", "address", "show"]).await?)?;
-        Ok(judge(context.node.ip, &there).into_iter().collect())
+        Ok(evaluate(context.node.ip, &there).into_iter().collect())
     })
 }
 
@@ -49,7 +49,7 @@ pub(super) fn addresses(shown: &str) -> Result<Vec<(String, IpAddr)>, CouldNotLo
     Ok(interfaces.into_iter().flat_map(each).collect())
 }
 
-fn judge(wanted: IpAddr, there: &[(String, IpAddr)]) -> Option<Finding> {
+fn evaluate(wanted: IpAddr, there: &[(String, IpAddr)]) -> Option<Finding> {
     if there.iter().any(|(_, address)| *address == wanted) {
         return None;
     }
@@ -78,13 +78,13 @@ mod tests {
     #[test]
     fn an_address_that_is_gone_is_told_with_what_is_there() {
         let there = addresses(SHOWN).unwrap();
-        assert_eq!(judge("192.168.1.77".parse().unwrap(), &there), None);
-        let finding = judge("192.168.1.10".parse().unwrap(), &there).unwrap();
+        assert_eq!(evaluate("192.168.1.77".parse().unwrap(), &there), None);
+        let finding = evaluate("192.168.1.10".parse().unwrap(), &there).unwrap();
         insta::assert_snapshot!(
             finding.evidence,
             @"cluster.yaml gives this node 192.168.1.10, and the machine has 192.168.1.77 on eth0"
         );
-        let none = judge("192.168.1.10".parse().unwrap(), &[]).unwrap();
+        let none = evaluate("192.168.1.10".parse().unwrap(), &[]).unwrap();
         assert!(none.evidence.ends_with("no other address"), "{none:?}");
         assert!(addresses("no json").is_err());
     }

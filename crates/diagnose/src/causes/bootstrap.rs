@@ -43,7 +43,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let outcome = run.outcome_seen_by(disk);
         let now = context.host.clock.now();
         let was_ready = context.was_done(ids::RECORD).await?;
-        Ok([judge(&run, outcome, was_ready, now), off(&unit, is_enabled)].into_iter().flatten().collect())
+        Ok([evaluate(&run, outcome, was_ready, now), off(&unit, is_enabled)].into_iter().flatten().collect())
     })
 }
 
@@ -62,7 +62,7 @@ fn never(unit: &Unit) -> Finding {
 }
 
 /// Whatever is wrong with a node makes its bootstrap fail or wait, so this stands on everything else.
-fn judge(run: &RunRecord, outcome: Outcome, was_ready: bool, now: Timestamp) -> Option<Finding> {
+fn evaluate(run: &RunRecord, outcome: Outcome, was_ready: bool, now: Timestamp) -> Option<Finding> {
     let symptom = |code, evidence, fix| Some(Finding::symptom(code, Part::Workloads, evidence).with_fix(fix));
     match outcome {
         Outcome::Done => None,
@@ -138,13 +138,13 @@ mod tests {
             (run("2026-12-01T12:00:00Z"), Outcome::Working),
             (run("2026-12-01T12:01:30Z"), Outcome::Working),
         ] {
-            let found = judge(&run, outcome, false, now);
+            let found = evaluate(&run, outcome, false, now);
             let told = found
                 .map_or_else(|| "nothing".to_owned(), |one| format!("{}: {}; {}", one.code, one.evidence, one.fix));
             text += &format!("{outcome:?}: {told}\n");
         }
         insta::assert_snapshot!(text);
-        let again = judge(&run("2026-12-01T12:00:00Z"), Outcome::Cancelled, true, now).unwrap();
+        let again = evaluate(&run("2026-12-01T12:00:00Z"), Outcome::Cancelled, true, now).unwrap();
         assert_eq!(again.kind, Kind::Warning, "the node was ready before");
     }
 

@@ -41,12 +41,12 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         if !context.was_done(if is_worker { ids::JOIN } else { ids::PKI }).await? {
             return Ok(Vec::new());
         }
-        Ok(judge(&context.certificates().await?.faults, is_worker))
+        Ok(evaluate(&context.certificates().await?.faults, is_worker))
     })
 }
 
 /// One finding per kind of fault: certificates that were made together end together.
-fn judge(faults: &[Fault], is_worker: bool) -> Vec<Finding> {
+fn evaluate(faults: &[Fault], is_worker: bool) -> Vec<Finding> {
     let mut by_code: BTreeMap<&str, Vec<&Fault>> = BTreeMap::new();
     for fault in faults {
         by_code.entry(code(&fault.flaw).id).or_default().push(fault);
@@ -159,7 +159,7 @@ mod tests {
             let Finding { code, kind, part, evidence, fix } = finding;
             format!("{code} {kind:?} {part:?}: {evidence}\n  fix: {fix}")
         };
-        judge(faults, is_worker).iter().map(line).collect::<Vec<_>>().join("\n")
+        evaluate(faults, is_worker).iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             for file in [service.unit_file()].iter().chain(&service.files) {
                 changes.extend(difference(&*context.host.disk, file)?);
             }
-            found.extend(judge(&unit, &changes));
+            found.extend(evaluate(&unit, &changes));
         }
         Ok(found)
     })
@@ -58,7 +58,7 @@ fn first_difference<'a>(wanted: &str, found: &'a str) -> Option<(usize, &'a str)
     Some((same + 1, found.lines().nth(same).unwrap_or_default()))
 }
 
-fn judge(unit: &Unit, changes: &[String]) -> Option<Finding> {
+fn evaluate(unit: &Unit, changes: &[String]) -> Option<Finding> {
     if changes.is_empty() {
         return None;
     }
@@ -110,10 +110,10 @@ mod tests {
             ..Unit::default()
         };
         assert_eq!(own_drop_ins(&unit).count(), 0);
-        assert_eq!(judge(&unit, &[]), None);
+        assert_eq!(evaluate(&unit, &[]), None);
         let path = "/etc/systemd/system/etcd.service.d/override.conf";
         let changed = Unit { drop_ins: vec![path.into()], ..unit };
-        let finding = judge(&changed, &[format!("the drop-in {path}")]).unwrap();
+        let finding = evaluate(&changed, &[format!("the drop-in {path}")]).unwrap();
         insta::assert_snapshot!(format!("{}\n{}", finding.evidence, finding.fix), @r"
         etcd.service was changed by hand: the drop-in /etc/systemd/system/etcd.service.d/override.conf
         `rm /etc/systemd/system/etcd.service.d/override.conf && systemctl daemon-reload && systemctl restart etcd.service`

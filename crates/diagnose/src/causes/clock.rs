@@ -41,7 +41,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         }));
         let told: Vec<(&str, Timestamp)> = told.await.into_iter().flatten().collect();
         let now = context.host.clock.now();
-        Ok(judge(now, &told, last_noted(context).await?).into_iter().collect())
+        Ok(evaluate(now, &told, last_noted(context).await?).into_iter().collect())
     })
 }
 
@@ -60,7 +60,7 @@ async fn last_noted(context: &Context<'_>) -> Result<Option<Timestamp>, CouldNot
     Ok(steps.flat_map(|step| [Some(step.started), step.verified]).flatten().max())
 }
 
-fn judge(now: Timestamp, masters: &[(&str, Timestamp)], noted: Option<Timestamp>) -> Option<Finding> {
+fn evaluate(now: Timestamp, masters: &[(&str, Timestamp)], noted: Option<Timestamp>) -> Option<Finding> {
     if !pki::is_plausible(now) {
         return None;
     }
@@ -87,7 +87,7 @@ mod tests {
     fn the_masters_are_right_and_time_does_not_go_back() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-12-01T12:00:00Z");
-        let told = |masters: &[(&str, Timestamp)], noted| judge(now, masters, noted).map(|finding| finding.evidence);
+        let told = |masters: &[(&str, Timestamp)], noted| evaluate(now, masters, noted).map(|finding| finding.evidence);
         assert_eq!(told(&[], None), None);
         assert_eq!(told(&[("m", at("2026-12-01T12:00:09Z"))], Some(at("2026-12-01T11:00:00Z"))), None);
         insta::assert_snapshot!([
@@ -100,6 +100,6 @@ mod tests {
         the clock went backwards: it is 2026-12-01 12:00:00 UTC, and the ledger was written at 2026-12-02 00:00:00
         ");
         let long_ago = at("2001-01-01T00:00:00Z");
-        assert_eq!(judge(long_ago, &[("m", now)], Some(now)), None, "the preflight check tells that");
+        assert_eq!(evaluate(long_ago, &[("m", now)], Some(now)), None, "the preflight check tells that");
     }
 }

@@ -52,7 +52,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             Ok(seen) => seen,
             Err(unread) => return if answer.is_ok() { Ok(Vec::new()) } else { Err(unread.into()) },
         };
-        Ok(judge(&seen, answer))
+        Ok(evaluate(&seen, answer))
     })
 }
 
@@ -76,7 +76,7 @@ async fn read(objects: &Objects) -> Result<Seen, Unread> {
     Ok(Seen { service: service?, deployment: deployment?, pods: pods?.items })
 }
 
-fn judge(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
+fn evaluate(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
     let replicas =
         seen.deployment.as_ref().map(|found| found.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1));
     let mut gone = Vec::new();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     fn told(seen: &Seen, answer: Result<(), String>) -> Vec<String> {
-        judge(seen, answer).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect()
+        evaluate(seen, answer).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect()
     }
 
     #[test]

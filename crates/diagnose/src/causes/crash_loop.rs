@@ -23,14 +23,14 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         for (name, unit) in &units.all {
             if unit.is_failing(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
                 let said = systemd::last_words(context.host, name).await;
-                found.push(judge(unit, &said));
+                found.push(evaluate(unit, &said));
             }
         }
         Ok(found)
     })
 }
 
-fn judge(unit: &Unit, said: &str) -> Finding {
+fn evaluate(unit: &Unit, said: &str) -> Finding {
     let said = if said.is_empty() { "it has no output".to_owned() } else { format!("last log line: {said}") };
     let Unit { name, active, restarts, .. } = unit;
     let again = if *restarts == 0 { String::new() } else { format!(", started again {restarts} times") };
@@ -47,13 +47,13 @@ mod tests {
     #[test]
     fn it_is_told_what_the_service_said() {
         let unit = Unit { name: "etcd.service".into(), active: "activating".into(), restarts: 4, ..Unit::default() };
-        let finding = judge(&unit, "fatal: no space left on device");
+        let finding = evaluate(&unit, "fatal: no space left on device");
         assert_eq!(finding.kind, Kind::Symptom);
         insta::assert_snapshot!(
             finding.evidence,
             @"etcd.service is activating, started again 4 times; last log line: fatal: no space left on device"
         );
         let first = Unit { restarts: 0, ..unit };
-        assert_eq!(judge(&first, "").evidence, "etcd.service is activating; it has no output");
+        assert_eq!(evaluate(&first, "").evidence, "etcd.service is activating; it has no output");
     }
 }

@@ -53,7 +53,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let sealed = context.text(context.layout.config_dir.join(join::seal::layout::ENCRYPTION_KEY))?;
         let is_changed = sealed.is_some_and(|key| !config.contains(key.trim()));
         let read = read_some(context).await?;
-        match judge(&path, is_changed, &read) {
+        match evaluate(&path, is_changed, &read) {
             Some(finding) => Ok(differs.into_iter().chain([finding]).collect()),
             None => read.map(|()| differs.into_iter().collect()).map_err(CouldNotLook::from),
         }
@@ -105,7 +105,7 @@ async fn read_some(context: &Context<'_>) -> Result<Result<(), Unread>, CouldNot
 /// second is what a wrong key of the kind that we use comes to.
 const UNDECIPHERED: &[&str] = &["unable to transform key", "not large enough for encryption", "no matching", "decrypt"];
 
-fn judge(path: &Path, is_changed: bool, read: &Result<(), Unread>) -> Option<Finding> {
+fn evaluate(path: &Path, is_changed: bool, read: &Result<(), Unread>) -> Option<Finding> {
     let path = path.display();
     match read {
         Err(Unread::Other(why)) if UNDECIPHERED.iter().any(|words| why.contains(words)) => {
@@ -174,7 +174,7 @@ mod tests {
             (false, aes(), Some(ENCRYPTION_KEY)),
             (true, away(), None),
         ] {
-            let told = judge(Path::new("/etc/kubernetes/encryption.yaml"), is_changed, &read);
+            let told = evaluate(Path::new("/etc/kubernetes/encryption.yaml"), is_changed, &read);
             assert_eq!(told.map(|finding| finding.code), expected, "{is_changed} {read:?}");
         }
     }

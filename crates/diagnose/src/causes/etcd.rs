@@ -6,7 +6,7 @@ use etcd::{Status, codes::UNREACHABLE};
 
 use playbooks::cluster::ids;
 
-use super::etcd_members::judge::REMOVED;
+use super::etcd_members::evaluate::REMOVED;
 use crate::{
     Context, Finding, Look, Part, Roles,
     codes::{ETCD_ALARM, ETCD_DATA, ETCD_DATA_GONE, ETCD_NEARLY_FULL, ETCD_SLOW},

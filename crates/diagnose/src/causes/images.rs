@@ -31,12 +31,12 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let images = manifest.components.iter().filter_map(|entry| {
             Some((entry.name.as_str(), entry.image.as_deref()?, entry.files.first()?.path.as_str()))
         });
-        Ok(images.filter_map(|(name, image, archive)| judge(name, image, archive, &there)).collect())
+        Ok(images.filter_map(|(name, image, archive)| evaluate(name, image, archive, &there)).collect())
     })
 }
 
 /// An image that no pod of this node uses right now may be removed by the kubelet: that is worth a word, no more.
-fn judge(name: &str, image: &str, archive: &str, there: &str) -> Option<Finding> {
+fn evaluate(name: &str, image: &str, archive: &str, there: &str) -> Option<Finding> {
     if there.lines().any(|line| line.trim() == image) {
         return None;
     }
@@ -60,7 +60,7 @@ mod tests {
     fn the_image_of_every_pod_weighs_more() {
         let there = "blackstart.local/coredns:1\nother\n";
         let kind = |name: &str, there: &str| {
-            judge(name, &format!("blackstart.local/{name}:1"), "images/x.tar", there).map(|finding| finding.kind)
+            evaluate(name, &format!("blackstart.local/{name}:1"), "images/x.tar", there).map(|finding| finding.kind)
         };
         assert_eq!(kind("coredns", there), None);
         assert_eq!(kind("coredns", ""), Some(Kind::Warning));

@@ -44,7 +44,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let now = context.host.clock.now();
         let trust = match read_trust(&*context.host.disk, context) {
             Ok((secret, trust)) => {
-                if let Some(finding) = secret.as_ref().and_then(|secret| judge(secret, &context.node.name, now)) {
+                if let Some(finding) = secret.as_ref().and_then(|secret| evaluate(secret, &context.node.name, now)) {
                     return Ok(vec![finding]);
                 }
                 trust
@@ -71,7 +71,7 @@ fn read_trust(disk: &dyn Disk, context: &Context<'_>) -> Result<(Option<NodeSecr
     }
 }
 
-fn judge(secret: &NodeSecret, node: &str, now: Timestamp) -> Option<Finding> {
+fn evaluate(secret: &NodeSecret, node: &str, now: Timestamp) -> Option<Finding> {
     if secret.node != node {
         let evidence = format!("the join secret of this machine is for `{}`, and the machine is `{node}`", secret.node);
         return Some(Finding::cause(codes::OTHER_NODE, Part::Joining, evidence));
@@ -111,7 +111,7 @@ mod tests {
             (key.node_secret("worker-01", Generation(1), at("2026-11-16T03:00:00Z")), Some(codes::EXPIRED)),
             (key.node_secret("worker-02", Generation(1), None), Some(codes::OTHER_NODE)),
         ] {
-            let told = judge(&secret, "worker-01", now);
+            let told = evaluate(&secret, "worker-01", now);
             assert_eq!(told.map(|finding| finding.code), expected, "{:?}", secret.expires);
         }
     }

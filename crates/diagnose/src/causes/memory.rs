@@ -24,7 +24,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         }
         let arguments = ["--dmesg", "--since=-2min", "--output=cat", "--no-pager", "--quiet", "--lines=2000"];
         let log = context.output("journalctl", arguments).await.unwrap_or_default();
-        Ok(killed.into_iter().filter_map(|unit| judge(unit, &log)).collect())
+        Ok(killed.into_iter().filter_map(|unit| evaluate(unit, &log)).collect())
     })
 }
 
@@ -33,7 +33,7 @@ fn was_killed(unit: &Unit) -> bool {
 }
 
 /// systemd knows it where control groups are of version 2; else the kernel's log does.
-fn judge(unit: &Unit, log: &str) -> Option<Finding> {
+fn evaluate(unit: &Unit, log: &str) -> Option<Finding> {
     let line = log.lines().rev().find(|line| is_about(line, &unit.name));
     let said = match line {
         Some(line) => format!("the kernel logged: {}", line.trim()),
@@ -69,10 +69,10 @@ mod tests {
         let killed = unit("signal", "9");
         assert!(was_killed(&killed) && !was_killed(&unit("signal", "15")) && !was_killed(&unit("exit-code", "9")));
         insta::assert_snapshot!(
-            judge(&killed, log).unwrap().evidence,
+            evaluate(&killed, log).unwrap().evidence,
             @"kube-controller-manager.service ran out of memory 2 times; the kernel said: Memory cgroup out of memory: Killed process 7 (kube-controller) total-vm:1kB"
         );
-        assert_eq!(judge(&killed, "Out of memory: Killed process 8 (etcd)"), None);
-        assert!(judge(&unit("oom-kill", "9"), "").unwrap().evidence.contains("`oom-kill`"));
+        assert_eq!(evaluate(&killed, "Out of memory: Killed process 8 (etcd)"), None);
+        assert!(evaluate(&unit("oom-kill", "9"), "").unwrap().evidence.contains("`oom-kill`"));
     }
 }

@@ -37,7 +37,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let servers = servers(&context.text(&path)?.unwrap_or_default());
         let answers = join_all(servers.iter().map(async |server| answers(*server).await)).await;
         let wanted = &context.cluster.networking().dns;
-        Ok(judge(&path.to_string_lossy(), &servers, answers.contains(&true), wanted).into_iter().collect())
+        Ok(evaluate(&path.to_string_lossy(), &servers, answers.contains(&true), wanted).into_iter().collect())
     })
 }
 
@@ -70,7 +70,7 @@ async fn ask(server: IpAddr) -> std::io::Result<()> {
     }
 }
 
-fn judge(path: &str, servers: &[IpAddr], one_answers: bool, wanted: &[IpAddr]) -> Option<Finding> {
+fn evaluate(path: &str, servers: &[IpAddr], one_answers: bool, wanted: &[IpAddr]) -> Option<Finding> {
     let list = |all: &[IpAddr]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if servers.is_empty() {
         let evidence = format!("{path} names no name server");
@@ -105,7 +105,7 @@ mod tests {
     fn one_that_answers_is_enough() {
         let servers: [IpAddr; 2] = ["192.168.1.1", "192.168.1.2"].map(|ip| ip.parse().unwrap());
         let told = |there: &[IpAddr], answers, wanted: &[IpAddr]| {
-            judge("/etc/resolv.conf", there, answers, wanted).map(|finding| (finding.kind, finding.evidence))
+            evaluate("/etc/resolv.conf", there, answers, wanted).map(|finding| (finding.kind, finding.evidence))
         };
         assert_eq!(told(&servers, true, &servers), None);
         let (kind, evidence) = told(&servers, false, &[]).unwrap();

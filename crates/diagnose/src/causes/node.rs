@@ -27,7 +27,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Vec::new());
         }
         match context.nodes().await? {
-            Ok(nodes) => Ok(judge(context.cluster, &context.node.name, nodes)),
+            Ok(nodes) => Ok(evaluate(context.cluster, &context.node.name, nodes)),
             Err(Unread::Refused { status, message }) => {
                 let kubeconfig = context.objects().await?.kubeconfig.display().to_string();
                 Ok(vec![refused(*status, &kubeconfig, message)])
@@ -47,7 +47,7 @@ fn refused(status: u16, kubeconfig: &str, message: &str) -> Finding {
     }
 }
 
-fn judge(cluster: &ValidatedCluster, own: &str, nodes: &[ApiNode]) -> Vec<Finding> {
+fn evaluate(cluster: &ValidatedCluster, own: &str, nodes: &[ApiNode]) -> Vec<Finding> {
     let find = |name: &str| nodes.iter().find(|node| node.metadata.name.as_deref() == Some(name));
     let mut found = of_own(own, find(own));
     for other in cluster.nodes().iter().filter(|other| other.name != own) {
@@ -119,7 +119,7 @@ mod tests {
 
     fn told(nodes: &[ApiNode]) -> Vec<String> {
         let line = |finding: &Finding| format!("{} {:?} {}", finding.code, finding.kind, finding.evidence);
-        judge(&cluster(), "worker-01", nodes).iter().map(line).collect()
+        evaluate(&cluster(), "worker-01", nodes).iter().map(line).collect()
     }
 
     #[test]

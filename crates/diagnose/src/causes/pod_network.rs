@@ -36,7 +36,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             if disk.exists(Path::new(CONFIGURATIONS))? { disk.list(Path::new(CONFIGURATIONS))? } else { Vec::new() };
         let first = first(&all);
         let is_built_in = matches!(context.cluster.networking().add_on, NetworkAddOn::Basic);
-        let mut found: Vec<Finding> = judge(first, is_built_in).into_iter().collect();
+        let mut found: Vec<Finding> = evaluate(first, is_built_in).into_iter().collect();
         if let Some(first) = first {
             let text = context.text(Path::new(CONFIGURATIONS).join(first))?.unwrap_or_default();
             let mut missing = Vec::new();
@@ -58,7 +58,7 @@ fn first(names: &[String]) -> Option<&str> {
 }
 
 /// Who should have written a configuration that is missing is at fault, so that is only a symptom.
-fn judge(first: Option<&str>, is_built_in: bool) -> Option<Finding> {
+fn evaluate(first: Option<&str>, is_built_in: bool) -> Option<Finding> {
     match first {
         None => {
             let evidence = format!("{CONFIGURATIONS} holds no configuration, so no pod gets a network");
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_first_configuration_counts() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let told = |list: &[&str], is_built_in| judge(first(&names(list)), is_built_in).map(|finding| finding.code.id);
+        let told = |list: &[&str], is_built_in| evaluate(first(&names(list)), is_built_in).map(|finding| finding.code.id);
         assert_eq!(told(&[OURS, "README", "99-other.conf"], true), None);
         assert_eq!(told(&["00-other.conflist", OURS], true), Some(FOREIGN_POD_NETWORK.id));
         assert_eq!(told(&["10-calico.conflist"], false), None);

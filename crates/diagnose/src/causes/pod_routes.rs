@@ -32,7 +32,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let others = others.filter(|other| other.name != context.node.name && has_joined(&other.name));
         let looks = others.filter_map(|other| Some((other, networking.pod_part(other.ip)?.hosts().next()?)));
         let looked = join_all(looks.map(async |(other, pod)| (other, pod, ask(context, pod).await))).await;
-        let astray: Vec<String> = looked.iter().filter_map(|(other, pod, way)| judge(other, *pod, way)).collect();
+        let astray: Vec<String> = looked.iter().filter_map(|(other, pod, way)| evaluate(other, *pod, way)).collect();
         if astray.is_empty() {
             return Ok(Vec::new());
         }
@@ -56,7 +56,7 @@ struct Way {
 }
 
 /// What is wrong with the way to a node's pods.
-fn judge(other: &Node, pod: IpAddr, way: &Result<String, String>) -> Option<String> {
+fn evaluate(other: &Node, pod: IpAddr, way: &Result<String, String>) -> Option<String> {
     let name = &other.name;
     let printed = match way {
         Ok(printed) => printed,
@@ -103,7 +103,7 @@ mod tests {
             ),
         ] {
             let way = way.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(judge(node, pod, &way).as_deref(), expected);
+            assert_eq!(evaluate(node, pod, &way).as_deref(), expected);
         }
     }
 }

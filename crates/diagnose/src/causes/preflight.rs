@@ -44,12 +44,12 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         };
         let outcomes = preflight::run(preflight::registry(), &[], &asked).await;
         let outcomes = outcomes.map_err(|error| CouldNotLook(error.to_string()))?;
-        Ok(outcomes.into_iter().filter_map(|outcome| judge(outcome.finding)).collect())
+        Ok(outcomes.into_iter().filter_map(|outcome| evaluate(outcome.finding)).collect())
     })
 }
 
 /// Warnings of a preflight are said at every `node up`; here only what is wrong counts.
-fn judge(finding: Checked) -> Option<Finding> {
+fn evaluate(finding: Checked) -> Option<Finding> {
     let Checked::Problem { code, message, hint } = finding else { return None };
     Some(Finding { code, kind: Kind::Cause, part: Part::Machine, evidence: message, fix: hint })
 }

@@ -40,7 +40,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 faults.extend(changed(context, &manifest, service.name).await?);
             }
         }
-        Ok(judge(&faults).into_iter().collect())
+        Ok(evaluate(&faults).into_iter().collect())
     })
 }
 
@@ -74,7 +74,7 @@ async fn changed(context: &Context<'_>, manifest: &Manifest, unit: &str) -> Resu
         .map(|_| format!("{HOME}/{path} is not the file that was installed: its sum differs")))
 }
 
-fn judge(faults: &[String]) -> Option<Finding> {
+fn evaluate(faults: &[String]) -> Option<Finding> {
     (!faults.is_empty()).then(|| Finding::cause(COMPONENTS_UNFIT, Part::Machine, faults.join("; ")))
 }
 
@@ -95,7 +95,7 @@ mod tests {
         /usr/local/bin/etcd is missing; it should lead to /opt/blackstart/current/bin/etcd
         "
         );
-        assert_eq!(judge(&[]), None);
-        assert_eq!(judge(&["a".into(), "b".into()]).unwrap().evidence, "a; b");
+        assert_eq!(evaluate(&[]), None);
+        assert_eq!(evaluate(&["a".into(), "b".into()]).unwrap().evidence, "a; b");
     }
 }

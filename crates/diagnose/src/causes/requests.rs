@@ -39,14 +39,14 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         }
         let list = async |client| Api::<CertificateSigningRequest>::all(client).list(&ListParams::default()).await;
         let requests = context.objects().await?.ask("list the certificate requests", list).await?;
-        Ok(judge(context.cluster, &requests.items, context.host.clock.now()))
+        Ok(evaluate(context.cluster, &requests.items, context.host.clock.now()))
     })
 }
 
-fn judge(cluster: &ValidatedCluster, requests: &[CertificateSigningRequest], now: Timestamp) -> Vec<Finding> {
+fn evaluate(cluster: &ValidatedCluster, requests: &[CertificateSigningRequest], now: Timestamp) -> Vec<Finding> {
     let ours = requests.iter().filter(|request| request.spec.signer_name.contains("kubelet"));
     let requests: Vec<Request<'_>> = ours.map(|request| Request::read(request, now)).collect();
-    requests.iter().filter(|request| !request.is_answered_by(&requests)).filter_map(|one| one.judge(cluster)).collect()
+    requests.iter().filter(|request| !request.is_answered_by(&requests)).filter_map(|one| one.evaluate(cluster)).collect()
 }
 
 /// What counts of a request.
@@ -79,7 +79,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    fn judge(&self, cluster: &ValidatedCluster) -> Option<Finding> {
+    fn evaluate(&self, cluster: &ValidatedCluster) -> Option<Finding> {
         let Self { name, requestor, age, .. } = self;
         let seconds = age.as_secs();
         match self.decision {
@@ -127,7 +127,7 @@ mod tests {
         };
         let requests: Vec<_> = requests.iter().enumerate().map(request).collect();
         let line = |finding: &Finding| format!("{} {:?} {}", finding.code, finding.kind, finding.evidence);
-        judge(&cluster(), &requests, "2026-11-16T03:30:00Z".parse().unwrap()).iter().map(line).collect()
+        evaluate(&cluster(), &requests, "2026-11-16T03:30:00Z".parse().unwrap()).iter().map(line).collect()
     }
 
     #[test]

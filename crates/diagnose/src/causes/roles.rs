@@ -30,11 +30,11 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let client = context.objects().await?.client()?;
         let differing = timeout(LIMIT, kubeapi::differing(client, &wanted)).await;
         let differing = differing.map_err(|_| CouldNotLook("the API does not answer".to_owned()))?;
-        Ok(judge(&differing.map_err(Unread::from)?).into_iter().collect())
+        Ok(evaluate(&differing.map_err(Unread::from)?).into_iter().collect())
     })
 }
 
-fn judge(differing: &[Value]) -> Option<Finding> {
+fn evaluate(differing: &[Value]) -> Option<Finding> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let described = |object: &Value| format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
     let all: Vec<String> = differing.iter().map(described).collect();
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn what_differs_is_named() {
-        assert_eq!(judge(&[]), None);
+        assert_eq!(evaluate(&[]), None);
         let binding = json!({"kind": "ClusterRoleBinding", "metadata": {"name": "blackstart:agent"}});
-        assert_eq!(judge(&[binding]).unwrap().evidence, "missing or changed: ClusterRoleBinding blackstart:agent");
+        assert_eq!(evaluate(&[binding]).unwrap().evidence, "missing or changed: ClusterRoleBinding blackstart:agent");
     }
 }

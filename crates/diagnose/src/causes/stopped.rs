@@ -26,14 +26,14 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {
             let is_enabled = context.host.disk.exists(&Path::new(WANTED_BY).join(service.name))?;
-            found.extend(judge(&unit, is_enabled));
+            found.extend(evaluate(&unit, is_enabled));
         }
         Ok(found)
     })
 }
 
 /// A unit without a file is told by the look at files.
-fn judge(unit: &Unit, is_enabled: bool) -> Option<Finding> {
+fn evaluate(unit: &Unit, is_enabled: bool) -> Option<Finding> {
     let Unit { name, load, active, sub, .. } = unit;
     let stopped =
         |evidence: String, fix: String| Some(Finding::cause(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix));
@@ -97,7 +97,7 @@ mod tests {
             (unit("bad-setting", "active", "running"), true),
             (unit("bad-setting", "inactive", "dead"), true),
         ] {
-            let found = judge(&unit, is_enabled);
+            let found = evaluate(&unit, is_enabled);
             let told = found.map_or_else(|| "nothing".to_owned(), |one| format!("{:?}: {}", one.kind, one.evidence));
             text += &format!("{} {} {}, enabled {is_enabled}: {told}\n", unit.load, unit.active, unit.sub);
         }

@@ -41,11 +41,11 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let some = ListParams::default().limit(LISTED).fields("status.phase!=Succeeded");
         let list = async |client| Api::<Pod>::all(client).list(&some).await;
         let pods = context.objects().await?.ask("list the pods", list).await?;
-        Ok(judge(&pods.items))
+        Ok(evaluate(&pods.items))
     })
 }
 
-fn judge(pods: &[Pod]) -> Vec<Finding> {
+fn evaluate(pods: &[Pod]) -> Vec<Finding> {
     let mut by_code: BTreeMap<&str, (Code, Vec<String>)> = BTreeMap::new();
     for pod in pods {
         let Some(trouble) = trouble(pod) else { continue };
@@ -105,7 +105,7 @@ mod tests {
         ];
         pods.extend((0..7).map(|number| waiting(&format!("web-{number}"), "ImagePullBackOff")));
         let told: Vec<String> =
-            judge(&pods).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect();
+            evaluate(&pods).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect();
         insta::assert_snapshot!(told.join("\n"));
     }
 }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_judged_by_what_it_was_handed() {
+    fn a_worker_is_evaluated_by_what_it_was_handed() {
         let disk = worker();
         let of_worker = || told(Certificates::of_worker(&disk, Path::new(ROOT), now()));
         assert_eq!(of_worker(), []);

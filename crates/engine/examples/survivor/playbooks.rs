@@ -139,7 +139,7 @@ impl Step for Files {
         Ok(seen.missing.clone())
     }
 
-    fn judge(&self, seen: &FilesSeen) -> Verdict {
+    fn verify(&self, seen: &FilesSeen) -> Verdict {
         match &seen.waiting_for {
             Some(path) => Verdict::Waiting { what: path.display().to_string(), progress: String::new() },
             None => Verdict::Met,
@@ -218,7 +218,7 @@ impl Step for Effect {
         Ok(if seen.applied { Vec::new() } else { vec![act] })
     }
 
-    fn judge(&self, seen: &EffectSeen) -> Verdict {
+    fn verify(&self, seen: &EffectSeen) -> Verdict {
         if seen.looks < self.patience {
             Verdict::Waiting { what: format!("{} to settle", self.key), progress: seen.looks.to_string() }
         } else {

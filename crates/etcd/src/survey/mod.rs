@@ -6,7 +6,7 @@
 
 mod agreed;
 mod ask;
-mod judge;
+mod evaluate;
 
 pub use agreed::Agreed;
 pub use ask::{Heard, Told, ask};
@@ -108,7 +108,7 @@ pub enum Health {
 impl Survey {
     /// What this comes to. Pure.
     pub fn of(heard: &[Heard]) -> Self {
-        judge::judge(heard)
+        evaluate::evaluate(heard)
     }
 }
 

@@ -69,7 +69,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub use self::admissions::{Judge, Kept, Records};
+pub use self::admissions::{Evaluate, Kept, Records};
 pub use self::ceph::{CephKeys, Identified};
 pub use self::doubters::Doubters;
 pub use self::hold::{Done, Writes};

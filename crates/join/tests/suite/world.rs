@@ -25,7 +25,7 @@ use join::{
     Admission, Admissions, Applicant, Client, Credential, Generation, JoinKey, Marks, MasterKeys, NodeSecret, Purpose,
     Trust, seal,
     server::{
-        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, Holdings, Identified, Judge,
+        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, Holdings, Identified, Evaluate,
         Kept, Keys, KnownMachine, KnownMachines, NotReady, Records, Setup, Signer, SigningError, StoredToken, Writes,
     },
     token,
@@ -56,7 +56,7 @@ pub(crate) fn cluster(text: &str) -> ValidatedCluster {
     checked.cluster.unwrap_or_else(|| panic!("{:?}", checked.problems))
 }
 
-/// The system's clock, which certificates are judged by, and how far the service's clock is off.
+/// The system's clock, which certificates are evaluated by, and how far the service's clock is off.
 pub(crate) struct ShiftedClock(AtomicI64);
 
 impl Clock for ShiftedClock {
@@ -128,9 +128,9 @@ impl Records for Api {
         self.admissions.lock().unwrap().of(node)
     }
 
-    fn settle<'a>(&'a self, node: &'a str, judge: Judge<'a>) -> Kept<'a> {
-        let judged = judge(self.known(node)).map(|admission| self.admissions.lock().unwrap().add(node, &admission));
-        Box::pin(async { judged })
+    fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
+        let evaluated = evaluate(self.known(node)).map(|admission| self.admissions.lock().unwrap().add(node, &admission));
+        Box::pin(async { evaluated })
     }
 }
 

@@ -77,7 +77,7 @@ impl Step for Machine {
         })
     }
 
-    fn judge(&self, Seen { state, has_booted, processes, failed_units }: &Seen) -> Verdict {
+    fn verify(&self, Seen { state, has_booted, processes, failed_units }: &Seen) -> Verdict {
         let because = if failed_units.is_empty() { String::new() } else { format!(": {}", failed_units.join(", ")) };
         match state {
             MachineState::Running => Verdict::Met,

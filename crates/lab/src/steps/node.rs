@@ -129,7 +129,7 @@ impl Step for Node {
         Ok(Seen { boot_id, run, api })
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         let name = &self.name;
         let (Some(_), run) = (&seen.boot_id, &seen.run) else {
@@ -185,7 +185,7 @@ mod tests {
         for (printed, is_met) in [("n True", true), ("n False", false), ("n Unknown", false), ("n ", false)] {
             let seen =
                 Seen { boot_id: Some("b".into()), run: Some(run("done", &json!([]))), api: Some(InApi::read(printed)) };
-            assert_eq!(matches!(node.judge(&seen), Verdict::Met), is_met, "{printed}");
+            assert_eq!(matches!(node.verify(&seen), Verdict::Met), is_met, "{printed}");
         }
         assert_eq!(InApi::read(""), InApi::Absent);
     }

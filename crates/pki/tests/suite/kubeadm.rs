@@ -1,4 +1,4 @@
-//! The judgement of kubeadm, where it is at hand.
+//! The evaluation of kubeadm, where it is at hand.
 
 use std::process::Command;
 

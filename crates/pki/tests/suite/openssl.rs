@@ -1,4 +1,4 @@
-//! The judgement of OpenSSL, which shares no code with us. Where it is not installed, these tests fail.
+//! The evaluation of OpenSSL, which shares no code with us. Where it is not installed, these tests fail.
 
 use std::{
     fs,

@@ -91,7 +91,7 @@ impl Step for Managers {
         Ok(unknown.iter().map(act).collect())
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match seen {
             Seen::Unknown(_) => Verdict::Met,
             Seen::Silent(why) => Verdict::Waiting { what: why.clone(), progress: String::new() },

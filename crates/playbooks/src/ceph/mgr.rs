@@ -85,7 +85,7 @@ impl Step for Manager {
         }
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let Some(daemon) = &seen.daemon else { return Verdict::Met };
         match &seen.managers {
             Ok(managers) if managers.has(&self.name) && daemon.unit.active == "active" => Verdict::Met,

@@ -50,7 +50,7 @@ impl Step for Settled {
         self.status.ask(async || self.status(host).await).await.map(Some)
     }
 
-    fn judge(&self, seen: &Self::Seen) -> Verdict {
+    fn verify(&self, seen: &Self::Seen) -> Verdict {
         let status = match seen {
             None => return Verdict::Met,
             Some(Err(why)) => return Verdict::Waiting { what: why.clone(), progress: String::new() },
@@ -79,7 +79,7 @@ impl Step for Settled {
 mod tests {
     use super::*;
 
-    fn judged(osds: u32, status: &str, up: u32) -> Option<String> {
+    fn evaluated(osds: u32, status: &str, up: u32) -> Option<String> {
         let check = r#"{"severity":"HEALTH_WARN","summary":{"message":"1/3 mons down"}}"#;
         let checks = if status == "HEALTH_OK" { String::new() } else { format!(r#""MON_DOWN":{check}"#) };
         let text = format!(
@@ -87,7 +87,7 @@ mod tests {
                 "osdmap":{{"num_osds":{up},"num_up_osds":{up},"num_in_osds":{up}}}}}"#
         );
         let step = Settled { osds, status: Paced::new(PACE) };
-        match step.judge(&Some(Ok(serde_json::from_str(&text).unwrap()))) {
+        match step.verify(&Some(Ok(serde_json::from_str(&text).unwrap()))) {
             Verdict::Met => None,
             Verdict::Waiting { what, .. } => Some(what),
         }
@@ -101,7 +101,7 @@ mod tests {
             (3, "HEALTH_WARN", 3, Some("Ceph to be healthy; it says MON_DOWN: 1/3 mons down")),
             (0, "HEALTH_WARN", 0, None),
         ] {
-            assert_eq!(judged(osds, status, up).as_deref(), expected, "{osds} {status} {up}");
+            assert_eq!(evaluated(osds, status, up).as_deref(), expected, "{osds} {status} {up}");
         }
     }
 }

@@ -30,7 +30,7 @@ impl Step for ApiReady {
         self.probe.look(host).await
     }
 
-    fn judge(&self, seen: &Health) -> Verdict {
+    fn verify(&self, seen: &Health) -> Verdict {
         match seen {
             Health::Good | Health::Unknown => Verdict::Met,
             Health::NotYet { what, progress } => Verdict::Waiting { what: what.clone(), progress: progress.clone() },

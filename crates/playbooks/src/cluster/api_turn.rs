@@ -99,7 +99,7 @@ impl Step for ApiTurn {
         Ok(Seen { is_ours })
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         if seen.is_ours {
             return Verdict::Met;
         }

@@ -66,7 +66,7 @@ impl Step for AwaitMaster {
         Ok(Seen(Some((what, host.clock.now().to_string()))))
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match &seen.0 {
             Some((what, progress)) => Verdict::Waiting { what: what.clone(), progress: progress.clone() },
             None => Verdict::Met,

@@ -200,7 +200,7 @@ impl Step for EtcdJoin {
         Ok(vec![Planned::act("join", what)])
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match seen {
             Seen::Due(Next::Wait(what)) => Verdict::Waiting { what: what.clone(), progress: what.clone() },
             _ => Verdict::Met,

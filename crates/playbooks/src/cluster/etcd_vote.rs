@@ -94,7 +94,7 @@ impl Step for EtcdVote {
         Ok(vec![Planned::act("vote", format!("give etcd's member {id:x} a vote"))])
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match seen {
             Seen::NotYet(what) => Verdict::Waiting { what: what.clone(), progress: what.clone() },
             Seen::Has | Seen::May(_) => Verdict::Met,

@@ -45,7 +45,7 @@ impl Step for KmsPlugin {
         Ok(Health::Good)
     }
 
-    fn judge(&self, seen: &Health) -> Verdict {
+    fn verify(&self, seen: &Health) -> Verdict {
         match seen {
             Health::Good | Health::Unknown => Verdict::Met,
             Health::NotYet { what, progress } => {

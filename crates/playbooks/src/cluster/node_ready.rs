@@ -78,7 +78,7 @@ impl Step for NodeReady {
         systemd::systemctl(host, &["restart", KUBELET]).await.map(drop)
     }
 
-    fn judge(&self, Seen { boot_id, node, .. }: &Seen) -> Verdict {
+    fn verify(&self, Seen { boot_id, node, .. }: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         let node = match node {
             Err(what) => return waiting(format!("node {} to be Ready: {what}", self.node)),
@@ -127,15 +127,15 @@ mod tests {
             });
             Ok(Some(serde_json::from_value(json!({"metadata": {"name": "worker-01"}, "status": status})).unwrap()))
         };
-        let judged = |node| match step.judge(&Seen { boot_id: "b2".into(), node, is_kubelet_older: false }) {
+        let evaluated = |node| match step.verify(&Seen { boot_id: "b2".into(), node, is_kubelet_older: false }) {
             Verdict::Met => "met".to_owned(),
             Verdict::Waiting { what, .. } => what,
         };
-        assert_eq!(judged(node("b2", "True", "")), "met");
-        assert_eq!(judged(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
-        assert_eq!(judged(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
-        assert_eq!(judged(Ok(None)), "the kubelet to register node worker-01");
-        assert_eq!(judged(Err("403 forbidden".into())), "node worker-01 to be Ready: 403 forbidden");
+        assert_eq!(evaluated(node("b2", "True", "")), "met");
+        assert_eq!(evaluated(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
+        assert_eq!(evaluated(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
+        assert_eq!(evaluated(Ok(None)), "the kubelet to register node worker-01");
+        assert_eq!(evaluated(Err("403 forbidden".into())), "node worker-01 to be Ready: 403 forbidden");
     }
     #[test]
     fn only_a_kubelet_that_was_there_before_is_restarted() {

@@ -122,7 +122,7 @@ impl Step for Objects {
         Ok(act(APPLY, "apply", count).into_iter().chain(act(REMOVE, "remove", seen.left_over)).collect())
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let Some(first) = seen.waiting.first() else { return Verdict::Met };
         let all: Vec<&str> = seen.waiting.iter().map(|waiting| waiting.what.as_str()).collect();
         Verdict::Waiting { what: all.join(" / "), progress: first.progress.clone() }

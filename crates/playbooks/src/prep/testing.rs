@@ -101,7 +101,7 @@ impl Machine {
     /// What a step would do, or wait for, or why it cannot.
     pub(super) async fn planned<S: Step>(&self, step: &S) -> String {
         let planned = match step.observe(&self.host()).await {
-            Ok(seen) => step.plan(&seen).map(|changes| (changes, step.judge(&seen))),
+            Ok(seen) => step.plan(&seen).map(|changes| (changes, step.verify(&seen))),
             Err(error) => Err(error),
         };
         match planned {

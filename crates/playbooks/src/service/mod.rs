@@ -164,7 +164,7 @@ impl<U: Undo> Step for Service<U> {
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let name = self.rendered.name;
         if !seen.is_live {
             return Verdict::Met;

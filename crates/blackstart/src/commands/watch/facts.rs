@@ -1,4 +1,4 @@
-//! What has been gathered at a moment, from wherever. Nothing is judged here.
+//! What has been gathered at a moment, from wherever. Nothing is evaluated here.
 
 use std::collections::BTreeMap;
 

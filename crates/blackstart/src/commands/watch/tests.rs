@@ -12,7 +12,7 @@ use super::{
     Digest,
     digest::OpenStep,
     facts::{Answer, Facts, Known, Seen},
-    judge::judge,
+    evaluate::evaluate,
     text::lines,
     view::NodeState,
 };
@@ -80,7 +80,7 @@ fn answer(now: i64, reports: Vec<(String, Report)>) -> Answer {
 }
 
 fn shown(facts: &Facts, now: i64, width: Option<usize>) -> String {
-    let view = judge(facts, at(now));
+    let view = evaluate(facts, at(now));
     lines(&view, width).iter().map(|line| line.print(width, false) + "\n").collect()
 }
 
@@ -134,7 +134,7 @@ fn one_waits_and_says_for_what() {
     let (name, mut early) = report("worker-01", 41, Some(&waiting_worker()), &[]);
     early.early = true;
     facts.take("master-01", answer(42, vec![report("master-01", 42, Some(&master), &[]), (name, early)]), at(42));
-    let view = judge(&facts, at(42));
+    let view = evaluate(&facts, at(42));
     assert_eq!(view.nodes[1].state, NodeState::Waiting);
     assert_eq!((view.nodes[1].heard, view.nodes[1].joined), (Some(at(41)), Some(false)), "by our own clock");
     assert_eq!((view.nodes[2].state, view.nodes[2].since), (NodeState::Silent, Some(at(5))));
@@ -181,13 +181,13 @@ fn one_is_silent() {
         "two missed reports are nothing yet"
     );
     facts.take("master-01", answer(100, reports(98)), at(100));
-    assert_eq!(judge(&facts, at(100)).nodes[2].since, Some(at(60)));
+    assert_eq!(evaluate(&facts, at(100)).nodes[2].since, Some(at(60)));
     facts.machines.insert("worker-02".into(), Seen { cut_off_from: vec!["everything".into()], ..Seen::default() });
     insta::assert_snapshot!(shown(&facts, 100, None));
 
     let back = vec![report("worker-02", 101, Some(&ready()), &[])];
     facts.take("master-01", answer(102, back), at(102));
-    assert_eq!(judge(&facts, at(102)).nodes[2].state, NodeState::Ready, "it is heard again");
+    assert_eq!(evaluate(&facts, at(102)).nodes[2].state, NodeState::Ready, "it is heard again");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn all_ready() {
         .map(|name| report(name, 70, Some(&ready()), &[("kubelet.service", "active")]));
     facts.take("master-01", answer(71, all.into()), at(71));
     insta::assert_snapshot!(shown(&facts, 73, None));
-    insta::assert_json_snapshot!(judge(&facts, at(73)));
+    insta::assert_json_snapshot!(evaluate(&facts, at(73)));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn while_a_master_cannot_be_asked_its_last_word_counts_as_of_then() {
         Answer::Nothing { code: "BS-JOIN-019".into(), message: "no answer in time".into() },
         at(80),
     );
-    let view = judge(&facts, at(200));
+    let view = evaluate(&facts, at(200));
     assert_eq!(view.nodes[1].state, NodeState::Ready);
     assert!(shown(&facts, 200, None).contains(
         "master-01 does not answer for 2 min 0 s: BS-JOIN-019: no answer in time; its last report is of 03:01:11Z"
@@ -254,18 +254,18 @@ fn of_several_masters_the_newest_word_counts() {
     let mut facts = three_nodes();
     facts.take("master-02", answer(60, vec![report("worker-01", 20, Some(&waiting_worker()), &[])]), at(60));
     facts.take("master-01", answer(60, vec![report("worker-01", 59, Some(&ready()), &[])]), at(60));
-    assert_eq!(judge(&facts, at(60)).nodes[1].state, NodeState::Ready);
+    assert_eq!(evaluate(&facts, at(60)).nodes[1].state, NodeState::Ready);
 }
 
 #[test]
 fn time_alone_is_no_change() {
     let mut facts = three_nodes();
     facts.take("master-01", answer(71, vec![report("worker-01", 70, Some(&ready()), &[])]), at(71));
-    let before = judge(&facts, at(72)).essence();
+    let before = evaluate(&facts, at(72)).essence();
     facts.take("master-01", answer(76, vec![report("worker-01", 75, Some(&ready()), &[])]), at(76));
-    assert_eq!(judge(&facts, at(77)).essence(), before);
+    assert_eq!(evaluate(&facts, at(77)).essence(), before);
     facts.take("master-01", answer(78, vec![report("worker-01", 77, Some(&waiting_worker()), &[])]), at(78));
-    assert_ne!(judge(&facts, at(78)).essence(), before);
+    assert_ne!(evaluate(&facts, at(78)).essence(), before);
 }
 
 #[test]
@@ -274,6 +274,6 @@ fn what_is_no_report_of_ours_is_said_so() {
     let (name, mut strange) = report("worker-01", 70, None, &[]);
     strange.status = json!("hello");
     facts.take("master-01", answer(71, vec![(name, strange)]), at(71));
-    let node = &judge(&facts, at(72)).nodes[1];
+    let node = &evaluate(&facts, at(72)).nodes[1];
     assert_eq!((node.state, node.note.is_some()), (NodeState::Unknown, true));
 }

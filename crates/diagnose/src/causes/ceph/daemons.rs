@@ -49,7 +49,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             let said = recently(context, &unit).await?;
             let is_monitor_down = unit.starts_with("ceph-mon@") && (state.active != "active" || state.is_failing());
             let port = if is_monitor_down { foreign_holder(context).await? } else { None };
-            found.extend(judge(&Daemon { unit, keyring, state, said, port }));
+            found.extend(evaluate(&Daemon { unit, keyring, state, said, port }));
         }
         Ok(found)
     })
@@ -101,7 +101,7 @@ fn holder(listening: &str) -> Option<String> {
     })
 }
 
-fn judge(daemon: &Daemon) -> Option<Finding> {
+fn evaluate(daemon: &Daemon) -> Option<Finding> {
     let Daemon { unit, keyring, state, said, port } = daemon;
     if let Some(port) = port {
         let evidence = format!("{unit} is {}: {port}", state.active);
@@ -147,7 +147,7 @@ mod tests {
             (state("activating", "start"), "", None),
         ] {
             let (unit, keyring) = ("ceph-mon@m.service".to_owned(), "/var/lib/ceph/mon/ceph-m/keyring".to_owned());
-            let found = judge(&Daemon { unit, keyring, state, said: said.to_owned(), port });
+            let found = evaluate(&Daemon { unit, keyring, state, said: said.to_owned(), port });
             told += &found.map_or_else(
                 || "nothing\n".to_owned(),
                 |one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence),

@@ -33,7 +33,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Vec::new());
         }
         match Client::admin(context.host).impatient().health().await {
-            Ok(health) => Ok(judge(&health)),
+            Ok(health) => Ok(evaluate(&health)),
             // Who does not answer is told by those who look at the monitors.
             Err(CephError::Silent { .. }) => Ok(Vec::new()),
             Err(error @ CephError::Denied { .. }) => {
@@ -44,7 +44,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     })
 }
 
-fn judge(health: &Health) -> Vec<Finding> {
+fn evaluate(health: &Health) -> Vec<Finding> {
     let told = |(name, check): (&String, &Check)| {
         let evidence = evidence(name, check);
         let is = |names: &[&str]| names.contains(&name.as_str());
@@ -102,7 +102,7 @@ mod tests {
             muted(check("POOL_NO_REDUNDANCY", "HEALTH_WARN", "1 pool(s) have no replicas configured", &[])),
         ];
         let health = Health { status: "HEALTH_ERR".into(), checks: checks.into_iter().collect() };
-        let told = judge(&health)
+        let told = evaluate(&health)
             .iter()
             .map(|one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence))
             .collect::<String>();

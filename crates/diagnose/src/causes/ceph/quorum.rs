@@ -36,7 +36,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 silent.push(node.name.as_str());
             }
         }
-        Ok(vec![judge(&status, &silent)])
+        Ok(vec![evaluate(&status, &silent)])
     })
 }
 
@@ -45,7 +45,7 @@ async fn answers(ip: IpAddr) -> bool {
 }
 
 /// What a monitor outside of any quorum means, where these do not answer.
-fn judge(status: &MonStatus, silent: &[&str]) -> Finding {
+fn evaluate(status: &MonStatus, silent: &[&str]) -> Finding {
     let all = status.monmap.mons.len();
     let needed = all / 2 + 1;
     let here = all.saturating_sub(silent.len());
@@ -71,7 +71,7 @@ mod tests {
         )
         .unwrap();
         let told = |silent: &[&str]| {
-            let finding = judge(&status, silent);
+            let finding = evaluate(&status, silent);
             format!("{:?}: {}", finding.kind, finding.evidence)
         };
         insta::assert_snapshot!([told(&["b", "c"]), told(&["c"])].join("\n"), @r"

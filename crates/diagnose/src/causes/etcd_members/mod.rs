@@ -4,7 +4,7 @@
 //! work: what has to be mended is on that master, and `diagnose` there says more.
 
 mod apart;
-pub(super) mod judge;
+pub(super) mod evaluate;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use join::{Client, Trust, seal::Sealed};
 
-use self::judge::{Seen, Standings, judge};
+use self::evaluate::{Seen, Standings, evaluate};
 use crate::{
     Context, Look, Roles,
     codes::{
@@ -53,7 +53,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let another_is_silent = view.heard.iter().any(|one| one.told.is_err() && one.name != own);
         let standings = if another_is_silent { standings(context).await? } else { Standings::new() };
         let log = if view.own().is_err() { context.etcd_log().await? } else { String::new() };
-        Ok(judge(&Seen { own, heard: &view.heard, standings: &standings, log: &log }))
+        Ok(evaluate(&Seen { own, heard: &view.heard, standings: &standings, log: &log }))
     })
 }
 

@@ -5,7 +5,7 @@ use etcd::{
 use join::wire::Standing;
 use serde_json::json;
 
-use super::judge::{Seen, Standings, judge};
+use super::evaluate::{Seen, Standings, evaluate};
 
 /// What three masters tell. One letter each: L the leader, V a voter, v a silent one, q one that sees no leader, e a learner,
 /// n announced and never there, w a voter announced and never there, x no member, A in another cluster, S on its own with the
@@ -48,7 +48,7 @@ fn heard(masters: &str) -> Vec<Heard> {
 /// What the first master says.
 fn told(masters: &str, standings: &[(&str, Standing)], log: &str) -> String {
     let standings = standings.iter().map(|(name, standing)| ((*name).to_owned(), *standing)).collect();
-    let found = judge(&Seen { own: "m1", heard: &heard(masters), standings: &standings, log });
+    let found = evaluate(&Seen { own: "m1", heard: &heard(masters), standings: &standings, log });
     let lines: Vec<String> =
         found.iter().map(|finding| format!("  {} {:?}: {}\n", finding.code, finding.kind, finding.evidence)).collect();
     format!("{masters}\n{}", lines.concat())
@@ -78,5 +78,5 @@ fn members_that_come_and_go_are_not_another_cluster() {
         told.agreed.as_mut().unwrap().pop();
     }
     let standings = Standings::new();
-    assert_eq!(judge(&Seen { own: "m1", heard: &seen, standings: &standings, log: "" }), []);
+    assert_eq!(evaluate(&Seen { own: "m1", heard: &seen, standings: &standings, log: "" }), []);
 }

@@ -38,7 +38,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         for (place, whose) in dropped {
             let Place { family, table, chain, .. } = &place;
             let shown = context.output("nft", ["-a", "list", "chain", family, table, chain]).await.unwrap_or_default();
-            found.push(judge(&place, &whose, &shown));
+            found.push(evaluate(&place, &whose, &shown));
         }
         Ok(found)
     })
@@ -121,7 +121,7 @@ fn dropped(rules: &Ruleset, connections: &[Connection], outside: Option<&str>) -
     all
 }
 
-fn judge(place: &Place, connections: &[(u16, String)], shown: &str) -> Finding {
+fn evaluate(place: &Place, connections: &[(u16, String)], shown: &str) -> Finding {
     let whose: Vec<String> = connections.iter().map(|(port, what)| format!("{what} (port {port})")).collect();
     let mut ports: Vec<String> = connections.iter().map(|(port, _)| port.to_string()).collect();
     ports.dedup();

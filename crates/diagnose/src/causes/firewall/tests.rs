@@ -31,7 +31,7 @@ fn told(node: &str, objects: &[Value]) -> String {
     let shown = "chain input { # handle 1\n\t\ttcp dport 6443 drop # handle 5\n}\n";
     dropped
         .iter()
-        .map(|(place, whose)| judge(place, whose, shown))
+        .map(|(place, whose)| evaluate(place, whose, shown))
         .map(|one| format!("{}\n{}\n", one.evidence, one.fix))
         .collect()
 }

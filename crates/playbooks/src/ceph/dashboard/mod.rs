@@ -110,7 +110,7 @@ impl Step for Dashboard {
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         match seen {
             Seen::Early => Verdict::Met,
@@ -176,7 +176,7 @@ mod tests {
                     Planned::File(_) => panic!("only acts"),
                 })
                 .collect();
-            assert_eq!((planned.as_slice(), step.judge(&seen) == Verdict::Met), (keys, is_met), "{seen:?}");
+            assert_eq!((planned.as_slice(), step.verify(&seen) == Verdict::Met), (keys, is_met), "{seen:?}");
         }
     }
 }

@@ -95,7 +95,7 @@ impl Step for User {
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match &seen.users {
             Some(Users::Silent(why)) => {
                 Verdict::Waiting { what: format!("Ceph's dashboard to list its users: {why}"), progress: String::new() }

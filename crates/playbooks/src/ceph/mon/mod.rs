@@ -158,7 +158,7 @@ impl Step for Monitor {
         Ok([made, self.daemon.plan(&seen.daemon)].concat())
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let waiting = |what: String, progress: String| Verdict::Waiting { what, progress };
         match (&seen.data, &seen.status) {
             _ if !seen.is_begun => Verdict::Met,
@@ -224,7 +224,7 @@ mod tests {
             ("in the quorum", seen(Data::Ours, "active", Some("peon"))),
         ] {
             let changes: Vec<String> = step.plan(&seen).unwrap().iter().map(ToString::to_string).collect();
-            told += &format!("{case}: {changes:?} {:?}\n", step.judge(&seen));
+            told += &format!("{case}: {changes:?} {:?}\n", step.verify(&seen));
         }
         insta::assert_snapshot!(told);
     }

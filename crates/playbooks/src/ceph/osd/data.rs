@@ -134,7 +134,7 @@ impl Step for Data {
         Ok(if seen.silence.is_some() { Vec::new() } else { changes })
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match &seen.silence {
             Some(why) => {
                 Verdict::Waiting { what: format!("the monitors, to make OSDs; {why}"), progress: String::new() }
@@ -254,7 +254,7 @@ mod tests {
         insta::assert_snapshot!(shown.join("\n"));
         let silent = Seen { places, directories: Vec::new(), silence: Some("no majority".into()) };
         assert_eq!(data.plan(&silent).unwrap(), []);
-        assert!(matches!(data.judge(&silent), Verdict::Waiting { .. }));
+        assert!(matches!(data.verify(&silent), Verdict::Waiting { .. }));
     }
 
     #[test]

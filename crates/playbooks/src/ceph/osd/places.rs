@@ -46,7 +46,7 @@ pub(super) async fn look(host: &Host, listed: &[Osd], ours: &Fsid) -> Result<Vec
         }
         let is_file = matches!(osd.store, OsdStore::File { .. });
         let content = device::look(host, path, is_file).await.map_err(|error| StepError::from_explained(&error))?;
-        places.push(match device::judge(&content, ours, &uuids, osd.wipe) {
+        places.push(match device::evaluate(&content, ours, &uuids, osd.wipe) {
             device::Verdict::Free => Place::ToBeMade { destroying: None },
             device::Verdict::Ours(label) if uuids.contains(&label.osd) => Place::ToBeMade { destroying: None },
             device::Verdict::Ours(label) => Place::Lost { osd: label.osd },

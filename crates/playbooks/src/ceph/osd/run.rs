@@ -119,7 +119,7 @@ impl Step for Run {
         Ok(changes)
     }
 
-    fn judge(&self, found: &Vec<Found>) -> Verdict {
+    fn verify(&self, found: &Vec<Found>) -> Verdict {
         let is_waited_for = |osd: &&Found| !osd.status.as_ref().is_some_and(OsdStatus::is_active);
         let progress: Vec<&str> =
             found.iter().map(|osd| osd.status.as_ref().map_or("silent", |status| status.state.as_str())).collect();

@@ -207,7 +207,7 @@ impl Step for SplitBrainGuard {
         Ok(forced.into_iter().chain(decided(&initial).map(Planned::File)).collect())
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match seen {
             Seen::Asked { decision: Decision::Wait(what), moment, .. } => {
                 Verdict::Waiting { what: what.clone(), progress: moment.clone() }

@@ -38,11 +38,11 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Finding::Fine);
         }
         // It asks the kernel, so it is right for chrony and ntpd as well.
-        judge(&context.output("timedatectl", ["show", "-p", "NTPSynchronized"]).await?)
+        evaluate(&context.output("timedatectl", ["show", "-p", "NTPSynchronized"]).await?)
     })
 }
 
-fn judge(timedatectl: &str) -> Result<Finding, CouldNotLook> {
+fn evaluate(timedatectl: &str) -> Result<Finding, CouldNotLook> {
     match timedatectl.trim() {
         "NTPSynchronized=yes" => Ok(Finding::Fine),
         "NTPSynchronized=no" => Ok(Finding::warning(
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_nobody_keeps_right_is_a_warning() {
-        assert_eq!(judge("NTPSynchronized=yes\n"), Ok(Finding::Fine));
-        assert!(matches!(judge("NTPSynchronized=no\n"), Ok(Finding::Warning { .. })));
-        assert!(judge("").is_err());
+        assert_eq!(evaluate("NTPSynchronized=yes\n"), Ok(Finding::Fine));
+        assert!(matches!(evaluate("NTPSynchronized=no\n"), Ok(Finding::Warning { .. })));
+        assert!(evaluate("").is_err());
     }
 }

@@ -50,7 +50,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             measure(&*disk, &dir.join(PROBE))
         });
         let times = measured.await.map_err(|error| CouldNotLook(format!("the measurement was cut off: {error}")))??;
-        Ok(judge(&times))
+        Ok(evaluate(&times))
     })
 }
 
@@ -71,7 +71,7 @@ fn measure(disk: &dyn Disk, probe: &Path) -> Result<Vec<Duration>, HostError> {
     Ok(times)
 }
 
-fn judge(times: &[Duration]) -> Finding {
+fn evaluate(times: &[Duration]) -> Finding {
     // With some dozens of samples the slowest but one stands for the 99th percentile: one hiccup proves nothing.
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
@@ -107,7 +107,7 @@ mod tests {
         };
         let slow = [150; 20];
         let cases: [&[u64]; 6] = [&[], &[900], &[900, 20], &[30, 40], &[300, 400], &slow];
-        let verdicts: Vec<_> = cases.iter().map(|slow| judge(&times(slow))).collect();
+        let verdicts: Vec<_> = cases.iter().map(|slow| evaluate(&times(slow))).collect();
         insta::assert_snapshot!(told(verdicts));
     }
 

@@ -55,7 +55,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             let free = free(&df).ok_or_else(|| CouldNotLook(format!("`df` answers `{}`", df.trim())))?;
             shortages.extend(shortage(store, free));
         }
-        Ok(judge(shortages, context.stage))
+        Ok(evaluate(shortages, context.stage))
     })
 }
 
@@ -82,7 +82,7 @@ fn shortage(store: &Store, free: u64) -> Option<(bool, String)> {
     (free < *enough).then(|| (free < *least, message()))
 }
 
-fn judge(shortages: Vec<(bool, String)>, stage: Stage) -> Finding {
+fn evaluate(shortages: Vec<(bool, String)>, stage: Stage) -> Finding {
     const CODE: Code = codes::DISK_FULL;
     if shortages.is_empty() {
         return Finding::Fine;
@@ -119,7 +119,7 @@ mod tests {
             (100 * MIB, Stage::Begun),
         ];
         insta::assert_snapshot!(told(
-            cases.map(|(free, stage)| judge(shortage(etcd, free).into_iter().collect(), stage))
+            cases.map(|(free, stage)| evaluate(shortage(etcd, free).into_iter().collect(), stage))
         ));
     }
 }

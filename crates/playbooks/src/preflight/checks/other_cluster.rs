@@ -54,11 +54,11 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             let strange = servers(&text).into_iter().filter(|url| host_of(url).is_some_and(|host| !own.contains(host)));
             signs.extend(strange.map(|url| format!("{} leads to {url}", path.display())));
         }
-        Ok(judge(&signs))
+        Ok(evaluate(&signs))
     })
 }
 
-fn judge(signs: &[String]) -> Finding {
+fn evaluate(signs: &[String]) -> Finding {
     if signs.is_empty() { Finding::Fine } else { Finding::problem(codes::OTHER_CLUSTER, signs.join("; ")) }
 }
 
@@ -172,15 +172,15 @@ mod tests {
     fn what_others_left_is_named() {
         let root = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(root.path());
-        assert_eq!(judge(&traces(&disk).unwrap()), Finding::Fine);
+        assert_eq!(evaluate(&traces(&disk).unwrap()), Finding::Fine);
         for dir in ["var/lib/etcd/member", "var/lib/rancher/k3s"] {
             std::fs::create_dir_all(root.path().join(dir)).unwrap();
         }
-        insta::assert_snapshot!(told([judge(&traces(&disk).unwrap())]));
+        insta::assert_snapshot!(told([evaluate(&traces(&disk).unwrap())]));
 
         std::fs::remove_dir_all(root.path().join("var/lib/rancher")).unwrap();
         let decision = etcd::Initial::founding([("m", Ipv4Addr::LOCALHOST.into(), "aa")]);
         std::fs::write(root.path().join("var/lib/etcd/initial.env"), decision.text()).unwrap();
-        assert_eq!(judge(&traces(&disk).unwrap()), Finding::Fine, "what a backup brought back is ours");
+        assert_eq!(evaluate(&traces(&disk).unwrap()), Finding::Fine, "what a backup brought back is ours");
     }
 }

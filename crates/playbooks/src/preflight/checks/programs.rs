@@ -39,11 +39,11 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 missing.push((*program, *why));
             }
         }
-        Ok(judge(&missing))
+        Ok(evaluate(&missing))
     })
 }
 
-fn judge(missing: &[(&str, &str)]) -> Finding {
+fn evaluate(missing: &[(&str, &str)]) -> Finding {
     if missing.is_empty() {
         return Finding::Fine;
     }
@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn all_that_is_missing_is_named_with_its_use() {
-        assert_eq!(judge(&[]), Finding::Fine);
+        assert_eq!(evaluate(&[]), Finding::Fine);
         let two: Vec<_> = NEEDED.iter().filter(|(name, _)| matches!(*name, "nft" | "conntrack")).copied().collect();
-        insta::assert_snapshot!(told([judge(&two)]));
+        insta::assert_snapshot!(told([evaluate(&two)]));
     }
 }

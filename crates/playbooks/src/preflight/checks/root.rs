@@ -21,10 +21,10 @@ const SYS_ADMIN: u32 = 21;
 const NET_ADMIN: u32 = 12;
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
-    Box::pin(async move { judge(&context.text("/proc/self/status")?) })
+    Box::pin(async move { evaluate(&context.text("/proc/self/status")?) })
 }
 
-fn judge(status: &str) -> Result<Finding, CouldNotLook> {
+fn evaluate(status: &str) -> Result<Finding, CouldNotLook> {
     let user = field(status, "Uid:").and_then(|ids| ids.split_whitespace().nth(1)).ok_or_else(garbled)?;
     if user != "0" {
         return Ok(Finding::problem(codes::NOT_ROOT, format!("the program runs as user {user}")));
@@ -66,7 +66,7 @@ mod tests {
             "Name:\tcat\n".to_owned(),
         ]
         .iter()
-        .map(|status| judge(status))
+        .map(|status| evaluate(status))
         .collect();
         insta::assert_snapshot!(told(verdicts));
     }

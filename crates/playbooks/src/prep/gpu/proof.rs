@@ -46,7 +46,7 @@ impl Step for Proof {
         }
     }
 
-    fn judge(&self, seen: &Evidence) -> Verdict {
+    fn verify(&self, seen: &Evidence) -> Verdict {
         let Some(gpu) = &seen.gpu else { return Verdict::Met };
         let what = match (gpu.is_driven(), &gpu.render_node) {
             (true, Some(_)) => return Verdict::Met,
@@ -95,11 +95,11 @@ mod tests {
             };
             let line = match Proof.plan(&evidence) {
                 Err(error) => format!("{} {error}", error.code().id),
-                Ok(_) => format!("{:?}", Proof.judge(&evidence)),
+                Ok(_) => format!("{:?}", Proof.verify(&evidence)),
             };
             told += &format!("{case}: {line}\n");
         }
         insta::assert_snapshot!(told);
-        assert_eq!(Proof.judge(&Evidence::default()), Verdict::Met, "without a GPU there is nothing to show");
+        assert_eq!(Proof.verify(&Evidence::default()), Verdict::Met, "without a GPU there is nothing to show");
     }
 }

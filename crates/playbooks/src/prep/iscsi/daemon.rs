@@ -109,7 +109,7 @@ impl Step for Iscsid {
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         if seen.since.is_some_and(|since| since >= LONG_ENOUGH) {
             return Verdict::Met;
         }

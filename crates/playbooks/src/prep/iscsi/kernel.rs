@@ -103,7 +103,7 @@ impl Step for KernelSupport {
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         if seen.support.has_transport {
             return Verdict::Met;
         }

@@ -98,7 +98,7 @@ impl Step for Proof {
         Ok(vec![Planned::act(LOGIN, what)])
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         if seen.can_ask {
             return Verdict::Met;
         }

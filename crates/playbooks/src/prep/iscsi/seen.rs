@@ -57,7 +57,7 @@ pub(in super::super) async fn seen(
 pub(in super::super) async fn multipath(host: &Host) -> Result<Requirement, StepError> {
     let is_up = systemd::look(host, MULTIPATH).await?.is_up();
     let text = host.disk.read_optional(Path::new(MULTIPATH_CONF))?.unwrap_or_default();
-    Ok(judge(is_up, &String::from_utf8_lossy(&text)))
+    Ok(evaluate(is_up, &String::from_utf8_lossy(&text)))
 }
 
 /// Whether the kernel can mount volumes that several nodes write to.
@@ -76,7 +76,7 @@ pub(in super::super) fn nfs(disk: &dyn Disk) -> Result<Requirement, HostError> {
     Ok(requirement("nfs4", verdict, detail))
 }
 
-fn judge(is_up: bool, conf: &str) -> Requirement {
+fn evaluate(is_up: bool, conf: &str) -> Requirement {
     let (verdict, detail) = match (is_up, leaves_disks(conf)) {
         (false, _) => (Verdict::Met, "multipathd does not run".to_owned()),
         (true, true) => (Verdict::Met, format!("multipathd runs, and {MULTIPATH_CONF} keeps it from disks named sd*")),
@@ -133,7 +133,7 @@ mod tests {
             (true, "blacklist_exceptions {\n devnode \"^sda\"\n}\n", Verdict::Warning),
             (true, "blacklist { devnode \".*\" }\n", Verdict::Met),
         ] {
-            assert_eq!(judge(is_up, conf).verdict, expected, "{conf}");
+            assert_eq!(evaluate(is_up, conf).verdict, expected, "{conf}");
         }
     }
 }

@@ -5,12 +5,12 @@ use ::prep::Verdict;
 use super::{Check, Facts, always};
 use crate::prep::manager::Manager;
 
-pub(super) const CHECK: Check = Check { name: "operating-system", is_for: always, judge };
+pub(super) const CHECK: Check = Check { name: "operating-system", is_for: always, evaluate };
 
 /// Those that the documents name, and the one that our own tests run on.
 const KNOWN: [(&str, &str); 3] = [("ubuntu", "22.04"), ("ubuntu", "24.04"), ("debian", "12")];
 
-fn judge(facts: &Facts<'_>) -> (Verdict, String) {
+fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
     let os = &facts.survey.os;
     let name = if os.pretty.is_empty() { "an unknown system" } else { &os.pretty };
     match facts.survey.manager {

@@ -79,7 +79,7 @@ fn machines_of_all_kinds() {
 }
 
 #[test]
-fn a_source_is_judged_by_what_came_of_it() {
+fn a_source_is_evaluated_by_what_came_of_it() {
     let line = |survey: &Survey, task: &Task, ended: Option<&engine::Report>| {
         let lines = told(survey, task, ended);
         lines.lines().find(|line| line.contains("package-source")).unwrap_or_default().to_owned()

@@ -11,7 +11,7 @@ use spec::BootstrapRole;
 
 use super::{
     facts::{Api, ApiNode, Certificate, Condition, Facts, Health, Identity, Unit},
-    judge::State,
+    evaluate::State,
 };
 
 fn now() -> Timestamp {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     facts::{Certificate, Condition, Health, Unit},
-    judge::{LastError, LastRun, State, Status},
+    evaluate::{LastError, LastRun, State, Status},
 };
 use crate::{Style, commands::node::timeline::words, output::painted, progress::between};
 

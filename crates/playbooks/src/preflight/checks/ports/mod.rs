@@ -35,7 +35,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Finding::Fine);
         }
         let holders = Holders::read(&*context.host.disk, &taken.iter().map(|(_, inode)| *inode).collect())?;
-        judge(&wanted, &taken.iter().map(|(port, inode)| (*port, holders.of(*inode))).collect())
+        evaluate(&wanted, &taken.iter().map(|(port, inode)| (*port, holders.of(*inode))).collect())
     })
 }
 
@@ -65,7 +65,7 @@ fn wanted(cluster: &ValidatedCluster, role: BootstrapRole) -> BTreeMap<u16, &'st
 }
 
 /// A port has one line per address somebody listens on; it is told once.
-fn judge(
+fn evaluate(
     wanted: &BTreeMap<u16, &'static str>,
     taken: &BTreeMap<u16, Option<&Holder>>,
 ) -> Result<Finding, CouldNotLook> {
@@ -119,7 +119,7 @@ mod tests {
             BTreeMap::from([(2379, Some(&etcd)), (10250, None)]),
         ]
         .iter()
-        .map(|taken| judge(&wanted, taken))
+        .map(|taken| evaluate(&wanted, taken))
         .collect();
         insta::assert_snapshot!(told(verdicts));
     }

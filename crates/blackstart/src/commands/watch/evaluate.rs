@@ -22,7 +22,7 @@ const SILENT_AFTER: Duration = Duration::from_secs(15);
 const BOOTSTRAP: &str = "cluster-bootstrap.service";
 
 /// All nodes as of now.
-pub(super) fn judge(facts: &Facts, now: Timestamp) -> View {
+pub(super) fn evaluate(facts: &Facts, now: Timestamp) -> View {
     let masters = facts.nodes.iter().filter(|node| node.role == join::wire::ClaimedRole::Master);
     View {
         v: SCHEMA_VERSION,
@@ -92,7 +92,7 @@ fn failing(units: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     units.iter().filter(fails).map(|(name, state)| (name.clone(), state.clone())).collect()
 }
 
-type Judged = (NodeState, Option<Timestamp>, Option<String>);
+type Evaluated = (NodeState, Option<Timestamp>, Option<String>);
 
 fn state(
     facts: &Facts,
@@ -100,7 +100,7 @@ fn state(
     heard: Option<(&Heard, Timestamp)>,
     run: Option<&Digest>,
     units_fail: bool,
-) -> Judged {
+) -> Evaluated {
     let power = seen.and_then(|seen| seen.power);
     let last = heard.map(|(heard, _)| heard.at);
     match (power, heard) {
@@ -127,7 +127,7 @@ fn is_late(heard: Timestamp, asked: Timestamp) -> bool {
     asked.duration_since(heard) > SignedDuration::try_from(SILENT_AFTER).unwrap_or(SignedDuration::ZERO)
 }
 
-fn of_run(run: &Digest, units_fail: bool) -> Judged {
+fn of_run(run: &Digest, units_fail: bool) -> Evaluated {
     let is_waiting = |state| matches!(state, StepState::Waiting | StepState::Retrying);
     let state = match (run.outcome, run.purpose) {
         (Outcome::Working, _) if !run.steps.is_empty() && run.steps.iter().all(|step| is_waiting(step.state)) => {
@@ -147,7 +147,7 @@ fn of_run(run: &Digest, units_fail: bool) -> Judged {
 }
 
 /// No master has heard of it; the one that has listened longest says most.
-fn never_heard(facts: &Facts) -> Judged {
+fn never_heard(facts: &Facts) -> Evaluated {
     let listening = facts.masters.iter().filter_map(|(name, master)| Some((master.listening_since?, name)));
     match listening.min() {
         Some((since, master)) => (NodeState::Silent, Some(since), Some(format!("{master} never heard of it"))),

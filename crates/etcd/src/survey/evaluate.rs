@@ -3,7 +3,7 @@
 use super::{Figures, Health, Heard, Role, Row, Survey, Told, best_list};
 use crate::{Alarm, Member};
 
-pub(super) fn judge(heard: &[Heard]) -> Survey {
+pub(super) fn evaluate(heard: &[Heard]) -> Survey {
     let (members, has_majority) = best_list(heard).unwrap_or_default();
     let leader = leader(heard);
     let alarms = alarms(heard);

@@ -1,4 +1,4 @@
-//! From facts to a judgement. Pure: the same facts always give the same status.
+//! From facts to an evaluation. Pure: the same facts always give the same status.
 
 use std::collections::BTreeMap;
 

@@ -33,7 +33,7 @@ pub(super) struct Seen<'a> {
 }
 
 /// What there is to say.
-pub(super) fn judge(seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn evaluate(seen: &Seen<'_>) -> Vec<Finding> {
     let sides = Sides::of(seen.own, seen.heard);
     if sides.is_own_astray(seen.own) {
         return sides.finding(seen.own).into_iter().collect(); // how the rest of it is matters to nobody

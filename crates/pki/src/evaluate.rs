@@ -63,7 +63,7 @@ impl fmt::Display for Reason {
 }
 
 /// `None` if the certificate can stay.
-pub(crate) fn judge(
+pub(crate) fn evaluate(
     leaf: &Leaf,
     holding: &Holding,
     existing: &Existing,
