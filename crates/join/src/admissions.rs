@@ -66,7 +66,7 @@ impl Explain for Unreadable {
 impl From<Unreadable> for Refusal {
     /// Whoever cannot tell what was granted grants nothing.
     fn from(error: Unreadable) -> Self {
-        Self::Trouble { why: explain::chain(&error) }
+        Self::Failure { why: explain::chain(&error) }
     }
 }
 

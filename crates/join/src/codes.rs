@@ -41,7 +41,7 @@ explain::codes! {
          token";
     NOT_ALLOWED = "BS-JOIN-017", "the client certificate does not allow this",
         "use the agent's certificate of a node in cluster.yaml, or an administrator's";
-    TROUBLE = "BS-JOIN-018", "the master failed to handle the request",
+    FAILURE = "BS-JOIN-018", "the master failed to handle the request",
         "the message and the master's journal have the cause; the node retries by itself";
     UNREACHABLE = "BS-JOIN-019", "no master is reachable",
         "start the masters; check their addresses in cluster.yaml and that port 7444 is open between the nodes";

@@ -204,7 +204,7 @@ pub enum Refusal {
     },
     /// The master's own fault.
     #[error("the master failed to handle the request: {why}")]
-    Trouble {
+    Failure {
         /// What happened.
         why: String,
     },
@@ -257,7 +257,7 @@ impl Refusal {
             | Self::TooFast { .. }
             | Self::Busy
             | Self::NoJoinKey
-            | Self::Trouble { .. }
+            | Self::Failure { .. }
             | Self::KeysGiven { .. }
             | Self::Alive { .. } => true,
             _ => false,
@@ -277,7 +277,7 @@ impl Refusal {
                 | Self::KeysGiven { .. }
                 | Self::Alive { .. }
                 | Self::NoJoinKey
-                | Self::Trouble { .. }
+                | Self::Failure { .. }
         )
     }
 
@@ -304,7 +304,7 @@ impl Refusal {
             Self::TooLarge { .. } => 413,
             Self::BadRequest { .. } => 422,
             Self::TooMany { .. } | Self::TooFast { .. } => 429,
-            Self::Busy | Self::NotReady | Self::NoJoinKey | Self::Trouble { .. } => 503,
+            Self::Busy | Self::NotReady | Self::NoJoinKey | Self::Failure { .. } => 503,
         }
     }
 
@@ -348,7 +348,7 @@ impl Explain for Refusal {
             Self::Alive { .. } => codes::ALIVE,
             Self::Revoked { .. } => codes::REVOKED,
             Self::NotAllowed { .. } => codes::NOT_ALLOWED,
-            Self::Trouble { .. } => codes::TROUBLE,
+            Self::Failure { .. } => codes::FAILURE,
         }
     }
 

@@ -42,7 +42,7 @@ impl Work {
 
 /// What keeps a package from being installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum Failure {
     /// Somebody else works with packages; who, as far as it was said.
     Busy(String),
     /// This program was killed in the middle of something.
@@ -55,7 +55,7 @@ pub(crate) enum Trouble {
     Failed(String),
 }
 
-impl Trouble {
+impl Failure {
     /// For people.
     pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
         let error = |code: Code, what: String| StepError::new(code, what);
@@ -78,7 +78,7 @@ impl Trouble {
 
 /// Why a command did not do its work.
 pub(crate) enum Problem {
-    Trouble(Trouble),
+    Failure(Failure),
     NotStarted(CommandError),
 }
 
@@ -86,7 +86,7 @@ impl Problem {
     /// For people.
     pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
         match self {
-            Self::Trouble(trouble) => trouble.into_error(work, names),
+            Self::Failure(failure) => failure.into_error(work, names),
             Self::NotStarted(error) => StepError::from_explained(&error),
         }
     }
@@ -97,13 +97,13 @@ pub(crate) async fn attempt(
     host: &Host,
     command: &Cmd,
     program: &'static str,
-    read: impl FnOnce(&str) -> Trouble,
+    read: impl FnOnce(&str) -> Failure,
 ) -> Result<Printed, Problem> {
     host.commands.run(command).await.map_err(|error| match error {
         CommandError::Failed { status, .. } if status.starts_with("signal") => {
-            Problem::Trouble(Trouble::Interrupted(program))
+            Problem::Failure(Failure::Interrupted(program))
         }
-        CommandError::Failed { said, .. } => Problem::Trouble(read(&said)),
+        CommandError::Failed { said, .. } => Problem::Failure(read(&said)),
         error @ CommandError::NotStarted { .. } => Problem::NotStarted(error),
     })
 }
@@ -117,7 +117,7 @@ where
     let mut told = String::new();
     loop {
         match attempt().await {
-            Err(Problem::Trouble(Trouble::Busy(holder))) if Instant::now() < deadline => {
+            Err(Problem::Failure(Failure::Busy(holder))) if Instant::now() < deadline => {
                 if told != holder {
                     host.doing(format!("waiting for {holder} to be done with packages"));
                     told = holder;

@@ -80,11 +80,11 @@ struct Pod {
     metrics: Metrics,
     history: History,
     /// What went wrong with a run, or around it, as long as no later run has said something else.
-    trouble: Option<Trouble>,
+    failure: Option<Failure>,
 }
 
 /// Something that the work itself could not report.
-struct Trouble {
+struct Failure {
     report: Report,
     /// Of a run: then only a better run ends it.
     of_run: bool,
@@ -136,7 +136,7 @@ impl Pod {
             is_tidy: false,
             metrics: Metrics::new(prep),
             history: History::default(),
-            trouble: None,
+            failure: None,
             settings,
         })
     }
@@ -164,7 +164,7 @@ impl Pod {
         let boot_id = self.boot_id().unwrap_or_default();
         let report = news::of_pod(self.prep, State::Failed, said, &boot_id, Timestamp::now());
         self.settle(&report).await;
-        self.trouble = Some(Trouble { report, of_run });
+        self.failure = Some(Failure { report, of_run });
     }
 
     /// Tells everybody what a report says.

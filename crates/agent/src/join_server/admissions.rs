@@ -114,7 +114,7 @@ impl Book {
             Some(decided) => decided,
             None => decide(Admissions::default())?,
         };
-        self.learn(&decided).map_err(|error| Refusal::Trouble { why: explain::chain(&error) })
+        self.learn(&decided).map_err(|error| Refusal::Failure { why: explain::chain(&error) })
     }
 
     /// Takes up what others have written, and tells the API what only this master knows.

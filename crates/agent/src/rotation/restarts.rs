@@ -70,8 +70,8 @@ async fn await_well(agent: &Agent, unit: &'static str) -> Result<(), AgentError>
     let until = Instant::now() + PATIENCE;
     loop {
         let why = match unit {
-            ETCD => etcd_trouble(agent).await,
-            _ => api_trouble(agent).await,
+            ETCD => etcd_failure(agent).await,
+            _ => api_failure(agent).await,
         };
         match why {
             None => return Ok(()),
@@ -82,7 +82,7 @@ async fn await_well(agent: &Agent, unit: &'static str) -> Result<(), AgentError>
 }
 
 /// `None` if this member answers and takes part in a majority.
-async fn etcd_trouble(agent: &Agent) -> Option<String> {
+async fn etcd_failure(agent: &Agent) -> Option<String> {
     let access = match Access::read(&*agent.host.disk, &agent.paths.kubernetes_dir) {
         Ok(access) => access,
         Err(error) => return Some(explain::chain(&error)),
@@ -92,7 +92,7 @@ async fn etcd_trouble(agent: &Agent) -> Option<String> {
 }
 
 /// `None` if this API server is ready.
-async fn api_trouble(agent: &Agent) -> Option<String> {
+async fn api_failure(agent: &Agent) -> Option<String> {
     let asked = async {
         let ca = agent.host.disk.read(&ca::file(agent)).map_err(|error| explain::chain(&error))?;
         let client = tls::client(&String::from_utf8_lossy(&ca), None).map_err(|error| explain::chain(&error))?;

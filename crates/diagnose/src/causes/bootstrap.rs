@@ -67,13 +67,13 @@ fn evaluate(run: &RunRecord, outcome: Outcome, was_ready: bool, now: Timestamp) 
     match outcome {
         Outcome::Done => None,
         Outcome::Failed => {
-            let Some(trouble) = run.cause() else {
+            let Some(failure) = run.cause() else {
                 let evidence = format!("the last `node up` failed: {}", run.summary);
                 return symptom(BOOTSTRAP_FAILED, evidence, BOOTSTRAP_FAILED.fix.to_owned());
             };
-            let step = trouble.step.as_ref().map(|step| format!(" in step `{step}`")).unwrap_or_default();
-            let evidence = format!("the last `node up` failed{step}: {}: {}", trouble.code, trouble.message);
-            symptom(BOOTSTRAP_FAILED, evidence, trouble.hint.clone())
+            let step = failure.step.as_ref().map(|step| format!(" in step `{step}`")).unwrap_or_default();
+            let evidence = format!("the last `node up` failed{step}: {}: {}", failure.code, failure.message);
+            symptom(BOOTSTRAP_FAILED, evidence, failure.hint.clone())
         }
         Outcome::Interrupted | Outcome::Cancelled => {
             let word = if outcome == Outcome::Cancelled { "stopped" } else { "cut off" };

@@ -1,13 +1,13 @@
 //! The cluster's DNS: its objects, its pods, and whether it answers at the address that pods ask.
 
 use kubeapi::{
-    Trouble,
+    Failure,
     k8s_openapi::api::{
         apps::v1::Deployment,
         core::v1::{Pod, Service},
     },
     kube::{Api, api::ListParams},
-    trouble,
+    failure,
 };
 use playbooks::cluster::{ask_dns, ids};
 use spec::BootstrapRole;
@@ -93,7 +93,7 @@ fn evaluate(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
         found.push(Finding::cause(DNS_GONE, Part::ClusterDns, gone.join("; ")));
     }
     if let Err(why) = answer {
-        let mut reasons: Vec<String> = seen.pods.iter().filter_map(trouble).map(|trouble| said(&trouble)).collect();
+        let mut reasons: Vec<String> = seen.pods.iter().filter_map(failure).map(|failure| said(&failure)).collect();
         reasons.dedup();
         let evidence = [vec![why], reasons].concat().join("; ");
         found.push(silent(evidence));
@@ -101,8 +101,8 @@ fn evaluate(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
     found
 }
 
-fn said(trouble: &Trouble) -> String {
-    trouble.to_string()
+fn said(failure: &Failure) -> String {
+    failure.to_string()
 }
 
 fn silent(why: String) -> Finding {

@@ -71,7 +71,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 // One that ends again and again is told as such, with what it said.
                 let is_failing = context.units().await?.is_failing("etcd.service");
                 let silent = || Finding::symptom(UNREACHABLE, Part::Etcd, format!("etcd on this node: {why}"));
-                Ok((!is_failing).then(silent).into_iter().chain(data_trouble(&said)).collect())
+                Ok((!is_failing).then(silent).into_iter().chain(data_failure(&said)).collect())
             }
             Ok(told) => Ok(full(&told.status).into_iter().chain(slow(&view.metrics)).collect()),
         }
@@ -101,7 +101,7 @@ fn most(status: &Status) -> String {
 
 /// The first line of a log, read backwards, that blames the data directory; what is only for information blames nobody. What
 /// was said before the others removed this member is of no interest any more.
-fn data_trouble(log: &str) -> Option<Finding> {
+fn data_failure(log: &str) -> Option<Finding> {
     let is_newer = |line: &&str| !REMOVED.iter().any(|words| line.contains(words));
     let telling =
         |line: &&str| !line.contains("\"level\":\"info\"") && DATA_WORDS.iter().any(|words| line.contains(words));
@@ -177,7 +177,7 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(data_trouble(log).is_some(), blamed, "{log}");
+            assert_eq!(data_failure(log).is_some(), blamed, "{log}");
         }
     }
 

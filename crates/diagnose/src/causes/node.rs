@@ -51,11 +51,11 @@ fn evaluate(cluster: &ValidatedCluster, own: &str, nodes: &[ApiNode]) -> Vec<Fin
     let find = |name: &str| nodes.iter().find(|node| node.metadata.name.as_deref() == Some(name));
     let mut found = of_own(own, find(own));
     for other in cluster.nodes().iter().filter(|other| other.name != own) {
-        let trouble = match find(&other.name) {
+        let failure = match find(&other.name) {
             None => Some("has not joined, or its Node was deleted".to_owned()),
             Some(node) => not_ready(node).map(|why| format!("is not Ready: {why}")),
         };
-        let evidence = trouble.map(|trouble| format!("{} {trouble}", other.name));
+        let evidence = failure.map(|failure| format!("{} {failure}", other.name));
         found.extend(evidence.map(|evidence| Finding::warning(OTHER_NODE, Part::Workloads, evidence)));
     }
     if cluster.bootstrap().unlisted_nodes == UnlistedNodes::Deny {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use explain::Code;
 use kubeapi::{
-    Trouble,
+    Failure,
     k8s_openapi::api::core::v1::Pod,
     kube::{Api, api::ListParams},
-    trouble,
+    failure,
 };
 
 use playbooks::cluster::ids;
@@ -48,24 +48,24 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 fn evaluate(pods: &[Pod]) -> Vec<Finding> {
     let mut by_code: BTreeMap<&str, (Code, Vec<String>)> = BTreeMap::new();
     for pod in pods {
-        let Some(trouble) = trouble(pod) else { continue };
-        let code = match trouble {
-            Trouble::Image(_) => POD_IMAGE,
-            Trouble::Unscheduled { .. } => POD_UNSCHEDULED,
-            Trouble::Container { .. } => POD_FAILS,
+        let Some(failure) = failure(pod) else { continue };
+        let code = match failure {
+            Failure::Image(_) => POD_IMAGE,
+            Failure::Unscheduled { .. } => POD_UNSCHEDULED,
+            Failure::Container { .. } => POD_FAILS,
         };
-        by_code.entry(code.id).or_insert((code, Vec::new())).1.push(said(pod, &trouble));
+        by_code.entry(code.id).or_insert((code, Vec::new())).1.push(said(pod, &failure));
     }
     by_code.into_values().map(|(code, said)| Finding::warning(code, Part::Workloads, listed(&said))).collect()
 }
 
-fn said(pod: &Pod, trouble: &Trouble) -> String {
+fn said(pod: &Pod, failure: &Failure) -> String {
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-    match trouble {
-        Trouble::Image(image) => {
+    match failure {
+        Failure::Image(image) => {
             format!("{namespace}/{}: image {image}", pod.metadata.name.as_deref().unwrap_or_default())
         }
-        Trouble::Container { pod, why } | Trouble::Unscheduled { pod, why } => format!("{namespace}/{pod}: {why}"),
+        Failure::Container { pod, why } | Failure::Unscheduled { pod, why } => format!("{namespace}/{pod}: {why}"),
     }
 }
 

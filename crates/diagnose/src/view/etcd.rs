@@ -50,7 +50,7 @@ impl Context<'_> {
     }
 
     /// What this master's member said lately, the last line first: enough for one start and its end, and nothing of a
-    /// trouble that is over.
+    /// failure that is over.
     pub(crate) async fn etcd_log(&self) -> Result<String, CouldNotLook> {
         // Without `--reverse`, the lines since a moment are the first ones since then.
         let which =

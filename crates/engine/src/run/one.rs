@@ -71,7 +71,7 @@ impl OneStep<'_> {
             let pause = if error.is_retryable() { pauses.next() } else { None };
             let state = if pause.is_some() { State::Retrying } else { State::Failed };
             // Told before it is recorded: on a full disk the ledger fails too, and this is the cause.
-            self.teller.trouble(self.entry.about.id.as_str(), state, attempt, &error);
+            self.teller.failure(self.entry.about.id.as_str(), state, attempt, &error);
             self.book
                 .write(|ledger| ledger.fail(&self.key(), format!("{}: {}", error.code(), explain::chain(&error))))?;
             let Some(pause) = pause else { return Ok(Ended::Failed(error)) };

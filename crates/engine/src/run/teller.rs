@@ -53,7 +53,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Tells that a step went wrong.
-    pub(super) fn trouble(&self, step: &str, state: State, attempt: u32, error: &dyn Explain) {
+    pub(super) fn failure(&self, step: &str, state: State, attempt: u32, error: &dyn Explain) {
         self.tell(Some(step), state, attempt, explain::chain(error), Some(error));
     }
 

@@ -225,7 +225,7 @@ impl OneUndo<'_> {
     }
 
     fn failed(&self, error: StepError, report: &mut UndoReport) {
-        self.teller.trouble(self.step, State::UndoFailed, 1, &error);
+        self.teller.failure(self.step, State::UndoFailed, 1, &error);
         report.failed.push(StepFailure { step: self.step.to_owned(), error });
     }
 }

@@ -43,7 +43,7 @@ async fn answer(service: &Service, query: Result<Query<CaQuery>, QueryRejection>
     if let Some(when) = token.expires.filter(|when| *when <= now) {
         return Err(Refusal::Expired { when, now });
     }
-    let ca = service.setup.signer.ca().map_err(|error| Refusal::Trouble { why: explain::chain(&error) })?;
+    let ca = service.setup.signer.ca().map_err(|error| Refusal::Failure { why: explain::chain(&error) })?;
     let proof = proof::of_ca(token.secret.expose_secret().as_bytes(), &nonce, &ca);
     Ok(CaAnswer { ca, proof })
 }

@@ -52,16 +52,16 @@ async fn answer(
     let Claimed { request, challenge, key, cluster, now, _share, .. } = claimed;
     service.challenges.spend(challenge, now)?;
     let_in(service, &node.name, key.generation).await?;
-    let trouble = |why: String| Refusal::Trouble { why };
+    let failure = |why: String| Refusal::Failure { why };
     // Only a monitor can have seen it.
     let is_founded = request.is_founded && node.has(Role::CephMon);
     let identity = match timeout(PATIENCE, service.setup.ceph.identity(&cluster, is_founded)).await {
-        Ok(identity) => identity.map_err(trouble)?,
+        Ok(identity) => identity.map_err(failure)?,
         Err(_) => return Err(Refusal::NotReady),
     };
     let Some(handed) = identity.for_node(&node) else { return Err(Refusal::NoCephRole { node: node.name }) };
     let closed = ceph_keys::close(&handed, key.secret.expose_secret(), &request);
-    let envelope = closed.map_err(|error| trouble(error.to_string()))?;
+    let envelope = closed.map_err(|error| failure(error.to_string()))?;
     tracing::info!(peer = %peer.address, node = node.name, "a node was given its keys of Ceph");
     Ok(CephAnswer { envelope })
 }

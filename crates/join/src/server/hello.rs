@@ -51,7 +51,7 @@ async fn answer(
         cluster: cluster.name().to_owned(),
         master: service.setup.master.clone(),
         ready: *service.setup.api_ready.borrow(),
-        challenge: challenge.map_err(|error| Refusal::Trouble { why: error.to_string() })?,
+        challenge: challenge.map_err(|error| Refusal::Failure { why: error.to_string() })?,
         machine,
         standing: is_insider.then(|| service.setup.holdings.standing()),
         admits: service.setup.holdings.admits(),

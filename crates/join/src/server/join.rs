@@ -61,10 +61,10 @@ fn signed(service: &Service, grant: &Grant, cluster: &ValidatedCluster) -> Resul
 }
 
 pub(super) fn ca_pem(service: &Service) -> Result<String, Refusal> {
-    service.setup.signer.ca().map_err(|error| Refusal::Trouble { why: explain::chain(&error) })
+    service.setup.signer.ca().map_err(|error| Refusal::Failure { why: explain::chain(&error) })
 }
 
 pub(super) fn sign(service: &Service, purpose: Purpose, node: &str, request: &Request) -> Result<String, Refusal> {
     let signed = service.setup.signer.sign(request, &purpose.subject(node), DAYS);
-    signed.map_err(|error| Refusal::Trouble { why: explain::chain(&error) })
+    signed.map_err(|error| Refusal::Failure { why: explain::chain(&error) })
 }

@@ -50,9 +50,9 @@ async fn answer(
         admission.give(&node, to.clone())
     };
     service.setup.records.settle(&node, Box::new(evaluate)).await?;
-    let trouble = |why: String| Refusal::Trouble { why };
-    let keys = service.setup.holdings.keys_for(&node, request.machine_id.as_deref()).await.map_err(trouble)?;
-    let envelope = keys.close(key.secret.expose_secret(), &request).map_err(|error| trouble(error.to_string()))?;
+    let failure = |why: String| Refusal::Failure { why };
+    let keys = service.setup.holdings.keys_for(&node, request.machine_id.as_deref()).await.map_err(failure)?;
+    let envelope = keys.close(key.secret.expose_secret(), &request).map_err(|error| failure(error.to_string()))?;
     remember_machine(service, &node, request.machine_id);
     tracing::info!(peer = %peer.address, node, "a master was given the cluster's keys");
     Ok(MasterAnswer { envelope })

@@ -51,7 +51,7 @@ async fn renewed(
     let minimum = service.setup.records.known(&node).minimum;
     let next = |held| new_secret::close(&join_keys, &node, &held, &csrs.agent, minimum, service.now());
     let secret = csrs.secret.map(next).transpose();
-    let secret = secret.map_err(|error| Refusal::Trouble { why: error.to_string() })?.flatten();
+    let secret = secret.map_err(|error| Refusal::Failure { why: error.to_string() })?.flatten();
     Ok(RenewAnswer {
         secret,
         ca: ca_pem(service)?,

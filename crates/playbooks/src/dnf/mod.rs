@@ -5,7 +5,7 @@
 //! whoever watches and an end. A repository that is away must be an error: some distributions leave it out silently. rpm has
 //! no word for a package that was interrupted halfway; who knows of one has it begun anew ([`forget`]).
 
-mod trouble;
+mod failure;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,11 +14,11 @@ use std::{
 
 use engine::StepError;
 use host::{Cmd, Host, Printed};
-use trouble::read;
+use failure::read;
 
 use crate::{
     codes,
-    packaging::{self, Problem, Trouble, Work},
+    packaging::{self, Problem, Failure, Work},
 };
 
 /// What packages end with.
@@ -56,7 +56,7 @@ pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> 
         return Err(lacks("no file in it ends with .rpm"));
     }
     let error = |problem: Problem| match problem {
-        Problem::Trouble(Trouble::Failed(told)) if told.contains(UNMET) => lacks(&told),
+        Problem::Failure(Failure::Failed(told)) if told.contains(UNMET) => lacks(&told),
         problem => problem.into_error(Work::Install, &listed),
     };
     let question = rpm(["--query", "--package", "--queryformat=%{NAME}\\n"]).args(&files);
@@ -82,7 +82,7 @@ async fn mark(host: &Host, names: &[String]) -> Result<(), Problem> {
     let as_dependency = |word: &str| dnf(["--disablerepo=*", "mark", word]).args(names);
     match patiently(host, &as_dependency("remove")).await {
         // dnf 5 has another word for it.
-        Err(Problem::Trouble(Trouble::Failed(_))) => patiently(host, &as_dependency("dependency")).await.map(drop),
+        Err(Problem::Failure(Failure::Failed(_))) => patiently(host, &as_dependency("dependency")).await.map(drop),
         ended => ended.map(drop),
     }
 }
@@ -148,7 +148,7 @@ async fn needed_by(host: &Host, name: &str) -> Result<BTreeSet<String>, StepErro
 async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     packaging::patiently(host, || async move {
         if let Some(holder) = holder(host).await {
-            return Err(Problem::Trouble(Trouble::Busy(holder)));
+            return Err(Problem::Failure(Failure::Busy(holder)));
         }
         packaging::attempt(host, command, "dnf", |said| read(said, |pid| name_of(host, pid))).await
     })
@@ -159,7 +159,7 @@ async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
 async fn holder(host: &Host) -> Option<String> {
     let question = ["--noheadings", "--raw", "--notruncate", "--output=PID,COMMAND,PATH"];
     let printed = host.commands.run(&Cmd::new("lslocks").args(question)).await.ok()?;
-    trouble::holder(&printed.stdout)
+    failure::holder(&printed.stdout)
 }
 
 /// What a process is called; one that is gone by now has no name.

@@ -10,7 +10,7 @@ use explain::Code;
 use host::Disk;
 use jiff::Timestamp;
 
-use super::{Outcome, Process, Purpose, RunRecord, Trouble, process::boot_id, store, tell::Origin, writer::Writer};
+use super::{Outcome, Process, Purpose, RunRecord, RecordedError, process::boot_id, store, tell::Origin, writer::Writer};
 
 /// Keeps the record of one run. Nothing is written before the run begins.
 pub struct RecordKeeper {
@@ -45,7 +45,7 @@ impl RecordKeeper {
         record.outcome = Outcome::Failed;
         record.ended = Some(now);
         "it ended before the first step".clone_into(&mut record.summary);
-        record.last_error = Some(Trouble {
+        record.last_error = Some(RecordedError {
             step: None,
             code: code.id.to_owned(),
             message: message.to_owned(),

@@ -69,7 +69,7 @@ pub struct RunRecord {
     pub steps: Vec<StepRun>,
     /// What went wrong last, also when another attempt has cured it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<Trouble>,
+    pub last_error: Option<RecordedError>,
 }
 
 /// What a run is for.
@@ -162,7 +162,7 @@ pub struct Attempt {
     pub ended: Option<Timestamp>,
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Trouble>,
+    pub error: Option<RecordedError>,
 }
 
 /// Something that was waited for.
@@ -179,7 +179,7 @@ pub struct Wait {
 
 /// Something that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct RecordedError {
     /// In which step; absent where it was the run as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,

@@ -3,7 +3,7 @@
 use engine::{Event, State};
 use jiff::Timestamp;
 
-use super::{Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, Trouble, Wait};
+use super::{Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, RecordedError, Wait};
 
 /// A service in a crash loop says something new at every look; the picture does not get better by keeping it all.
 const MOST_WAITS: usize = 64;
@@ -52,12 +52,12 @@ impl RunRecord {
     pub fn tell(&mut self, event: &Event) {
         self.updated = event.time;
         (self.done, self.total) = (event.done, event.total);
-        let trouble = trouble(event);
-        if trouble.is_some() {
-            self.last_error.clone_from(&trouble);
+        let failure = failure(event);
+        if failure.is_some() {
+            self.last_error.clone_from(&failure);
         }
         match &event.step {
-            Some(id) => self.step(id).tell(event, trouble),
+            Some(id) => self.step(id).tell(event, failure),
             None => self.summary.clone_from(&event.message),
         }
         if event.state == State::RunFinished {
@@ -113,7 +113,7 @@ impl StepRun {
         }
     }
 
-    fn tell(&mut self, event: &Event, trouble: Option<Trouble>) {
+    fn tell(&mut self, event: &Event, failure: Option<RecordedError>) {
         let now = event.time;
         match event.state {
             // The first word of an attempt is the step's title, the others are what it has to say.
@@ -131,17 +131,17 @@ impl StepRun {
             }
             State::Waiting => self.wait(&event.message, now),
             State::Retrying => {
-                self.pause(now, trouble);
+                self.pause(now, failure);
                 self.state = StepState::Retrying;
             }
             State::UndoFailed => {
                 self.work(event.attempt, now, None);
-                self.note(trouble);
+                self.note(failure);
                 self.state = StepState::NotUndone;
             }
             State::Verified => self.end(StepState::Done, now, None),
             State::Unchanged => self.end(StepState::Unchanged, now, None),
-            State::Failed => self.end(StepState::Failed, now, trouble),
+            State::Failed => self.end(StepState::Failed, now, failure),
             State::Blocked => self.end(StepState::NotTried, now, None),
             State::Cancelled => self.end(StepState::Cancelled, now, None),
             State::Undone => self.end(StepState::Undone, now, None),
@@ -184,30 +184,30 @@ impl StepRun {
     }
 
     /// The attempt is over.
-    fn pause(&mut self, now: Timestamp, trouble: Option<Trouble>) {
+    fn pause(&mut self, now: Timestamp, failure: Option<RecordedError>) {
         self.stop_waiting(now);
         self.doing = None;
-        self.note(trouble);
+        self.note(failure);
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.ended.get_or_insert(now);
         }
     }
 
-    fn note(&mut self, trouble: Option<Trouble>) {
-        if let (Some(attempt), Some(trouble)) = (self.attempts.last_mut(), trouble) {
-            attempt.error = Some(trouble);
+    fn note(&mut self, failure: Option<RecordedError>) {
+        if let (Some(attempt), Some(failure)) = (self.attempts.last_mut(), failure) {
+            attempt.error = Some(failure);
         }
     }
 
-    fn end(&mut self, state: StepState, now: Timestamp, trouble: Option<Trouble>) {
-        self.pause(now, trouble);
+    fn end(&mut self, state: StepState, now: Timestamp, failure: Option<RecordedError>) {
+        self.pause(now, failure);
         self.ended = Some(now);
         self.state = state;
     }
 }
 
-fn trouble(event: &Event) -> Option<Trouble> {
-    Some(Trouble {
+fn failure(event: &Event) -> Option<RecordedError> {
+    Some(RecordedError {
         step: event.step.clone(),
         code: event.code?.id.to_owned(),
         message: event.message.clone(),

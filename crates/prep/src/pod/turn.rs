@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
-    Pod, Trouble,
+    Pod, Failure,
     news::of_pod,
     next::{Next, Seen, Why, next},
     slots::Held,
@@ -61,13 +61,13 @@ impl Pod {
 
     /// What is told while nothing happens: what is wrong with the runs, else what the last one said.
     async fn settle_on(&mut self, report: Option<Report>) {
-        let is_over = |trouble: &mut Trouble| {
+        let is_over = |failure: &mut Failure| {
             // The turn got this far, so what was wrong around the runs is; what was wrong with one, if a later one ended.
-            let later = report.as_ref().filter(|report| report.at > trouble.report.at);
-            !trouble.of_run || later.is_some_and(|report| report.state != State::Working)
+            let later = report.as_ref().filter(|report| report.at > failure.report.at);
+            !failure.of_run || later.is_some_and(|report| report.state != State::Working)
         };
-        self.trouble.take_if(is_over);
-        let wrong = self.trouble.as_ref().map(|trouble| trouble.report.clone());
+        self.failure.take_if(is_over);
+        let wrong = self.failure.as_ref().map(|failure| failure.report.clone());
         if let Some(report) = wrong.or(report) {
             self.settle(&report).await;
         }
@@ -118,7 +118,7 @@ impl Pod {
             return Err(PodError::Killed { unit });
         }
         self.history.note(Timestamp::now(), report.state);
-        self.trouble = None;
+        self.failure = None;
         let code = report.code.as_deref().unwrap_or("none");
         tracing::info!(state = report.state.name(), code, "{unit} has ended: {}", report.message);
         self.settle(&report).await;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use host::Disk;
 use jiff::Timestamp;
-use playbooks::run_record::{Outcome, Purpose, RunRecord, StepRun, StepState, Trouble};
+use playbooks::run_record::{Outcome, Purpose, RunRecord, StepRun, StepState, RecordedError};
 use serde::{Deserialize, Serialize};
 
 /// Longer texts are cut: an error can hold all that a command said.
@@ -34,7 +34,7 @@ pub(in crate::commands) struct Digest {
     /// Steps that are going on, and those that failed.
     pub(super) steps: Vec<OpenStep>,
     /// What went wrong last, also where another attempt has cured it.
-    pub(super) error: Option<Trouble>,
+    pub(super) error: Option<RecordedError>,
 }
 
 /// A step that is going on or has failed.
@@ -51,7 +51,7 @@ pub(in crate::commands) struct OpenStep {
     /// Which attempt it is.
     pub(super) attempt: u32,
     /// Why the attempt before failed, or this one.
-    pub(super) error: Option<Trouble>,
+    pub(super) error: Option<RecordedError>,
 }
 
 impl Digest {
@@ -110,8 +110,8 @@ fn open(step: &StepRun) -> OpenStep {
     }
 }
 
-fn cut(trouble: &Trouble) -> Trouble {
-    Trouble { message: short(&trouble.message), hint: short(&trouble.hint), ..trouble.clone() }
+fn cut(failure: &RecordedError) -> RecordedError {
+    RecordedError { message: short(&failure.message), hint: short(&failure.hint), ..failure.clone() }
 }
 
 fn short(text: &str) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use join::wire::{ClaimedRole, Hello, KnownNode, Nodes, Report};
 use lab::Power;
-use playbooks::run_record::{Outcome, Purpose, StepState, Trouble};
+use playbooks::run_record::{Outcome, Purpose, StepState, RecordedError};
 use serde_json::json;
 
 use super::{
@@ -40,8 +40,8 @@ fn step(id: &str, state: StepState, what: &str, since: i64) -> OpenStep {
     OpenStep { id: id.to_owned(), state, what: what.to_owned(), since: Some(at(since)), attempt: 1, error: None }
 }
 
-fn trouble(step: &str, code: &str, message: &str) -> Trouble {
-    Trouble {
+fn failure(step: &str, code: &str, message: &str) -> RecordedError {
+    RecordedError {
         step: Some(step.to_owned()),
         code: code.to_owned(),
         message: message.to_owned(),
@@ -123,9 +123,9 @@ fn one_waits_and_says_for_what() {
     let mut facts = three_nodes();
     let mut retried = step("kube-apiserver", StepState::Waiting, "the API server to answer on port 6443", 31);
     retried.attempt = 2;
-    retried.error = Some(trouble("kube-apiserver", "BS-ENGINE-002", "waited for the API server; no progress for 60 s"));
+    retried.error = Some(failure("kube-apiserver", "BS-ENGINE-002", "waited for the API server; no progress for 60 s"));
     let retrying = OpenStep {
-        error: Some(trouble("kubelet", "BS-HOST-004", "`systemctl start kubelet` failed: exit status: 1")),
+        error: Some(failure("kubelet", "BS-HOST-004", "`systemctl start kubelet` failed: exit status: 1")),
         attempt: 3,
         ..step("kubelet", StepState::Retrying, "`systemctl start kubelet` failed: exit status: 1", 41)
     };
@@ -146,7 +146,7 @@ fn one_has_failed() {
     let mut facts = three_nodes();
     let expired = "the credential expired at 2026-11-16T02:00:00Z, and it is 2026-11-16T03:00:40Z";
     let failed = OpenStep {
-        error: Some(trouble("join", "BS-JOIN-003", expired)),
+        error: Some(failure("join", "BS-JOIN-003", expired)),
         ..step("join", StepState::Failed, expired, 48)
     };
     let reports = vec![

@@ -1,7 +1,7 @@
 //! The view for people: one line per node, and one per step that is going on or has failed.
 
 use jiff::{SignedDuration, Timestamp};
-use playbooks::run_record::{StepState, Trouble};
+use playbooks::run_record::{StepState, RecordedError};
 
 use super::{
     digest::OpenStep,
@@ -165,7 +165,7 @@ fn below(node: &NodeView, widths: &Widths, now: Timestamp) -> Vec<Line> {
 }
 
 /// An error that is of interest and not in a line of its own step.
-fn is_untold(node: &NodeView, error: &Trouble) -> bool {
+fn is_untold(node: &NodeView, error: &RecordedError) -> bool {
     let is_over = matches!(node.state, NodeState::Ready | NodeState::Reset | NodeState::Off);
     !is_over && node.steps.iter().all(|step| step.error.as_ref() != Some(error))
 }
@@ -186,13 +186,13 @@ fn of_step(step: &OpenStep, width: usize, now: Timestamp) -> Vec<Line> {
             let before = error.map(|error| of_error(&indent, "last error", error));
             [first].into_iter().chain(before.unwrap_or_default()).collect()
         }
-        (StepState::Retrying, Some(Trouble { code, message, hint, .. })) => vec![
+        (StepState::Retrying, Some(RecordedError { code, message, hint, .. })) => vec![
             begin
                 .styled(Style::Warning, format!("{attempt}failed {long} ago, trying again"))
                 .text(format!(": {code}: {message}")),
             Line::default().text(indent).styled(Style::Dim, format!("hint: {hint}")),
         ],
-        (state, Some(Trouble { code, message, hint, .. })) if state.is_bad() => vec![
+        (state, Some(RecordedError { code, message, hint, .. })) if state.is_bad() => vec![
             begin.styled(Style::Bad, format!("{attempt}FAILED {long} ago")).text(format!(": {code}: {message}")),
             Line::default().text(indent).styled(Style::Dim, format!("hint: {hint}")),
         ],
@@ -204,8 +204,8 @@ fn of_step(step: &OpenStep, width: usize, now: Timestamp) -> Vec<Line> {
     }
 }
 
-fn of_error(indent: &str, word: &str, error: &Trouble) -> Vec<Line> {
-    let Trouble { step, code, message, hint, .. } = error;
+fn of_error(indent: &str, word: &str, error: &RecordedError) -> Vec<Line> {
+    let RecordedError { step, code, message, hint, .. } = error;
     let step = step.as_ref().map(|step| format!("step `{step}`: ")).unwrap_or_default();
     vec![
         Line::default().text(indent).styled(Style::Warning, word).text(format!(": {code}: {step}{message}")),

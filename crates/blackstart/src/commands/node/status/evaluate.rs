@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use pki::Urgency;
-use playbooks::run_record::{Outcome, Purpose, RunRecord, Trouble};
+use playbooks::run_record::{Outcome, Purpose, RunRecord, RecordedError};
 use serde::Serialize;
 
 use super::facts::{Api, ApiNode, Certificate, Condition, Facts, Health, Identity, Seen, Unit};
@@ -141,8 +141,8 @@ impl Status {
         let run = unseen.take("runs", run).flatten();
         let units = unseen.take("units", units).unwrap_or_default();
         let certificates = unseen.take("certificates", certificates).unwrap_or_default();
-        let Identity { node, role, cluster, nodes, trouble } = identity;
-        unseen.0.extend(trouble.map(|why| format!("configuration: {why}")));
+        let Identity { node, role, cluster, nodes, failure } = identity;
+        unseen.0.extend(failure.map(|why| format!("configuration: {why}")));
         let node = node.or_else(|| run.as_ref().map(|run| run.node.clone()).filter(|node| !node.is_empty()));
 
         let own = Own::of(&api, node.as_deref(), &boot_id);
@@ -245,7 +245,7 @@ fn state(run: Option<&RunRecord>, was_started: bool, own: &Own, problems: &[Stri
 }
 
 fn run_problem(run: &RunRecord) -> Option<String> {
-    let cause = || run.cause().map(|trouble| format!(" with {}", trouble.code)).unwrap_or_default();
+    let cause = || run.cause().map(|failure| format!(" with {}", failure.code)).unwrap_or_default();
     match run.outcome {
         Outcome::Working | Outcome::Done => None,
         Outcome::Failed => Some(format!("the last run failed{}", cause())),
@@ -297,7 +297,7 @@ fn waiting(run: &RunRecord) -> Vec<Waiting> {
 }
 
 fn last_error(run: &RunRecord) -> Option<LastError> {
-    let Trouble { step, code, message, hint, time } = run.cause()?.clone();
+    let RecordedError { step, code, message, hint, time } = run.cause()?.clone();
     Some(LastError { code, step, message, hint, time, overcome: run.outcome == Outcome::Done })
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Identity {
     /// The names of all nodes in cluster.yaml.
     pub(super) nodes: Vec<String>,
     /// Why that is not known, or only from what was noted before.
-    pub(super) trouble: Option<String>,
+    pub(super) failure: Option<String>,
 }
 
 /// A unit as systemd sees it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use pki::Urgency;
 use playbooks::run_record::{
-    Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, Trouble, Wait,
+    Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, RecordedError, Wait,
 };
 use spec::BootstrapRole;
 
@@ -63,7 +63,7 @@ fn waiting() -> RunRecord {
 }
 
 fn failed() -> RunRecord {
-    let trouble = Trouble {
+    let failure = RecordedError {
         step: Some("preflight".into()),
         code: "BS-PRE-011".into(),
         message: "port 10250 is held by `python3` (process 4711)".into(),
@@ -76,11 +76,11 @@ fn failed() -> RunRecord {
         started: Some(ago(7190)),
         ended: Some(ago(7180)),
         state: StepState::Failed,
-        attempts: vec![Attempt { number: 1, started: ago(7190), ended: Some(ago(7180)), error: Some(trouble.clone()) }],
+        attempts: vec![Attempt { number: 1, started: ago(7190), ended: Some(ago(7180)), error: Some(failure.clone()) }],
         waits: Vec::new(),
         doing: None,
     };
-    RunRecord { last_error: Some(trouble), ..run(Outcome::Failed, vec![step]) }
+    RunRecord { last_error: Some(failure), ..run(Outcome::Failed, vec![step]) }
 }
 
 fn node(boot_id: &str, ready: &str, message: &str) -> ApiNode {
@@ -117,7 +117,7 @@ fn good() -> Facts {
             role: Some(BootstrapRole::MasterFirst),
             cluster: Some("home".into()),
             nodes: vec!["master-01".into(), "worker-01".into()],
-            trouble: None,
+            failure: None,
         },
         joined_at: Some(ago(7180)),
         run: Ok(Some(run(Outcome::Done, Vec::new()))),
@@ -136,7 +136,7 @@ fn good() -> Facts {
 fn nothing() -> Facts {
     Facts {
         identity: Identity {
-            trouble: Some("there is no /etc/cluster-config/cluster.yaml".into()),
+            failure: Some("there is no /etc/cluster-config/cluster.yaml".into()),
             ..Identity::default()
         },
         joined_at: None,

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::facts::{Health, Seen, Unit};
 
-/// systemd answers at once, or is in trouble itself.
+/// systemd answers at once, or has failed itself.
 const LIMIT: Duration = Duration::from_secs(2);
 const PROPERTIES: &str = "--property=Id,LoadState,ActiveState,SubState,NRestarts,StateChangeTimestampMonotonic";
 const MASTERS_ONLY: [&str; 4] =

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use explain::counted;
-use playbooks::run_record::{Outcome, StepState, Trouble};
+use playbooks::run_record::{Outcome, StepState, RecordedError};
 
 use super::{
     chart::{Chart, Piece, Row},
@@ -118,14 +118,14 @@ fn remarks(chart: &Chart<'_>, color: bool) -> String {
         }
     }
     let errors = errors(chart);
-    for Failed { step, attempts, trouble } in &errors {
-        let Trouble { code, message, hint, .. } = trouble;
+    for Failed { step, attempts, failure } in &errors {
+        let RecordedError { code, message, hint, .. } = failure;
         let at = painted(color, Style::Bad, format!("error[{code}]"));
         let which = if attempts.len() == 1 { "attempt" } else { "attempts" };
         let which = format!("{which} {}", attempts.join(", "));
         text += &format!("\n{at}: step `{step}`, {which}: {message}\n  hint: {hint}");
     }
-    if let (true, Some(Trouble { code, message, hint, .. })) = (errors.is_empty(), &chart.record.last_error) {
+    if let (true, Some(RecordedError { code, message, hint, .. })) = (errors.is_empty(), &chart.record.last_error) {
         let at = painted(color, Style::Bad, format!("error[{code}]"));
         text += &format!("\n{at}: {message}\n  hint: {hint}");
     }
@@ -136,7 +136,7 @@ fn remarks(chart: &Chart<'_>, color: bool) -> String {
 struct Failed<'a> {
     step: &'a str,
     attempts: Vec<String>,
-    trouble: &'a Trouble,
+    failure: &'a RecordedError,
 }
 
 /// Every error; attempts that ended with the same one are told together.
@@ -144,11 +144,11 @@ fn errors<'a>(chart: &Chart<'a>) -> Vec<Failed<'a>> {
     let mut all: Vec<Failed<'a>> = Vec::new();
     for step in chart.rows.iter().map(|row| row.step) {
         for attempt in &step.attempts {
-            let Some(trouble) = &attempt.error else { continue };
-            let is_same = |last: &&mut Failed<'a>| last.step == step.id && last.trouble.message == trouble.message;
+            let Some(failure) = &attempt.error else { continue };
+            let is_same = |last: &&mut Failed<'a>| last.step == step.id && last.failure.message == failure.message;
             match all.last_mut().filter(is_same) {
                 Some(last) => last.attempts.push(attempt.number.to_string()),
-                None => all.push(Failed { step: &step.id, attempts: vec![attempt.number.to_string()], trouble }),
+                None => all.push(Failed { step: &step.id, attempts: vec![attempt.number.to_string()], failure }),
             }
         }
     }

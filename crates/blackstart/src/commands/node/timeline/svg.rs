@@ -103,7 +103,7 @@ fn draw_row(row: &Row<'_>, span: Duration, y: u64) -> String {
     let step = row.step;
     let (middle, state) = (y + ROW / 2 + 5, words::state(step.state));
     let name_class = if step.state.is_bad() { "bad-text" } else { "name" };
-    let error = step.error().map(|trouble| format!(": {}: {}", trouble.code, trouble.message)).unwrap_or_default();
+    let error = step.error().map(|failure| format!(": {}: {}", failure.code, failure.message)).unwrap_or_default();
     let mut text = format!("<g><title>{}</title>\n", escape(&format!("{}: {state}{error}", step.title)));
     let _ = writeln!(
         text,

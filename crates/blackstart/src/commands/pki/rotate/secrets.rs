@@ -44,7 +44,7 @@ pub(super) async fn encrypt(
     say: &dyn Fn(&str),
 ) -> Result<usize, Failure> {
     let prefix = &provider.prefix();
-    let (mut written, mut trouble) = (0, None);
+    let (mut written, mut failure) = (0, None);
     for pass in 0..PASSES {
         let writes_all = pass == 0 && matches!(provider, EncryptionProvider::Kms(_));
         let left = if writes_all {
@@ -61,7 +61,7 @@ pub(super) async fn encrypt(
         while let Some(outcome) = writing.next().await {
             match outcome {
                 Ok(()) => done += 1,
-                Err(why) => trouble = Some(why),
+                Err(why) => failure = Some(why),
             }
             say(&format!("{done} of {total} Secrets"));
         }
@@ -72,7 +72,7 @@ pub(super) async fn encrypt(
         None => Ok(written),
         Some(first) => {
             let first = first.strip_prefix(SECRETS).unwrap_or(first);
-            let why = trouble.unwrap_or_else(|| "another client keeps writing it".to_owned());
+            let why = failure.unwrap_or_else(|| "another client keeps writing it".to_owned());
             let message = format!("{} of the old key are left, {first} for example: {why}", left.len());
             Err(Failure::new(codes::NOT_ENCRYPTED, message))
         }

@@ -1,6 +1,6 @@
 //! Why dnf or rpm did not do their work, read from what they said.
 
-use crate::packaging::Trouble;
+use crate::packaging::Failure;
 
 /// Words that tell of a repository, a name server or a network that is not there.
 const UNREACHABLE: &[&str] = &[
@@ -29,23 +29,23 @@ const LOCKED_BY_NOBODY: &[&str] =
 const RPM_LOCK: &str = "/.rpm.lock";
 
 /// From the last lines of a command, in English; `name_of` knows what a process is called.
-pub(super) fn read(said: &str, name_of: impl Fn(&str) -> Option<String>) -> Trouble {
+pub(super) fn read(said: &str, name_of: impl Fn(&str) -> Option<String>) -> Failure {
     if let Some(pid) = LOCKED.iter().find_map(|words| number_after(said, words)) {
         let named = name_of(pid).map(|name| format!("`{name}`, process {pid},"));
-        return Trouble::Busy(named.unwrap_or_else(|| format!("process {pid}")));
+        return Failure::Busy(named.unwrap_or_else(|| format!("process {pid}")));
     }
     let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
     if says(LOCKED_BY_NOBODY) {
-        return Trouble::Busy("another process".to_owned());
+        return Failure::Busy("another process".to_owned());
     }
     let complaints: Vec<&str> = said.split(" / ").filter(|line| !line.starts_with("(try to add ")).collect();
     let told = complaints.join("; ");
     if says(FULL) {
-        Trouble::Full(told)
+        Failure::Full(told)
     } else if says(UNREACHABLE) {
-        Trouble::Unreachable(told)
+        Failure::Unreachable(told)
     } else {
-        Trouble::Failed(told)
+        Failure::Failed(told)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why apt or dpkg did not do their work, read from what they said.
 
-use crate::packaging::Trouble;
+use crate::packaging::Failure;
 
 /// Whoever is interrupted where packages are set up.
 pub(super) const DPKG: &str = "dpkg";
@@ -25,31 +25,31 @@ const UNREACHABLE: &[&str] = &[
 const FULL: &[&str] = &["No space left on device", "have enough free space"];
 
 /// From the last lines of a command, in English.
-pub(super) fn read(said: &str) -> Trouble {
+pub(super) fn read(said: &str) -> Failure {
     if let Some(holder) = holder(said) {
-        return Trouble::Busy(holder);
+        return Failure::Busy(holder);
     }
     if INTERRUPTED.iter().any(|words| said.contains(words)) {
-        return Trouble::Interrupted(DPKG);
+        return Failure::Interrupted(DPKG);
     }
     // What is meant for people begins with `E:`; around it are notes and progress.
     let complaints: Vec<&str> = said.split(" / ").filter_map(|line| line.strip_prefix("E: ")).collect();
     let told = if complaints.is_empty() { said.to_owned() } else { complaints.join("; ") };
     if FULL.iter().any(|words| said.contains(words)) {
-        return Trouble::Full(told);
+        return Failure::Full(told);
     }
     if UNREACHABLE.iter().any(|words| said.contains(words)) {
-        Trouble::Unreachable(told)
+        Failure::Unreachable(told)
     } else {
-        Trouble::Failed(told)
+        Failure::Failed(told)
     }
 }
 
 /// The same with dpkg's own words, which tell more.
-pub(super) fn with_words(trouble: Trouble, words: String) -> Trouble {
-    match trouble {
-        Trouble::Failed(_) if FULL.iter().any(|full| words.contains(full)) => Trouble::Full(words),
-        Trouble::Failed(_) => Trouble::Failed(words),
+pub(super) fn with_words(failure: Failure, words: String) -> Failure {
+    match failure {
+        Failure::Failed(_) if FULL.iter().any(|full| words.contains(full)) => Failure::Full(words),
+        Failure::Failed(_) => Failure::Failed(words),
         other => other,
     }
 }
