@@ -29,7 +29,7 @@ const UNITS: [&str; 7] = [
 /// So many are killed when not all are: a cluster takes its time to show that it is well.
 const SAMPLE: usize = 4;
 
-const PATIENCE: Duration = Duration::from_mins(3);
+const DEADLINE: Duration = Duration::from_mins(3);
 
 /// One or two units.
 type Case = Vec<&'static str>;
@@ -135,7 +135,7 @@ fn manifest(cluster: &Cluster, name: &str) -> String {
 
 /// Waits until something is true, or says what was seen last.
 fn until(what: &str, mut look: impl FnMut() -> Result<(), String>) -> Result<(), String> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     loop {
         match look() {
             Ok(()) => return Ok(()),

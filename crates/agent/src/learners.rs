@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use crate::{Agent, AgentError, codes, outage::Outage, session};
 
 /// A machine that is alive starts its member within seconds.
-const PATIENCE: Duration = Duration::from_mins(2);
+const DEADLINE: Duration = Duration::from_mins(2);
 const LOOK: Duration = Duration::from_secs(10);
 
 /// The certificate with which etcd answers a master.
@@ -89,7 +89,7 @@ impl Absent {
         for id in absent {
             self.0.entry(id).or_insert(now);
         }
-        let is_due = |since: &Instant| now.duration_since(*since) >= PATIENCE;
+        let is_due = |since: &Instant| now.duration_since(*since) >= DEADLINE;
         self.0.iter().filter(|(_, since)| is_due(since)).map(|(id, _)| *id).collect()
     }
 }

@@ -39,7 +39,7 @@ impl<'a> Client<'a> {
 
     /// The same, for a person who waits: no answer is an answer soon.
     #[must_use]
-    pub fn impatient(self) -> Self {
+    pub fn with_short_timeout(self) -> Self {
         Self { connect: Duration::from_secs(3), whole: Duration::from_secs(10), ..self }
     }
 

@@ -18,7 +18,7 @@ pub mod codes;
 mod event;
 mod ledger;
 mod lock;
-mod patience;
+mod deadline;
 mod planned;
 mod playbook;
 mod run;

@@ -38,7 +38,7 @@ pub enum Verdict {
     Waiting {
         /// What is being waited for, as a person would say it: "etcd to answer on :2379".
         what: String,
-        /// Anything that changes while there is progress; each change gives the wait its full patience again.
+        /// Anything that changes while there is progress; each change gives the wait its full time again.
         progress: String,
     },
 }
@@ -88,7 +88,7 @@ pub trait Step: Send + Sync + 'static {
     }
 
     /// How long to wait without any progress before this counts as a failed attempt.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(1)
     }
 }
@@ -196,7 +196,7 @@ pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StepError>>
 pub(crate) trait AnyStep: Send + Sync {
     fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look>;
     fn apply<'a>(&'a self, change: &'a Planned, host: &'a Host) -> Boxed<'a, ()>;
-    fn patience(&self) -> Duration;
+    fn deadline(&self) -> Duration;
 }
 
 impl<S: Step> AnyStep for S {
@@ -215,7 +215,7 @@ impl<S: Step> AnyStep for S {
         Box::pin(Step::apply(self, change, host))
     }
 
-    fn patience(&self) -> Duration {
-        Step::patience(self)
+    fn deadline(&self) -> Duration {
+        Step::deadline(self)
     }
 }

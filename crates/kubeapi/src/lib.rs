@@ -15,7 +15,7 @@ mod secret;
 mod workload;
 
 pub use apply::{apply, apply_all, differing};
-pub use client::{connect, connect_impatiently};
+pub use client::{connect, connect_with_short_timeout};
 pub use error::ApiError;
 pub use k8s_openapi;
 pub use kube::{self, Client};

@@ -1,4 +1,4 @@
-//! What apt and dnf have in common: one writer at a time, so patience with whoever is the other one, and the words for what
+//! What apt and dnf have in common: one writer at a time, so waiting for the other one, and the words for what
 //! keeps packages from coming and going. What each of them says is read in its own module.
 
 use std::time::Duration;
@@ -109,7 +109,7 @@ pub(crate) async fn attempt(
 }
 
 /// Makes an attempt, again and again while somebody else works with packages.
-pub(crate) async fn patiently<A>(host: &Host, attempt: impl Fn() -> A) -> Result<Printed, Problem>
+pub(crate) async fn with_retries<A>(host: &Host, attempt: impl Fn() -> A) -> Result<Printed, Problem>
 where
     A: Future<Output = Result<Printed, Problem>>,
 {

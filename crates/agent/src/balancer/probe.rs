@@ -13,7 +13,7 @@ use super::health::Outcome;
 
 /// A master that needs longer is not convincing. Where something stops all masters at once, all are in doubt within this
 /// and the pause between two looks, which is before the second look at any of them ends: so none is taken for dead.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const DEADLINE: Duration = Duration::from_millis(1500);
 
 /// Looks at masters. The connections it makes are kept, so that a look costs no handshake.
 pub(super) struct Probe {
@@ -43,7 +43,7 @@ impl Probe {
                 },
             }
         };
-        timeout(PATIENCE, looking).await.unwrap_or(Outcome::Unsure)
+        timeout(DEADLINE, looking).await.unwrap_or(Outcome::Unsure)
     }
 
     /// A client for the CA that is in the file now; `None` while there is none.

@@ -28,7 +28,7 @@ use tokio::{
 use crate::{Agent, AgentError};
 
 /// The API answers within this time, or the file counts.
-const PATIENCE: Duration = Duration::from_secs(3);
+const DEADLINE: Duration = Duration::from_secs(3);
 /// Between two looks at what other masters and `config revoke` have written.
 const LOOK: Duration = Duration::from_secs(5);
 /// The same while the API does not answer: what was granted without it is to be known everywhere soon.
@@ -90,7 +90,7 @@ impl Book {
             let wanted = evaluate(held.clone())?;
             Ok((wanted != held).then(|| wanted.data()))
         };
-        match timeout(PATIENCE, kubeapi::settle_secret(&client, ADMISSIONS, decide)).await {
+        match timeout(DEADLINE, kubeapi::settle_secret(&client, ADMISSIONS, decide)).await {
             Ok(Ok(data)) => Ok(Some(Admissions::read(&data)?)),
             Ok(Err(Unsettled::Content(error))) => Err(error),
             Ok(Err(Unsettled::Api(error))) => {

@@ -16,7 +16,7 @@ const TABLE: &str = "table inet blackstart-hold";
 /// The number of writes that a member has not answered yet, among its figures.
 const PENDING: &str = "etcd_server_proposals_pending ";
 /// They are answered in milliseconds. Much longer would be an outage of its own.
-const PATIENCE: Duration = Duration::from_millis(800);
+const DEADLINE: Duration = Duration::from_millis(800);
 /// What has come in a moment ago may not be counted yet: so many looks in a row show none, with a pause after each.
 const LOOKS: u8 = 3;
 const PAUSE: Duration = Duration::from_millis(10);
@@ -41,7 +41,7 @@ impl AtTheSocket {
 
     /// Returns when this master's member has answered every write that was under way.
     async fn answered(&self, client: &Client) -> Result<(), String> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + DEADLINE;
         let mut quiet = 0;
         while quiet < LOOKS {
             quiet = if self.pending(client).await? == 0 { quiet + 1 } else { 0 };
@@ -54,7 +54,7 @@ impl AtTheSocket {
     }
 
     async fn pending(&self, client: &Client) -> Result<u64, String> {
-        let asked = async { client.get(&self.figures).timeout(PATIENCE).send().await?.text().await };
+        let asked = async { client.get(&self.figures).timeout(DEADLINE).send().await?.text().await };
         let figures = asked.await.map_err(|error| explain::chain(&error))?;
         in_figures(&figures).ok_or_else(|| format!("{} does not report pending writes", self.figures))
     }

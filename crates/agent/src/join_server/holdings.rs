@@ -18,7 +18,7 @@ use crate::{Paths, join_key, rotation};
 const MACHINE_ID: &str = "/etc/machine-id";
 const ENCRYPTION: &str = "encryption.yaml";
 /// A member without a majority takes connections and does not answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DEADLINE: Duration = Duration::from_secs(1);
 
 /// The files of this master.
 pub(super) struct OnDisk {
@@ -92,7 +92,7 @@ impl OnDisk {
             Err(error) => return Err(explain::chain(&error)),
         };
         let own = access.member(etcd::client_url(Ipv4Addr::LOCALHOST.into()));
-        let still_founds = match timeout(PATIENCE, own.known_members()).await {
+        let still_founds = match timeout(DEADLINE, own.known_members()).await {
             Ok(Ok(members)) => is_awaited(&members, initial.members.get(node)),
             // It waits for the founders itself.
             Ok(Err(_)) | Err(_) => true,

@@ -45,7 +45,7 @@ use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session}
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// For how long a request is left undecided.
-const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
+const DEADLINE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -130,7 +130,7 @@ impl Certificates<'_> {
 
     fn is_young(&self, csr: &CertificateSigningRequest) -> bool {
         let age = csr.creation_timestamp().map(|made| self.agent.host.clock.now().duration_since(made.0));
-        age.is_some_and(|age| age < PATIENCE)
+        age.is_some_and(|age| age < DEADLINE)
     }
 
     /// Asks the API for what this one decision needs.

@@ -30,7 +30,7 @@ const READ: &[(Subject, &[Stage], &str, &str)] = &[
 ];
 
 /// Longer than any of them takes on a slow machine.
-const PATIENCE: Duration = Duration::from_mins(2);
+const DEADLINE: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(300);
 /// For one answer.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -67,7 +67,7 @@ fn read_once(subjects: &Subjects, stage: Stage) -> Vec<(&'static str, &'static s
 }
 
 async fn await_well(agent: &Agent, unit: &'static str) -> Result<(), AgentError> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + DEADLINE;
     loop {
         let why = match unit {
             ETCD => etcd_failure(agent).await,

@@ -128,8 +128,8 @@ impl Releases {
 /// What a person needs of the long chain: the time it took, or the cause at its end.
 fn unreached(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        let patience = if error.is_connect() { CONNECT } else { STALLED };
-        return format!("no answer within {} s", patience.as_secs());
+        let deadline = if error.is_connect() { CONNECT } else { STALLED };
+        return format!("no answer within {} s", deadline.as_secs());
     }
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {

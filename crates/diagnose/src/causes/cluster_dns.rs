@@ -43,7 +43,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         if !context.was_done(if is_worker { ids::NODE_READY } else { ids::CLUSTER_DNS }).await? {
             return Ok(Vec::new());
         }
-        let answer = ask_patiently(context).await;
+        let answer = ask_with_retries(context).await;
         // A worker may not look at the objects, and where names are resolved nothing can be wrong with them.
         if is_worker {
             return Ok(answer.err().map(silent).into_iter().collect());
@@ -57,7 +57,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 }
 
 /// One lost packet is no silence.
-async fn ask_patiently(context: &Context<'_>) -> Result<(), String> {
+async fn ask_with_retries(context: &Context<'_>) -> Result<(), String> {
     match ask_dns(context.cluster).await {
         Ok(()) => Ok(()),
         Err(_) => ask_dns(context.cluster).await,

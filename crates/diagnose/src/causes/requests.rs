@@ -24,7 +24,7 @@ pub(crate) const LOOK: Look = Look {
 };
 
 /// Masters' agents decide at once; a node whose object is about to appear gets a minute.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+const DEADLINE: SignedDuration = SignedDuration::from_secs(10);
 
 /// A kubelet asks again within minutes: what is older than this is over.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
@@ -83,7 +83,7 @@ impl<'a> Request<'a> {
         let Self { name, requestor, age, .. } = self;
         let seconds = age.as_secs();
         match self.decision {
-            None if *age > PATIENCE => {
+            None if *age > DEADLINE => {
                 let evidence = format!("request {name} of {requestor} waits for {seconds} s");
                 Some(Finding::symptom(CSR_PENDING, Part::Joining, evidence))
             }

@@ -1,4 +1,4 @@
-//! The objects of the API, read with the node's own credentials and little patience.
+//! The objects of the API, read with the node's own credentials and a short timeout.
 
 use std::{path::PathBuf, time::Duration};
 

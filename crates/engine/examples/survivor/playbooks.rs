@@ -160,7 +160,7 @@ struct Effect {
     about: About,
     key: &'static str,
     /// How many looks it takes until the effect is believed.
-    patience: u32,
+    waits: u32,
     looks: AtomicU32,
     journal: Journal,
 }
@@ -171,9 +171,9 @@ struct EffectSeen {
 }
 
 impl Effect {
-    fn new(key: &'static str, patience: u32, journal: &Path) -> Self {
+    fn new(key: &'static str, waits: u32, journal: &Path) -> Self {
         let about = About::new(StepId::new(key), key, "to be counted");
-        Self { about, key, patience, looks: AtomicU32::new(0), journal: Journal(journal.to_path_buf()) }
+        Self { about, key, waits, looks: AtomicU32::new(0), journal: Journal(journal.to_path_buf()) }
     }
 }
 
@@ -219,7 +219,7 @@ impl Step for Effect {
     }
 
     fn verify(&self, seen: &EffectSeen) -> Verdict {
-        if seen.looks < self.patience {
+        if seen.looks < self.waits {
             Verdict::Waiting { what: format!("{} to settle", self.key), progress: seen.looks.to_string() }
         } else {
             Verdict::Met

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Book, Runner, listen::listening, teller::Teller};
 use crate::{
-    Ledger, LedgerError, Planned, Playbook, State, StepError, UndoEntry, Verdict, codes, patience::Patience,
+    Ledger, LedgerError, Planned, Playbook, State, StepError, UndoEntry, Verdict, codes, deadline::Deadline,
     playbook::Entry, step::Look,
 };
 
@@ -128,7 +128,7 @@ impl OneStep<'_> {
 
     /// Looks until it is enough, as long as there is progress.
     async fn wait(&self, attempt: u32, is_enough: impl Fn(&Look) -> bool) -> Result<Look, Stop> {
-        let mut patience = Patience::new(self.entry.step.patience(), Instant::now());
+        let mut deadline = Deadline::new(self.entry.step.deadline(), Instant::now());
         let mut told = String::new();
         loop {
             let look = self.entry.step.look(&self.runner.host).await?;
@@ -136,8 +136,8 @@ impl OneStep<'_> {
                 return Ok(look);
             }
             let (what, progress) = waiting_for(look);
-            if !patience.goes_on(&progress, Instant::now()) {
-                let limit = patience.limit().as_secs();
+            if !deadline.goes_on(&progress, Instant::now()) {
+                let limit = deadline.limit().as_secs();
                 let message = format!("waited for {what}; no progress for {limit} s");
                 return Err(StepError::new(codes::NOT_IN_TIME, message).retryable().into());
             }

@@ -51,7 +51,7 @@ fn waiting(id: &str, moving: Duration) -> Scripted {
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_lasts_as_long_as_there_is_progress() {
+async fn deadline_lasts_as_long_as_there_is_progress() {
     let disk = ModelDisk::default();
     let (mut runner, _) = runner_on(&disk);
     runner.tuning.attempts = 1;

@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use tls::Peer;
 use tokio::time::timeout;
 
-use super::{NotReady, PATIENCE, Service, StoredToken, exchange::Exchange};
+use super::{NotReady, DEADLINE, Service, StoredToken, exchange::Exchange};
 use crate::{
     Refusal, proof,
     token::is_id,
@@ -53,7 +53,7 @@ pub(super) async fn stored_token(service: &Service, id: &str) -> Result<StoredTo
     if !is_id(id) {
         return Err(Refusal::Malformed { why: "what it names is no token's id".to_owned() });
     }
-    match timeout(PATIENCE, service.setup.credentials.token(id)).await {
+    match timeout(DEADLINE, service.setup.credentials.token(id)).await {
         Ok(Ok(Some(token))) => Ok(token),
         Ok(Ok(None)) => Err(Refusal::UnknownToken { id: id.to_owned() }),
         Ok(Err(NotReady)) | Err(_) => Err(Refusal::NotReady),

@@ -13,7 +13,7 @@ use spec::{Role, ValidatedCluster};
 use tls::Peer;
 use tokio::time::timeout;
 
-use super::{PATIENCE, Service, admissions::let_in, claim::Claimed, exchange::Exchange};
+use super::{DEADLINE, Service, admissions::let_in, claim::Claimed, exchange::Exchange};
 use crate::{
     Refusal,
     admit::admit_ceph,
@@ -55,7 +55,7 @@ async fn answer(
     let failure = |why: String| Refusal::Failure { why };
     // Only a monitor can have seen it.
     let is_founded = request.is_founded && node.has(Role::CephMon);
-    let identity = match timeout(PATIENCE, service.setup.ceph.identity(&cluster, is_founded)).await {
+    let identity = match timeout(DEADLINE, service.setup.ceph.identity(&cluster, is_founded)).await {
         Ok(identity) => identity.map_err(failure)?,
         Err(_) => return Err(Refusal::NotReady),
     };

@@ -84,7 +84,7 @@ use self::{budget::Budget, challenge::Challenges, pace::Pace, reports::Reports, 
 use crate::{Bearer, Living, Sign, secret::NoRandomness, wire};
 
 /// The API answers within this time or is not ready.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DEADLINE: Duration = Duration::from_secs(5);
 /// A node that was let in has registered long before; one that has not by then was given up.
 const REGISTERS_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 /// A node that is there reports every few seconds.
@@ -215,7 +215,7 @@ impl Service {
     async fn living(&self, node: &str) -> Option<Living> {
         let reported = self.reports.alive(node, self.now());
         let reported = reported.map(|(machine, when)| Living { machine, sign: Sign::Reported(when) });
-        match timeout(PATIENCE, self.setup.machines.of(node)).await {
+        match timeout(DEADLINE, self.setup.machines.of(node)).await {
             Ok(Ok(Some(KnownMachine { id, ready_since: Some(since) }))) if !id.is_empty() => {
                 Some(Living { machine: id, sign: Sign::Ready(since) })
             }
@@ -239,7 +239,7 @@ impl Service {
         if self.setup.holdings.machine_id().as_deref() == Some(machine_id) {
             owners.push(self.setup.master.clone());
         }
-        let known = timeout(PATIENCE, self.setup.machines.owners(machine_id)).await.unwrap_or(Err(NotReady));
+        let known = timeout(DEADLINE, self.setup.machines.owners(machine_id)).await.unwrap_or(Err(NotReady));
         if known.is_err() {
             tracing::debug!("the API is not ready: machine ids were not compared with its nodes");
         }
@@ -252,7 +252,7 @@ impl Service {
 
     /// Who bears a node's name at the moment.
     async fn bearer(&self, node: &str) -> Bearer {
-        match timeout(PATIENCE, self.setup.machines.of(node)).await.unwrap_or(Err(NotReady)) {
+        match timeout(DEADLINE, self.setup.machines.of(node)).await.unwrap_or(Err(NotReady)) {
             Err(NotReady) => return Bearer::Unknown,
             Ok(Some(_)) => return Bearer::Registered,
             Ok(None) => {}

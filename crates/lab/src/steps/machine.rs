@@ -99,7 +99,7 @@ impl Step for Machine {
         .await
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_secs(30)
     }
 }

@@ -151,7 +151,7 @@ impl Step for Node {
         }
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(3)
     }
 }

@@ -70,7 +70,7 @@ pub(crate) async fn install_from(host: &Host, names: &[&str], source: Source<'_>
     let listed = names.join(", ");
     host.doing("fetching the lists of packages");
     // One source that is away must not stand in the way of the others; whether it mattered, the installation tells.
-    match patiently(host, &apt_get(source, ["update"])).await {
+    match with_retries(host, &apt_get(source, ["update"])).await {
         Err(problem @ (Problem::Failure(Failure::Busy(_)) | Problem::NotStarted(_))) => {
             return Err(source.error(problem, &listed));
         }
@@ -78,7 +78,7 @@ pub(crate) async fn install_from(host: &Host, names: &[&str], source: Source<'_>
     }
     host.doing(format!("installing {listed}"));
     let install = apt_get(source, ["install", "--yes", "--no-install-recommends"]).args(names.iter().copied());
-    patiently(host, &install).await.map(drop).map_err(|problem| source.error(problem, &listed))
+    with_retries(host, &install).await.map(drop).map_err(|problem| source.error(problem, &listed))
 }
 
 /// Finishes what a killed dpkg has left, from the machine's own sources where something is missing.
@@ -91,7 +91,7 @@ pub(crate) async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), S
     const UNFINISHED: &str = "what is unfinished";
     let finish = in_english(Cmd::new("dpkg").args(["--configure", "--pending"]).args(CONFIGURATION));
     // What could not be set up is often cured by the second command, which fetches what is missing.
-    match patiently(host, &finish).await {
+    match with_retries(host, &finish).await {
         Ok(_) | Err(Problem::Failure(Failure::Failed(_))) => {}
         Err(problem) => return Err(source.error(problem, UNFINISHED)),
     }
@@ -99,7 +99,7 @@ pub(crate) async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), S
     // A package that had been removed before, and was killed while it came back, apt takes for one that is there.
     let damaged = Packages::read(&*host.disk)?.unwrap_or_default().damaged;
     let fix = if damaged.is_empty() { fix } else { fix.arg("--reinstall").args(damaged) };
-    patiently(host, &fix).await.map(drop).map_err(|problem| source.error(problem, UNFINISHED))
+    with_retries(host, &fix).await.map(drop).map_err(|problem| source.error(problem, UNFINISHED))
 }
 
 /// For people.
@@ -113,12 +113,12 @@ fn explained(problem: Problem, work: Work, names: &str) -> StepError {
 }
 
 /// Runs a command, again and again while somebody else works with packages.
-async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
+async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     let read = |said: &str| {
         let failure = failure::read(said);
         words::of_dpkg(&*host.disk, said).map_or(failure.clone(), |words| failure::with_words(failure, words))
     };
-    packaging::patiently(host, || packaging::attempt(host, command, failure::DPKG, read)).await
+    packaging::with_retries(host, || packaging::attempt(host, command, failure::DPKG, read)).await
 }
 
 fn apt_get<const N: usize>(source: Source<'_>, arguments: [&str; N]) -> Cmd {

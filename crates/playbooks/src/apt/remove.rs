@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use engine::StepError;
 use host::Host;
 
-use super::{Packages, Problem, Source, Work, apt_get, explained, patiently, repair};
+use super::{Packages, Problem, Source, Work, apt_get, explained, with_retries, repair};
 
 /// What came only because something needs it, and nothing does. That somebody would like to have it is no need: those who
 /// do were there before, without it.
@@ -60,7 +60,7 @@ async fn take_away(host: &Host, names: &[&str], ours: &BTreeSet<String>) -> Resu
         let listed = goes.join(", ");
         host.doing(format!("removing {listed}"));
         let command = apt_get(Source::Mirrors, ["remove", "--yes"]).args(goes);
-        patiently(host, &command).await.map_err(|problem| explained(problem, Work::Remove, &listed))?;
+        with_retries(host, &command).await.map_err(|problem| explained(problem, Work::Remove, &listed))?;
     }
     Ok(stay)
 }
@@ -68,7 +68,7 @@ async fn take_away(host: &Host, names: &[&str], ours: &BTreeSet<String>) -> Resu
 /// The packages that would go.
 async fn would_go(host: &Host, arguments: &[&str]) -> Result<BTreeSet<String>, StepError> {
     let command = apt_get(Source::Mirrors, ["--simulate"]).args(arguments.iter().copied());
-    let told = patiently(host, &command).await;
+    let told = with_retries(host, &command).await;
     let error = |problem: Problem| explained(problem, Work::Remove, "packages");
     Ok(removals(&told.map_err(error)?.stdout))
 }

@@ -62,7 +62,7 @@ async fn story(answers: &[Option<&'static str>], repairing: bool) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn packages_are_installed_with_patience() {
+async fn packages_are_installed_with_retries() {
     let mut told = String::new();
     for (case, answers) in [
         ("nothing in the way", &[][..]),

@@ -37,5 +37,5 @@ pub(super) async fn forget_monitor(host: &Host, name: &str) -> Option<String> {
 
 fn admin(host: &Host) -> Option<Client<'_>> {
     let has_key = host.disk.exists(Path::new(paths::ADMIN_KEYRING)).unwrap_or(false);
-    (host.is_live && has_key).then(|| Client::admin(host).impatient())
+    (host.is_live && has_key).then(|| Client::admin(host).with_short_timeout())
 }

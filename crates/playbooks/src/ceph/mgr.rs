@@ -101,7 +101,7 @@ impl Step for Manager {
     }
 
     /// All its modules are in Python, and several managers start at once.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(3)
     }
 }

@@ -70,7 +70,7 @@ impl Step for Settled {
     }
 
     /// Other machines bring their OSDs when they are ready, and Ceph takes its time to copy.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(10)
     }
 }

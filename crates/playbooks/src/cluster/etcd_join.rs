@@ -27,7 +27,7 @@ use super::{split_brain, ids};
 use crate::{Layout, codes, etcd_access::etcd_access};
 
 /// etcd itself refuses a change for some seconds after another one.
-const PATIENCE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Takes this master's place.
@@ -99,7 +99,7 @@ impl EtcdJoin {
 
     /// What is to be done, one thing after the other, each decided on what is there now.
     async fn take(&self, host: &Host) -> Result<(), StepError> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + DEADLINE;
         let mut held: Option<MembershipLock> = None;
         let outcome = loop {
             match self.one(host, &mut held).await {

@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// An API that does not answer in this time is away.
-const PATIENCE: Duration = Duration::from_secs(15);
+const DEADLINE: Duration = Duration::from_secs(15);
 
 /// What is known of the cluster that the node leaves.
 pub(super) struct Cluster {
@@ -107,7 +107,7 @@ impl Cluster {
             let client = Access::new(as_master).required(host).await?;
             admissions::rearm(&client, node, host.clock.now()).await
         };
-        let why = match timeout(PATIENCE, armed).await {
+        let why = match timeout(DEADLINE, armed).await {
             Ok(Ok(_)) => return None,
             Ok(Err(error)) => error.to_string(),
             Err(_) => "the API does not answer".to_owned(),

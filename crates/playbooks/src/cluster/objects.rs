@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long an image may be missing before that is the answer.
-const IMAGE_PATIENCE: Duration = Duration::from_secs(20);
+const IMAGE_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The two things that are done.
 const APPLY: &str = "apply";
@@ -71,7 +71,7 @@ impl Objects {
             *since = None;
             return Ok(());
         };
-        if since.get_or_insert_with(Instant::now).elapsed() < IMAGE_PATIENCE {
+        if since.get_or_insert_with(Instant::now).elapsed() < IMAGE_DEADLINE {
             return Ok(());
         }
         *since = None;

@@ -108,7 +108,7 @@ async fn story(asked: &Asked, answers: &[Answer], locks: &[&'static str]) -> Str
 }
 
 #[tokio::test(start_paused = true)]
-async fn packages_come_and_go_with_patience() {
+async fn packages_come_and_go_with_retries() {
     let mut told = String::new();
     let never = vec![LOCKED; 700];
     for (case, asked, answers) in [

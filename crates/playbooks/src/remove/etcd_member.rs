@@ -18,7 +18,7 @@ use super::{Removal, Target, ids};
 use crate::{codes, etcd_access::etcd_access};
 
 /// Longer than a lock that a killed run left behind lasts, and than etcd's own pause between two changes.
-const PATIENCE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Takes the node's member out of etcd.
@@ -123,7 +123,7 @@ impl Step for EtcdMember {
     }
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + DEADLINE;
         loop {
             match self.remove(host).await {
                 Err(error) if error.is_retryable() && Instant::now() < until => {

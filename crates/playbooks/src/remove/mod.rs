@@ -145,7 +145,7 @@ impl Target {
             name: removal.node.to_owned(),
             ip: removal.cluster.node(removal.node).map(|node| node.ip),
             // A budget that holds a pod back is told by "too many requests".
-            api: Arc::new(Access::impatient(removal.layout.kubernetes_dir.join("super-admin.conf"))),
+            api: Arc::new(Access::with_short_timeout(removal.layout.kubernetes_dir.join("super-admin.conf"))),
         }
     }
 

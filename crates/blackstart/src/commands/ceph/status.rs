@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
 
 /// The quorum is asked first: without it nobody else answers, and one has to wait for that only once.
 async fn look(context: &Context) -> Result<Result<Report, Silence>, Ended> {
-    let admin = Client::admin(&context.host).impatient();
+    let admin = Client::admin(&context.host).with_short_timeout();
     let quorum = match admin.quorum().await {
         Ok(quorum) => quorum,
         Err(CephError::Silent { why }) => return Ok(Err(Silence::of(why, own(context).await?.as_ref()))),

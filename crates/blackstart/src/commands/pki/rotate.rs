@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// A node that takes longer is stuck, and somebody has to look at it.
-const PATIENCE: Duration = Duration::from_mins(10);
+const DEADLINE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A program in a pod may use its old token for this long after its file was replaced: Kubernetes' own client library reads
@@ -206,7 +206,7 @@ fn work(context: &Context, way: &Way<'_>, stage: Stage, rotation: &Rotation, wha
 }
 
 async fn reach(way: &Way<'_>, stage: Stage, rotation: &Rotation, what: &Work) -> Result<(), Failure> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + DEADLINE;
     let mut is_given = !matches!(what, Work::Turn(_));
     let mut complete = None;
     loop {
@@ -237,7 +237,7 @@ async fn reach(way: &Way<'_>, stage: Stage, rotation: &Rotation, what: &Work) ->
         };
         if Instant::now() > until {
             let message =
-                format!("stage `{}` is not reached after {} minutes: {why}", stage.name(), PATIENCE.as_secs() / 60);
+                format!("stage `{}` is not reached after {} minutes: {why}", stage.name(), DEADLINE.as_secs() / 60);
             return Err(Failure::new(codes::ROTATION_WAITS, message));
         }
         sleep(PAUSE).await;

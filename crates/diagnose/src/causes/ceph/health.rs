@@ -32,7 +32,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         if !has_monitor(context).await? {
             return Ok(Vec::new());
         }
-        match Client::admin(context.host).impatient().health().await {
+        match Client::admin(context.host).with_short_timeout().health().await {
             Ok(health) => Ok(evaluate(&health)),
             // Who does not answer is told by those who look at the monitors.
             Err(CephError::Silent { .. }) => Ok(Vec::new()),

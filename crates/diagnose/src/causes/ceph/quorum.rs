@@ -20,7 +20,7 @@ pub(crate) const LOOK: Look = Look {
 
 /// Where monitors are reached.
 const PORT: u16 = 3300;
-const PATIENCE: Duration = Duration::from_secs(2);
+const DEADLINE: Duration = Duration::from_secs(2);
 
 fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     Box::pin(async move {
@@ -41,7 +41,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 }
 
 async fn answers(ip: IpAddr) -> bool {
-    matches!(timeout(PATIENCE, TcpStream::connect((ip, PORT))).await, Ok(Ok(_)))
+    matches!(timeout(DEADLINE, TcpStream::connect((ip, PORT))).await, Ok(Ok(_)))
 }
 
 /// What a monitor outside of any quorum means, where these do not answer.

@@ -30,14 +30,14 @@ pub(crate) struct Scripted {
     wanted: Vec<Planned>,
     failures: Failures,
     evaluate: Evaluate,
-    patience: Duration,
+    deadline: Duration,
 }
 
 impl Scripted {
     pub(crate) fn new(id: impl Into<String>, wanted: Vec<impl Into<Planned>>) -> Self {
         let evaluate: Evaluate = Box::new(|_| Verdict::Met);
         let wanted = wanted.into_iter().map(Into::into).collect();
-        Self { id: id.into(), wanted, failures: Failures::default(), evaluate, patience: Duration::from_mins(1) }
+        Self { id: id.into(), wanted, failures: Failures::default(), evaluate, deadline: Duration::from_mins(1) }
     }
 
     pub(crate) fn failing(mut self, failures: &Failures) -> Self {
@@ -102,8 +102,8 @@ impl Step for Scripted {
         }
     }
 
-    fn patience(&self) -> Duration {
-        self.patience
+    fn deadline(&self) -> Duration {
+        self.deadline
     }
 }
 

@@ -136,7 +136,7 @@ impl Step for Dashboard {
     }
 
     /// The managers start anew, all at once.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(5)
     }
 }

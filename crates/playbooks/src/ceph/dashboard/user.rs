@@ -112,7 +112,7 @@ impl Step for User {
         said.map(drop).map_err(|error| client::failed(&error))
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(3)
     }
 }

@@ -98,7 +98,7 @@ impl Monitor {
     }
 
     async fn answers(&self, host: &Host) -> Result<bool, StepError> {
-        match Client::admin(host).impatient().quorum().await {
+        match Client::admin(host).with_short_timeout().quorum().await {
             Ok(_) => Ok(true),
             Err(error) if error.is_transient() => Ok(false),
             Err(error) => Err(client::failed(&error)),
@@ -185,7 +185,7 @@ impl Step for Monitor {
     }
 
     /// Other machines may still be starting.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(5)
     }
 }

@@ -160,7 +160,7 @@ impl Step for Data {
     }
 
     /// Monitors of other machines may still be starting.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(10)
     }
 }

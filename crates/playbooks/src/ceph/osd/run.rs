@@ -137,7 +137,7 @@ impl Step for Run {
         done
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(3)
     }
 }

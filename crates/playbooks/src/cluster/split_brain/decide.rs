@@ -13,7 +13,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 /// How long masters may be silent before the first one starts without them.
-pub(super) const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
+pub(super) const DEADLINE: SignedDuration = SignedDuration::from_secs(60);
 
 /// What another master said of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
     }
     let (all, apart_and_self) = (others.len() + 1, others.iter().filter(|(_, said)| apart(said)).count() + 1);
     let rest = || others.iter().filter(|(_, said)| !apart(said));
-    let is_long = |since: Timestamp| now.duration_since(since) >= PATIENCE;
+    let is_long = |since: Timestamp| now.duration_since(since) >= DEADLINE;
     if apart_and_self <= all / 2 {
         return Decision::Wait(format!(
             "most of the {all} masters to report that there is no cluster yet ({}); if there is none, \
@@ -79,7 +79,7 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
     if rest().all(|(_, said)| matches!(said, Said::Silent { since, .. } if is_long(*since))) {
         return Decision::Found(Vec::new());
     }
-    let seconds = PATIENCE.as_secs();
+    let seconds = DEADLINE.as_secs();
     Decision::Wait(format!("the other masters, to bootstrap etcd with them, for {seconds} s at most ({})", told()))
 }
 

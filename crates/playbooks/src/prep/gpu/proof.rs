@@ -56,7 +56,7 @@ impl Step for Proof {
         Verdict::Waiting { what: format!("{what} ({} at {})", gpu.id, gpu.address), progress: String::new() }
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_secs(20)
     }
 }

@@ -141,7 +141,7 @@ impl Step for Iscsid {
         })
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_secs(30)
     }
 }

@@ -114,7 +114,7 @@ impl Step for KernelSupport {
         modules::load(host, MODULE).await
     }
 
-    fn patience(&self) -> std::time::Duration {
+    fn deadline(&self) -> std::time::Duration {
         std::time::Duration::from_secs(10)
     }
 }

@@ -220,7 +220,7 @@ impl<'a> Way<'a> {
 
     pub(super) async fn client(&self) -> Result<Client, Failure> {
         let kubeconfig = self.text("super-admin.conf")?;
-        Ok(kubeapi::connect_impatiently(&kubeconfig).await?)
+        Ok(kubeapi::connect_with_short_timeout(&kubeconfig).await?)
     }
 
     async fn secrets(&self) -> Result<Api<Secret>, Failure> {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Waits as long as something moves: each new `progress` gives the full patience again.
-pub(crate) struct Patience {
+/// Waits as long as something moves: each new `progress` gives the full time again.
+pub(crate) struct Deadline {
     limit: Duration,
     progress: String,
     moved: Instant,
 }
 
-impl Patience {
+impl Deadline {
     pub(crate) fn new(limit: Duration, now: Instant) -> Self {
         Self { limit, progress: String::new(), moved: now }
     }
@@ -38,7 +38,7 @@ mod tests {
     fn progress_buys_time_and_standing_still_does_not() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut patience = Patience::new(Duration::from_secs(10), start);
+        let mut deadline = Deadline::new(Duration::from_secs(10), start);
         for (second, progress, goes_on) in [
             (0, "0 of 3", true),
             (9, "0 of 3", true),
@@ -47,7 +47,7 @@ mod tests {
             (19, "1 of 3", false),
             (19, "2 of 3", true),
         ] {
-            assert_eq!(patience.goes_on(progress, at(second)), goes_on, "at {second} s with {progress}");
+            assert_eq!(deadline.goes_on(progress, at(second)), goes_on, "at {second} s with {progress}");
         }
     }
 }
