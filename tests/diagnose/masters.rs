@@ -47,7 +47,7 @@ pub(crate) const MASTERS: &[Case] = &[
             warnings: &[],
             tells: "/var/lib/etcd/member is not there",
         }],
-        // One of those who have founded etcd.
+        // One of those that bootstrapped etcd.
         mend: on!(THIRD, "blackstart node up"),
         ..Case::PLAIN
     },
@@ -147,7 +147,7 @@ fn comes_back_as_learner(bench: &Bench) {
     bench.sh(
         THIRD,
         "rm -r /var/lib/etcd/member /var/lib/cluster-state/etcd-member-id
-         sed -i '/FOUNDERS/d; s/STATE=.*/STATE=existing/' /var/lib/etcd/initial.env
+         sed -i '/INITIAL_MEMBERS/d; s/STATE=.*/STATE=existing/' /var/lib/etcd/initial.env
          systemctl start etcd",
     );
 }

@@ -76,7 +76,7 @@ fn masters_come_in_any_order() {
 fn masters_join_whatever_happens() {
     let _turn = turn();
     let cluster = Cluster::sealed(3, 1);
-    alone::founds(&cluster);
+    alone::bootstraps(&cluster);
     let caller = Caller::begin(&cluster);
     cluster.check(&[killed::CHECKS, clock::CHECKS, severed::CHECKS, full_disk::CHECKS]);
     let (acknowledged, lost) = caller.end();

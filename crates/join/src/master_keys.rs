@@ -20,8 +20,8 @@ pub struct MasterKeys {
     pub encryption: String,
     /// `join.key`; absent in a cluster that was not sealed.
     pub join_key: Option<String>,
-    /// For a master that founds etcd together with the others: what its member starts with.
-    pub founding: Option<String>,
+    /// For a master that bootstraps etcd together with the others: what its member starts with.
+    pub bootstrapping: Option<String>,
 }
 
 impl fmt::Debug for MasterKeys {

@@ -91,13 +91,13 @@ fn with_master_fields<T>(request: &MasterRequest, then: impl FnOnce(&[&[u8]]) ->
 }
 
 fn with_ceph_fields<T>(request: &CephRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T {
-    let CephRequest { cluster, node, credential, challenge, machine_id, is_founded, proof: _ } = request;
+    let CephRequest { cluster, node, credential, challenge, machine_id, is_initialized, proof: _ } = request;
     let (kind, of, numbers) = parts(credential);
     let machine = machine(machine_id.as_deref());
     let texts = [cluster, node, kind, of, challenge, &machine];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    let founded = [u8::from(*is_founded)];
-    fields.extend([&numbers[..], &founded]);
+    let initialized = [u8::from(*is_initialized)];
+    fields.extend([&numbers[..], &initialized]);
     then(&fields)
 }
 
@@ -220,7 +220,7 @@ mod tests {
             credential: secret("worker-01", 3, 7),
             challenge: "c".into(),
             machine_id: Some("m".into()),
-            is_founded: false,
+            is_initialized: false,
             proof: String::new(),
         };
         request.prove(b"secret");
@@ -239,7 +239,7 @@ mod tests {
             |request| request.credential = ClaimedCredential::Token { id: "worker-01".into() },
             |request| request.challenge = "d".into(),
             |request| request.machine_id = None,
-            |request| request.is_founded = true,
+            |request| request.is_initialized = true,
             |request| request.proof = "not base64 !".into(),
         ];
         for (index, change) in tampering.iter().enumerate() {

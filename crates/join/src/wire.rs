@@ -199,7 +199,7 @@ pub struct CephRequest {
     /// See [`crate::machine_id`].
     pub machine_id: Option<String>,
     /// Whether the node has seen a quorum of Ceph's monitors.
-    pub is_founded: bool,
+    pub is_initialized: bool,
     /// base64url of an HMAC over all of the above.
     pub proof: String,
 }

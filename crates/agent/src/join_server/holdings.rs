@@ -80,28 +80,28 @@ impl OnDisk {
         text.ok_or_else(|| format!("this master has no {} yet", path.display()))
     }
 
-    /// What the member of a founder starts with. Not once it has been there: then it has lost its data, and must be
+    /// What an initial member starts with. Not once it has been there: then it has lost its data, and must be
     /// brought in anew by those that have theirs.
-    async fn founding(&self, node: &str, machine_id: Option<&str>) -> Result<Option<String>, String> {
+    async fn bootstrapping(&self, node: &str, machine_id: Option<&str>) -> Result<Option<String>, String> {
         let decided = self.text(Path::new(etcd::INITIAL)).map_err(|error| explain::chain(&error))?;
         let Some(decided) = decided else { return Ok(None) };
-        let founds = |initial: &Initial| machine_id.is_some_and(|machine| initial.founds(node, machine));
-        let Some(initial) = Initial::parse(&decided).filter(founds) else { return Ok(None) };
+        let bootstraps = |initial: &Initial| machine_id.is_some_and(|machine| initial.bootstraps(node, machine));
+        let Some(initial) = Initial::parse(&decided).filter(bootstraps) else { return Ok(None) };
         let access = match Access::read(&*self.host.disk, &self.paths.kubernetes_dir) {
             Ok(access) => access,
             Err(error) => return Err(explain::chain(&error)),
         };
         let own = access.member(etcd::client_url(Ipv4Addr::LOCALHOST.into()));
-        let still_founds = match timeout(DEADLINE, own.known_members()).await {
+        let still_bootstraps = match timeout(DEADLINE, own.known_members()).await {
             Ok(Ok(members)) => is_awaited(&members, initial.members.get(node)),
-            // It waits for the founders itself.
+            // It waits for the initial members itself.
             Ok(Err(_)) | Err(_) => true,
         };
-        Ok(still_founds.then_some(decided))
+        Ok(still_bootstraps.then_some(decided))
     }
 }
 
-/// Whether etcd waits for the founder at this peer URL for the first time. One that has been there has lost its data; one
+/// Whether etcd waits for the initial member at this peer URL for the first time. One that has been there has lost its data; one
 /// that is not among the members any more has left, and comes back as anybody does: as a learner.
 fn is_awaited(members: &[Member], url: Option<&String>) -> bool {
     let is_it = |member: &Member| url.is_some_and(|url| member.peer_urls.contains(url));
@@ -154,7 +154,7 @@ impl Holdings for OnDisk {
                 files: table::shared_files().into_iter().map(file).collect::<Result<_, _>>()?,
                 encryption: self.required(&self.kubernetes(ENCRYPTION))?,
                 join_key: self.join_key_text().map_err(|error| explain::chain(&error))?,
-                founding: self.founding(node, machine_id).await?,
+                bootstrapping: self.bootstrapping(node, machine_id).await?,
             })
         })
     }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_founder_is_awaited_once() {
+    fn an_initial_member_is_awaited_once() {
         let member = |url: &str, has_started: bool, is_learner: bool| -> Member {
             let clients: &[&str] = if has_started { &["https://c"] } else { &[] };
             let fields =
@@ -234,16 +234,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn founders_are_machines_that_agreed() {
+    async fn initial_members_are_machines_that_agreed() {
         let held = on_disk();
-        let founding =
-            Initial::founding([("master-01", [10, 0, 0, 1].into(), "aa"), ("master-02", [10, 0, 0, 2].into(), "bb")]);
-        assert_eq!(held.founding("master-02", Some("bb")).await, Ok(None), "nothing is decided");
-        write(&held, etcd::INITIAL, &founding.text());
+        let bootstrapping =
+            Initial::bootstrapping([("master-01", [10, 0, 0, 1].into(), "aa"), ("master-02", [10, 0, 0, 2].into(), "bb")]);
+        assert_eq!(held.bootstrapping("master-02", Some("bb")).await, Ok(None), "nothing is decided");
+        write(&held, etcd::INITIAL, &bootstrapping.text());
         for (node, machine) in [("master-02", None), ("master-02", Some("cc")), ("master-03", Some("bb"))] {
-            assert_eq!(held.founding(node, machine).await, Ok(None), "{node} {machine:?}");
+            assert_eq!(held.bootstrapping(node, machine).await, Ok(None), "{node} {machine:?}");
         }
-        let why = held.founding("master-02", Some("bb")).await.unwrap_err();
-        assert!(why.contains("pki/etcd/ca.crt"), "a founder, who comes before this master has its own keys: {why}");
+        let why = held.bootstrapping("master-02", Some("bb")).await.unwrap_err();
+        assert!(why.contains("pki/etcd/ca.crt"), "an initial member, which comes before this master has its own keys: {why}");
     }
 }

@@ -143,9 +143,9 @@ impl Client {
         self.in_turn(|master| self.master_keys_at(master, applicant, claim).boxed()).await
     }
 
-    /// Gets what this node's roles need of Ceph's keys. `is_founded` tells that it has seen a quorum of Ceph's monitors.
-    pub async fn ceph_keys(&self, applicant: &Applicant, is_founded: bool) -> Result<(SocketAddr, Handed), JoinError> {
-        self.in_turn(|master| self.ceph_keys_at(master, applicant, is_founded).boxed()).await
+    /// Gets what this node's roles need of Ceph's keys. `is_initialized` tells that it has seen a quorum of Ceph's monitors.
+    pub async fn ceph_keys(&self, applicant: &Applicant, is_initialized: bool) -> Result<(SocketAddr, Handed), JoinError> {
+        self.in_turn(|master| self.ceph_keys_at(master, applicant, is_initialized).boxed()).await
     }
 
     /// Tells how this node is, before it has joined.
@@ -212,10 +212,10 @@ impl Client {
         &self,
         master: SocketAddr,
         applicant: &Applicant,
-        is_founded: bool,
+        is_initialized: bool,
     ) -> Result<Handed, JoinError> {
         let challenge = self.challenge_of(master, applicant).await?;
-        let mut request = applicant.ceph_request(challenge, is_founded);
+        let mut request = applicant.ceph_request(challenge, is_initialized);
         applicant.credential.with_secret(|secret| request.prove(secret));
         let CephAnswer { envelope } = call::post(self.http(master).await?, master, wire::CEPH, &request).await?;
         let opened = applicant.credential.with_secret(|secret| ceph_keys::open(&envelope, secret, &request));

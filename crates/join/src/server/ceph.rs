@@ -26,8 +26,8 @@ pub type Identified<'a> = Pin<Box<dyn Future<Output = Result<Identity, String>> 
 
 /// Whoever keeps Ceph's identity.
 pub trait CephKeys: Send + Sync {
-    /// The identity of this cluster's Ceph; made now if there is none. `is_founded` notes that there has been a quorum.
-    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_founded: bool) -> Identified<'a>;
+    /// The identity of this cluster's Ceph; made now if there is none. `is_initialized` notes that there has been a quorum.
+    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_initialized: bool) -> Identified<'a>;
 }
 
 pub(super) async fn ceph(
@@ -54,8 +54,8 @@ async fn answer(
     let_in(service, &node.name, key.generation).await?;
     let failure = |why: String| Refusal::Failure { why };
     // Only a monitor can have seen it.
-    let is_founded = request.is_founded && node.has(Role::CephMon);
-    let identity = match timeout(DEADLINE, service.setup.ceph.identity(&cluster, is_founded)).await {
+    let is_initialized = request.is_initialized && node.has(Role::CephMon);
+    let identity = match timeout(DEADLINE, service.setup.ceph.identity(&cluster, is_initialized)).await {
         Ok(identity) => identity.map_err(failure)?,
         Err(_) => return Err(Refusal::NotReady),
     };

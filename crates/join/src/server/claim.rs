@@ -74,7 +74,7 @@ impl Claim for MasterRequest {
 
 impl Claim for CephRequest {
     fn said(&self) -> Said<'_> {
-        let Self { cluster, node, credential, challenge, machine_id, is_founded: _, proof: _ } = self;
+        let Self { cluster, node, credential, challenge, machine_id, is_initialized: _, proof: _ } = self;
         Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref(), hash: None, is_to_be: true }
     }
 

@@ -163,9 +163,9 @@ impl Writes for Api {
 }
 
 impl CephKeys for Api {
-    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_founded: bool) -> Identified<'a> {
+    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_initialized: bool) -> Identified<'a> {
         let mut held = self.ceph.lock().unwrap();
-        let settled = Identity::settled(held.as_ref(), cluster, is_founded, Timestamp::UNIX_EPOCH).unwrap();
+        let settled = Identity::settled(held.as_ref(), cluster, is_initialized, Timestamp::UNIX_EPOCH).unwrap();
         *held = settled.or(held.take());
         let identity = Identity::read(held.as_ref().unwrap()).unwrap();
         let answer = self.ask(|| identity).map_err(|error| error.to_string());
@@ -216,7 +216,7 @@ impl Holdings for Held {
                 files: BTreeMap::from([("pki/ca.key".to_owned(), format!("the key, for {node}"))]),
                 encryption: "at rest".into(),
                 join_key: None,
-                founding: None,
+                bootstrapping: None,
             })
         })
     }

@@ -5,7 +5,7 @@ engine::step_ids! {
     KEYS = "ceph-keys";
     CONF = "ceph-conf";
     MON = "ceph-mon";
-    FOUNDED = "ceph-founded";
+    INITIALIZED = "ceph-initialized";
     MGR = "ceph-mgr";
     OSD_DATA = "ceph-osd-data";
     OSD = "ceph-osd";

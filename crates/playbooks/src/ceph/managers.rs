@@ -1,4 +1,4 @@
-//! Ceph knows the key of every manager in cluster.yaml. Those of the first hour it knows from its founding; one that comes
+//! Ceph knows the key of every manager in cluster.yaml. Those of the first hour it knows from the bootstrap; one that comes
 //! later has its key from the Secret like the others, and Ceph has to be told.
 
 use std::{sync::Arc, time::Duration};

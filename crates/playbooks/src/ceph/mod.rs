@@ -3,7 +3,7 @@
 //! `steps` is the whole of it. Everything is the distribution's own: its packages, its units, its tools.
 //!
 //! ```text
-//! packages ─► keys ─► conf ─┬─ mon ─► founded ─┐
+//! packages ─► keys ─► conf ─┬─ mon ─► initialized ─┐
 //!                           ├─ mgr ────────────┼─► (first monitor) dashboard ─► user ─► settled ─► bootstrapped
 //!                           └─ osd-data ─► osd ┘
 //! ```
@@ -18,7 +18,7 @@ mod conf;
 mod daemon;
 mod dashboard;
 mod foreign;
-mod founded;
+mod initialized;
 pub mod ids;
 mod keys;
 mod leave;
@@ -46,7 +46,7 @@ pub use packages::{PACKAGES, unwanted_units};
 use self::{
     daemon::Kind,
     ids::{
-        CONF, DASHBOARD, DASHBOARD_USER, FOUNDED, KEYS, MANAGERS, MGR, MON, OSD, OSD_DATA, PACKAGES as INSTALLED,
+        CONF, DASHBOARD, DASHBOARD_USER, INITIALIZED, KEYS, MANAGERS, MGR, MON, OSD, OSD_DATA, PACKAGES as INSTALLED,
         SETTLED,
     },
     source::Source,
@@ -87,17 +87,17 @@ fn append<'a>(all: PlaybookBuilder<'a>, of: &Of<'_>, settings: &Ceph) -> Playboo
     let leads_managers = is_first && cluster.with_role(Role::CephMgr).next().is_some();
     let has_dashboard = leads_managers && settings.dashboard;
     let daemons_after = if is_monitor { MON } else { CONF };
-    let last = [FOUNDED, MGR, OSD, MANAGERS, DASHBOARD_USER];
+    let last = [INITIALIZED, MGR, OSD, MANAGERS, DASHBOARD_USER];
     all.step(packages::Packages::new(settings, node), &[NODE_READY])
         .step(keys::Keys::new(node, &source), &[INSTALLED])
         .step(conf::Conf::new(cluster, settings, of.has_own_disk), &[KEYS])
         .step_if(is_monitor, mon::Monitor::new(cluster, node, &source), &[CONF])
-        .step_if(is_monitor, founded::Founded::new(&source), &[MON])
+        .step_if(is_monitor, initialized::Initialized::new(&source), &[MON])
         .step_if(is_manager, mgr::Manager::new(node), &[daemons_after])
         .step_if(has_osds, osd::Data::new(node), &[daemons_after])
         .step_if(has_osds, osd::Run::new(node), &[OSD_DATA])
-        .step_if(leads_managers, managers::Managers::new(cluster, &source), &[FOUNDED])
-        .step_if(has_dashboard, dashboard::Dashboard::new(cluster), &[FOUNDED])
+        .step_if(leads_managers, managers::Managers::new(cluster, &source), &[INITIALIZED])
+        .step_if(has_dashboard, dashboard::Dashboard::new(cluster), &[INITIALIZED])
         .step_if(has_dashboard, dashboard::User::new(layout), &[DASHBOARD])
         .step_if(is_first, settled::Settled::new(cluster), &last)
         .step(bootstrapped::Bootstrapped::new(layout), if is_first { &[SETTLED] } else { &last })
@@ -110,7 +110,7 @@ pub(crate) fn undos(undos: Undos) -> Undos {
         .step(INSTALLED, Stays)
         .step(KEYS, keys::Given)
         .step(MON, Daemons(Kind::Mon))
-        .step(FOUNDED, Stays)
+        .step(INITIALIZED, Stays)
         .step(MANAGERS, Stays)
         .step(MGR, Daemons(Kind::Mgr))
         .step(OSD_DATA, osd::Stores)

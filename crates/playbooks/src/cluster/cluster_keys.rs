@@ -90,7 +90,7 @@ impl ClusterKeys {
     }
 
     /// The certificate of the cluster's CA comes last of the files that are looked for: whoever has it has all. A
-    /// founder's decision comes behind everything, because its etcd starts with it.
+    /// initial member's decision comes behind everything, because its etcd starts with it.
     fn write(&self, keys: &MasterKeys) -> Vec<Change> {
         let secret = |name: &str, text: &str| Change::File {
             path: self.to.join(name),
@@ -102,14 +102,14 @@ impl ClusterKeys {
         let wanted = pki::table::shared_files();
         let files = keys.files.iter().filter(|(name, _)| wanted.contains(name));
         changes.extend(files.map(|(name, text)| secret(name, text)));
-        let founding = keys.founding.as_deref().and_then(Initial::parse);
-        changes.extend(founding.iter().flat_map(split_brain::decided));
+        let bootstrapping = keys.bootstrapping.as_deref().and_then(Initial::parse);
+        changes.extend(bootstrapping.iter().flat_map(split_brain::decided));
         changes
     }
 }
 
 /// Whether this master has decided to start a cluster.
-fn founds(disk: &dyn Disk) -> Result<bool, HostError> {
+fn bootstraps(disk: &dyn Disk) -> Result<bool, HostError> {
     let text = disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
     Ok(Initial::parse(&String::from_utf8_lossy(&text)).is_some_and(|initial| initial.state == State::New))
 }
@@ -131,7 +131,7 @@ impl Step for ClusterKeys {
         if all_there {
             return Ok(Seen::There);
         }
-        if self.leads && (founds(disk)? || !host.is_live) {
+        if self.leads && (bootstraps(disk)? || !host.is_live) {
             return Ok(Seen::Sealed(self.sealed(disk)?));
         }
         Ok(Seen::Elsewhere { directories: self.directories(disk)? })

@@ -1,4 +1,4 @@
-//! A master that was not there when etcd was founded takes a place in it, without a vote at first.
+//! A master that was not there when etcd was bootstrapped joins it, as a learner at first.
 //!
 //! Certificates, unit and program are in place before the others hear of the new member: from then on they count with it.
 //! The change is made under a lock, and whoever was killed in the middle goes on where it was: an announced member that

@@ -62,7 +62,7 @@ impl Step for NodeReady {
         Ok(Seen { boot_id, node, is_kubelet_older })
     }
 
-    /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was founded anew,
+    /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was bootstrapped again,
     /// runs on without ever being seen again.
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let restart = || {

@@ -77,7 +77,7 @@ impl<'a> Reset<'a> {
     }
 }
 
-/// How the steps of a node are undone. A place and a vote in etcd, and the decision to found one, go with `etcd`; the kubelet
+/// How the steps of a node are undone. The member and its vote in etcd, and the decision to bootstrap one, go with `etcd`; the kubelet
 /// that `node-ready` has restarted goes with `kubelet`.
 pub fn undos(reset: &Reset<'_>) -> Undos {
     let cluster = Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki);

@@ -1,7 +1,7 @@
 //! The monitor of this node is in the quorum.
 //!
 //! ```text
-//! no data ─► founders, and nobody has founded Ceph yet ─► the first map, the same on all of them ─┐
+//! no data ─► initial_monitors, and Ceph is not initialized yet ─► the first map, the same on all of them ─┐
 //!         └► otherwise: the map of the monitors that are there, waited for ───────────────────────┴► data ─► started ─► in the quorum
 //! ```
 //! Which of the two it is, `next` says. Killed at any point, the next run finds either no data or all of it.
@@ -29,7 +29,7 @@ use super::{
     undo::Daemons,
 };
 
-const FOUND: &str = "found";
+const BOOTSTRAP: &str = "bootstrap";
 const JOIN: &str = "join";
 
 /// How often the unit and the monitor's own socket are looked at.
@@ -107,7 +107,7 @@ impl Monitor {
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
         let Some(ours) = paths::own_fsid(&*host.disk)? else {
-            let (data, daemon) = (Data::None(Next::Found), daemon::Seen::default());
+            let (data, daemon) = (Data::None(Next::Bootstrap), daemon::Seen::default());
             return Ok(Seen { is_begun: false, data, daemon, status: None });
         };
         let daemon = self.daemon.look(host).await?;
@@ -117,7 +117,7 @@ impl Monitor {
 
     async fn make(&self, host: &Host, origin: Origin) -> Result<(), StepError> {
         let handed = self.source.handed(host).await?;
-        if origin == Origin::Founders && next(&self.name, &handed, true) != Next::Found {
+        if origin == Origin::InitialMonmap && next(&self.name, &handed, true) != Next::Bootstrap {
             let message = "the other monitors have bootstrapped Ceph meanwhile, so this one joins them";
             return Err(StepError::new(codes::NO_ANSWER, message).retryable());
         }
@@ -143,7 +143,7 @@ impl Step for Monitor {
         let made = match &seen.data {
             _ if !seen.is_begun => return Ok(Vec::new()),
             Data::Ours => Vec::new(),
-            Data::None(Next::Found) => act(FOUND, "make the monitor's data, with the initial monmap"),
+            Data::None(Next::Bootstrap) => act(BOOTSTRAP, "make the monitor's data, with the initial monmap"),
             Data::None(Next::Join) => act(JOIN, "make the monitor's data, with the map of the other monitors"),
             Data::None(Next::Wait(_)) => return Ok(Vec::new()),
             Data::Foreign(fsid) => {
@@ -175,7 +175,7 @@ impl Step for Monitor {
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let done = match key.as_str() {
-            FOUND => self.make(host, Origin::Founders).await,
+            BOOTSTRAP => self.make(host, Origin::InitialMonmap).await,
             JOIN => self.make(host, Origin::Quorum).await,
             _ => self.daemon.start(host).await,
         };
@@ -214,8 +214,8 @@ mod tests {
         let step = Monitor::new(&cluster, cluster.node("m1").unwrap(), &source(&cluster, "m1"));
         let mut told = String::new();
         for (case, seen) in [
-            ("an image", Seen { is_begun: false, ..seen(Data::None(Next::Found), "", None) }),
-            ("a founder", seen(Data::None(Next::Found), "inactive", None)),
+            ("an image", Seen { is_begun: false, ..seen(Data::None(Next::Bootstrap), "", None) }),
+            ("an initial monitor", seen(Data::None(Next::Bootstrap), "inactive", None)),
             ("one that joins", seen(Data::None(Next::Join), "inactive", None)),
             ("one that waits", seen(Data::None(Next::Wait("m2 to answer".into())), "inactive", None)),
             ("down", seen(Data::Ours, "inactive", None)),

@@ -4,10 +4,10 @@
 //! |---|---|---|
 //! | any | one has data, or has decided what to start with | joins |
 //! | the first | all say that they know of no cluster | bootstraps, together with them |
-//! | the first | most of all masters, itself counted, know of none, the rest is silent for a minute | founds alone |
+//! | the first | most of all masters, itself counted, know of none, the rest is silent for a minute | bootstraps alone |
 //! | any | anything else | waits |
 //!
-//! Silence is not a no: a cluster may be running that is unreachable from here. Of the masters that a cluster was founded with,
+//! Silence is not a no: a cluster may be running that is unreachable from here. Of the masters that a cluster was bootstrapped with,
 //! most must agree on every write; so where most masters know of none, none that works can be among the silent ones.
 
 use jiff::{SignedDuration, Timestamp};
@@ -40,7 +40,7 @@ pub(super) enum Said {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cluster) enum Decision {
     /// This master starts the cluster, with these others.
-    Found(Vec<String>),
+    Bootstrap(Vec<String>),
     /// There is a cluster, or one is about to be.
     Join,
     /// It cannot be told yet.
@@ -64,7 +64,7 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
     }
     let apart = |said: &Said| *said == Said::Apart;
     if others.iter().all(|(_, said)| apart(said)) {
-        return Decision::Found(others.iter().map(|(name, _)| name.clone()).collect());
+        return Decision::Bootstrap(others.iter().map(|(name, _)| name.clone()).collect());
     }
     let (all, apart_and_self) = (others.len() + 1, others.iter().filter(|(_, said)| apart(said)).count() + 1);
     let rest = || others.iter().filter(|(_, said)| !apart(said));
@@ -77,7 +77,7 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
         ));
     }
     if rest().all(|(_, said)| matches!(said, Said::Silent { since, .. } if is_long(*since))) {
-        return Decision::Found(Vec::new());
+        return Decision::Bootstrap(Vec::new());
     }
     let seconds = DEADLINE.as_secs();
     Decision::Wait(format!("the other masters, to bootstrap etcd with them, for {seconds} s at most ({})", told()))
@@ -112,8 +112,8 @@ mod tests {
         };
         let named = (2..).zip(others.chars()).map(|(number, letter)| (format!("m{number}"), said(letter)));
         match decide(first, &named.collect::<Vec<_>>(), now) {
-            Decision::Found(with) if with.is_empty() => "found alone".into(),
-            Decision::Found(with) => format!("found with {}", with.join(" and ")),
+            Decision::Bootstrap(with) if with.is_empty() => "bootstrap alone".into(),
+            Decision::Bootstrap(with) => format!("bootstrap with {}", with.join(" and ")),
             Decision::Join => "join".into(),
             Decision::Wait(what) => format!("wait for {what}"),
         }

@@ -88,7 +88,7 @@ impl SplitBrainGuard {
         let now = host.clock.now();
         let moment = now.to_string();
         if self.others.is_empty() || self.force {
-            return Ok(Seen::Asked { decision: Decision::Found(Vec::new()), machines, moment });
+            return Ok(Seen::Asked { decision: Decision::Bootstrap(Vec::new()), machines, moment });
         }
         let (credential, trust) = self.membership.credential(&*host.disk)?;
         refuse_ended(&credential, now)?;
@@ -181,7 +181,7 @@ impl Step for SplitBrainGuard {
             (false, true) => Ok(Seen::DataOnly),
             (false, false) if !host.is_live && !self.others.is_empty() => Ok(Seen::Unasked),
             (false, false) => match self.ask(host).await? {
-                Seen::Asked { decision: Decision::Found(_), .. } if had_data && !self.force => {
+                Seen::Asked { decision: Decision::Bootstrap(_), .. } if had_data && !self.force => {
                     Err(data_gone(&self.member_id))
                 }
                 seen => Ok(seen),
@@ -193,14 +193,14 @@ impl Step for SplitBrainGuard {
         let (initial, forced) = match seen {
             // etcd does not look at it where it has data; the unit wants it to be there.
             Seen::DataOnly => (Initial::joining([(self.node.clone(), etcd::peer_url(self.ip))].into()), None),
-            Seen::Asked { decision: Decision::Found(with), machines, .. } => {
+            Seen::Asked { decision: Decision::Bootstrap(with), machines, .. } => {
                 let takes_part = |name: &String| *name == self.node || with.contains(name);
-                let founders = machines.iter().filter(|(name, _, _)| takes_part(name));
+                let initial_members = machines.iter().filter(|(name, _, _)| takes_part(name));
                 let others = self.others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
                 let unasked = if others.is_empty() { String::new() } else { format!(" without asking {others}") };
                 let what = format!("start a new cluster{unasked}, as --force-new-cluster says");
                 let forced = self.force.then(|| Planned::act("force-new-cluster", what));
-                (Initial::founding(founders.map(|(name, ip, machine)| (name.as_str(), *ip, machine.as_str()))), forced)
+                (Initial::bootstrapping(initial_members.map(|(name, ip, machine)| (name.as_str(), *ip, machine.as_str()))), forced)
             }
             Seen::Settled | Seen::Unasked | Seen::Asked { .. } => return Ok(Vec::new()),
         };

@@ -179,7 +179,7 @@ mod tests {
         insta::assert_snapshot!(told([evaluate(&traces(&disk).unwrap())]));
 
         std::fs::remove_dir_all(root.path().join("var/lib/rancher")).unwrap();
-        let decision = etcd::Initial::founding([("m", Ipv4Addr::LOCALHOST.into(), "aa")]);
+        let decision = etcd::Initial::bootstrapping([("m", Ipv4Addr::LOCALHOST.into(), "aa")]);
         std::fs::write(root.path().join("var/lib/etcd/initial.env"), decision.text()).unwrap();
         assert_eq!(evaluate(&traces(&disk).unwrap()), Finding::Fine, "what a backup brought back is ours");
     }
