@@ -57,7 +57,7 @@ pub struct Hello {
     /// For whoever shows a certificate: the node that has the machine id that was asked about.
     pub machine: Option<String>,
     /// For insiders: how this master stands to the cluster.
-    pub standing: Option<Standing>,
+    pub cluster_state: Option<ClusterState>,
     /// Whether it has what it takes to let others in.
     pub admits: bool,
     /// For insiders: which machine this master is, see [`crate::machine_id`].
@@ -69,7 +69,7 @@ pub struct Hello {
 /// How a master stands to the cluster's etcd, which is the cluster's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum ClusterState {
     /// It has neither data nor the decision to start a member: for all it knows there is no cluster.
     Apart,
     /// It is decided what its member starts with.

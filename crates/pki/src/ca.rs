@@ -40,7 +40,7 @@ pub(crate) struct Ca {
 }
 
 /// What was found of a CA.
-pub(crate) enum Standing {
+pub(crate) enum CaState {
     Whole(Box<Ca>),
     KeyAlone(Box<KeyPair>),
     Absent,
@@ -52,17 +52,17 @@ pub(crate) fn find(
     existing: &Existing,
     cluster: &str,
     now: Timestamp,
-) -> Result<Standing, PkiError> {
+) -> Result<CaState, PkiError> {
     let key = existing.parse(&row.key(), key::from_pem)?;
     let Some(mut trusted) = existing.parse(&row.certificate(), Certificate::all_from_pem)? else {
-        return Ok(key.map_or(Standing::Absent, |key| Standing::KeyAlone(Box::new(key))));
+        return Ok(key.map_or(CaState::Absent, |key| CaState::KeyAlone(Box::new(key))));
     };
     let signs = |certificate: &Certificate| key.as_ref().is_some_and(|key| key::belongs_to(key, certificate));
     let certificate = trusted.remove(trusted.iter().position(signs).unwrap_or(0));
     check(&certificate, existing.path(&row.certificate()), cluster, key.is_some(), now)?;
     let pem = existing.bytes(&row.certificate()).unwrap_or_default().to_vec();
     let ca = assemble(row, existing, certificate, pem, key)?;
-    Ok(Standing::Whole(Box::new(Ca { others: trusted, ..ca })))
+    Ok(CaState::Whole(Box::new(Ca { others: trusted, ..ca })))
 }
 
 /// The CA, and what has to be written for it to be there.
@@ -73,20 +73,20 @@ pub(crate) fn settle(
     shared: Shared,
     now: Timestamp,
 ) -> Result<(Ca, Vec<Change>), PkiError> {
-    let standing = find(row, existing, cluster, now)?;
+    let state = find(row, existing, cluster, now)?;
     let certificate_path = existing.path(&row.certificate());
     let key_path = existing.path(&row.key());
     let failed = |source| PkiError::Issue { path: certificate_path.clone(), source };
 
     let mut changes = Vec::new();
-    let key = match (standing, shared) {
-        (Standing::Whole(ca), _) => return Ok((*ca, changes)),
-        (Standing::KeyAlone(_), Shared::Bring) => return Err(PkiError::MayNotMake { missing: vec![certificate_path] }),
-        (Standing::Absent, Shared::Bring) => {
+    let key = match (state, shared) {
+        (CaState::Whole(ca), _) => return Ok((*ca, changes)),
+        (CaState::KeyAlone(_), Shared::Bring) => return Err(PkiError::MayNotMake { missing: vec![certificate_path] }),
+        (CaState::Absent, Shared::Bring) => {
             return Err(PkiError::MayNotMake { missing: vec![certificate_path, key_path] });
         }
-        (Standing::KeyAlone(key), Shared::Make) => *key,
-        (Standing::Absent, Shared::Make) => {
+        (CaState::KeyAlone(key), Shared::Make) => *key,
+        (CaState::Absent, Shared::Make) => {
             let key = key::generate().map_err(|error| failed(error.into()))?;
             changes.push(write::secret(key_path, key.serialize_pem()));
             key

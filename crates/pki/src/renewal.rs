@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::{
     Input, PkiError, PkiErrors, Reason,
-    ca::{self, Ca, Standing},
+    ca::{self, Ca, CaState},
     existing::Existing,
     leaf::{self, Holding},
     lifetime::{Urgency, check_clock},
@@ -96,8 +96,8 @@ fn is_ours(leaf: &Leaf, existing: &Existing, ca: &Ca, which: Which<'_>) -> bool 
 
 fn signer(row: &CaRow, existing: &Existing, input: &Input, now: Timestamp) -> Result<Ca, PkiError> {
     match ca::find(row, existing, &input.cluster, now)? {
-        Standing::Whole(ca) => Ok(*ca),
-        Standing::KeyAlone(_) | Standing::Absent => {
+        CaState::Whole(ca) => Ok(*ca),
+        CaState::KeyAlone(_) | CaState::Absent => {
             Err(PkiError::MayNotMake { missing: vec![existing.path(&row.certificate())] })
         }
     }

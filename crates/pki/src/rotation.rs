@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Input, PkiError, PkiErrors, Shared,
-    ca::{self, Ca, Standing},
+    ca::{self, Ca, CaState},
     certificate::Certificate,
     existing::Existing,
     issue, evaluate, key, leaf,
@@ -194,8 +194,8 @@ fn at_stage(
 
 fn whole(row: &CaRow, existing: &Existing, cluster: &str, now: Timestamp) -> Result<Ca, PkiError> {
     match ca::find(row, existing, cluster, now)? {
-        Standing::Whole(ca) => Ok(*ca),
-        Standing::KeyAlone(_) | Standing::Absent => {
+        CaState::Whole(ca) => Ok(*ca),
+        CaState::KeyAlone(_) | CaState::Absent => {
             Err(PkiError::MayNotMake { missing: vec![existing.path(&row.certificate())] })
         }
     }

@@ -9,7 +9,7 @@ use spec::San;
 
 use crate::{
     Existing, PkiError, PkiErrors, Request,
-    ca::{self, Standing},
+    ca::{self, CaState},
     certificate::Certificate,
     certificate_flaw, issue,
     lifetime::check_clock,
@@ -50,7 +50,7 @@ impl Signer {
     /// From what is on this master.
     pub fn new(existing: &Existing, cluster: &str, now: Timestamp) -> Result<Self, PkiErrors> {
         let missing = || PkiError::NoKey { key: existing.path(&CLUSTER.key()) };
-        let Standing::Whole(ca) = ca::find(&CLUSTER, existing, cluster, now)? else {
+        let CaState::Whole(ca) = ca::find(&CLUSTER, existing, cluster, now)? else {
             return Err(missing().into());
         };
         let issuer = ca.issuer.ok_or_else(missing)?;

@@ -16,7 +16,7 @@ use explain::Explain;
 use host::{Change, Disk, HostError};
 use join::{
     ADMISSIONS, Admission, Admissions, Claim, Generation, Given, Refusal,
-    server::{Holdings, Evaluate, Kept, Records},
+    server::{KeyStore, Evaluate, Kept, Records},
 };
 use kube::Client;
 use kubeapi::Unsettled;
@@ -132,24 +132,24 @@ impl Book {
 
     /// A master that has the cluster's keys from the beginning is the one they went to. Once somebody has armed its name
     /// for another machine, it is not for this one to say.
-    fn note_own(&self, agent: &Agent, holdings: &dyn Holdings) -> Result<(), AgentError> {
+    fn note_own(&self, agent: &Agent, key_store: &dyn KeyStore) -> Result<(), AgentError> {
         let (name, own) = (&agent.node.name, self.known(&agent.node.name));
-        if own.armed != 0 || own.given.is_some() || !holdings.admits() {
+        if own.armed != 0 || own.given.is_some() || !key_store.admits() {
             return Ok(());
         }
         let claim = Claim::ensure(&*self.disk, &self.state_dir)?.hash();
         let when = Generation::at(agent.host.clock.now()).0;
-        let given = Some(Given { when, claim, machine: holdings.machine_id() });
+        let given = Some(Given { when, claim, machine: key_store.machine_id() });
         let mut learnt = Admissions::default();
         learnt.add(name, &Admission { given, ..own });
         Ok(self.learn(&learnt)?)
     }
 
     /// Keeps file and API alike, for ever. What fails here keeps nobody from being let in: it is tried again.
-    pub(super) async fn follow(&self, agent: &Agent, holdings: &dyn Holdings) {
+    pub(super) async fn follow(&self, agent: &Agent, key_store: &dyn KeyStore) {
         loop {
             let exchanged = async {
-                self.note_own(agent, holdings)?;
+                self.note_own(agent, key_store)?;
                 self.exchange().await
             };
             let heard = exchanged.await.unwrap_or_else(|error| {
@@ -175,7 +175,7 @@ impl Records for Book {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use join::{JoinKey, wire::Standing};
+    use join::{JoinKey, wire::ClusterState};
 
     use super::*;
     use crate::testing::{Scripted, agent};
@@ -184,9 +184,9 @@ mod tests {
         admits: bool,
     }
 
-    impl Holdings for Held {
-        fn standing(&self) -> Standing {
-            Standing::Member
+    impl KeyStore for Held {
+        fn cluster_state(&self) -> ClusterState {
+            ClusterState::Member
         }
 
         fn machine_id(&self) -> Option<String> {

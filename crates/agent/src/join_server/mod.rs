@@ -9,7 +9,7 @@ mod admissions;
 mod ceph;
 mod departures;
 mod hold;
-mod holdings;
+mod key_store;
 mod identity;
 mod machines;
 mod tokens;
@@ -28,7 +28,7 @@ use tokio::{net::TcpListener, sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    admissions::Book, ceph::InTheApi, departures::Leavers, hold::AtTheSocket, holdings::OnDisk, machines::Machines,
+    admissions::Book, ceph::InTheApi, departures::Leavers, hold::AtTheSocket, key_store::OnDisk, machines::Machines,
     tokens::Tokens,
 };
 use crate::{Agent, AgentError, node_object::NodeObject, session};
@@ -47,7 +47,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let (tell_ready, api_ready) = watch::channel(false);
     let records = Arc::new(Book::open(agent, &client, &api_ready)?);
     let setup = setup(agent, &client, api_ready, &records);
-    let holdings = Arc::clone(&setup.holdings);
+    let key_store = Arc::clone(&setup.key_store);
     let doubters = Doubters::new(setup.cluster.clone());
     let listener = Listener::telling(tcp, &certificate, &shown.ca, move |peer, why| doubters.note(&peer, why))?;
     let clients = listener.clients();
@@ -59,7 +59,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
         }
         ended = identity::follow(agent, shown, &certificate, &clients) => ended,
         ended = keep_open(agent, &open) => ended,
-        () = records.follow(agent, &*holdings) => Ok(()),
+        () = records.follow(agent, &*key_store) => Ok(()),
         () = follow_readiness(client, tell_ready) => Ok(()),
     }
 }
@@ -75,7 +75,7 @@ fn setup(
     Setup {
         master: agent.node.name.clone(),
         cluster: watch::channel(Arc::clone(&agent.cluster)).1,
-        holdings: Arc::new(OnDisk { host: agent.host.clone(), paths: agent.paths.clone() }),
+        key_store: Arc::new(OnDisk { host: agent.host.clone(), paths: agent.paths.clone() }),
         api_ready,
         credentials: Arc::new(Tokens { embedded, client: client.clone() }),
         machines: Arc::new(Machines::new(client.clone())),

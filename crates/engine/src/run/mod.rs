@@ -22,7 +22,7 @@ pub use undo::{StepUndo, UndoReport};
 use crate::{
     Ledger, LedgerError, LedgerStore, LockError, Playbook, Sink, State, StepError, lock,
     run::teller::Teller,
-    schedule::{self, Standing},
+    schedule::{self, StepStatus},
 };
 
 /// Runs playbooks on one machine.
@@ -143,13 +143,13 @@ impl Runner {
         let steps = playbook.steps();
         let halt = self.cancel.child_token();
         let mut broken = None;
-        let mut standing = vec![Standing::Pending; steps.len()];
+        let mut statuses = vec![StepStatus::Pending; steps.len()];
         let mut report = Report::default();
         let mut running = FuturesUnordered::new();
         loop {
             if !halt.is_cancelled() {
-                for index in schedule::ready(steps, &standing) {
-                    standing[index] = Standing::Running;
+                for index in schedule::ready(steps, &statuses) {
+                    statuses[index] = StepStatus::Running;
                     let (book, teller, halt, entry) = (&book, &teller, &halt, &steps[index]);
                     let step = one::OneStep { runner: self, playbook, book, teller, halt, entry };
                     running.push(async move { (index, step.run().await) });
@@ -157,23 +157,23 @@ impl Runner {
             }
             let Some((index, ended)) = running.next().await else { break };
             let id = steps[index].about.id.to_string();
-            standing[index] = match ended {
+            statuses[index] = match ended {
                 Ok(one::Ended::Verified { changed }) => {
                     if changed {
                         report.changed.push(id.clone());
                     }
                     report.verified.push(id);
-                    Standing::Verified
+                    StepStatus::Verified
                 }
                 Ok(one::Ended::Failed(error)) => {
                     report.failed.push(StepFailure { step: id, error });
-                    Standing::Out
+                    StepStatus::Out
                 }
-                Ok(one::Ended::Cancelled) => Standing::Out,
+                Ok(one::Ended::Cancelled) => StepStatus::Out,
                 Err(error) => {
                     halt.cancel();
                     broken.get_or_insert(error);
-                    Standing::Out
+                    StepStatus::Out
                 }
             };
         }
@@ -183,7 +183,7 @@ impl Runner {
         }
         report.cancelled = self.cancel.is_cancelled() && report.verified.len() + report.failed.len() < steps.len();
         if !report.cancelled {
-            for index in schedule::blocked(steps, &standing) {
+            for index in schedule::blocked(steps, &statuses) {
                 let about = &steps[index].about;
                 teller.step(about, State::Blocked, 0, "a step before it failed".to_owned());
                 report.blocked.push(about.id.to_string());

@@ -189,7 +189,7 @@ fn is_name(text: &str) -> bool {
 async fn key(service: &Service, request: &impl Claim) -> Result<Key, Refusal> {
     match request.said().credential {
         ClaimedCredential::NodeSecret { node, generation, expires } => {
-            let keys = service.setup.holdings.join_keys();
+            let keys = service.setup.key_store.join_keys();
             let mut secrets = keys.iter().map(|key| key.node_secret(node, *generation, moment(*expires)));
             let first = secrets.next().ok_or(Refusal::NoJoinKey)?;
             let is_proved = |secret: &NodeSecret| request.is_proved(secret.bytes().expose_secret());

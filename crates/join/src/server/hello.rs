@@ -53,9 +53,9 @@ async fn answer(
         ready: *service.setup.api_ready.borrow(),
         challenge: challenge.map_err(|error| Refusal::Failure { why: error.to_string() })?,
         machine,
-        standing: is_insider.then(|| service.setup.holdings.standing()),
-        admits: service.setup.holdings.admits(),
-        own_machine: service.setup.holdings.machine_id().filter(|_| is_insider),
+        cluster_state: is_insider.then(|| service.setup.key_store.cluster_state()),
+        admits: service.setup.key_store.admits(),
+        own_machine: service.setup.key_store.machine_id().filter(|_| is_insider),
         now,
     })
 }

@@ -51,7 +51,7 @@ async fn answer(
     };
     service.setup.records.settle(&node, Box::new(evaluate)).await?;
     let failure = |why: String| Refusal::Failure { why };
-    let keys = service.setup.holdings.keys_for(&node, request.machine_id.as_deref()).await.map_err(failure)?;
+    let keys = service.setup.key_store.keys_for(&node, request.machine_id.as_deref()).await.map_err(failure)?;
     let envelope = keys.close(key.secret.expose_secret(), &request).map_err(|error| failure(error.to_string()))?;
     remember_machine(service, &node, request.machine_id);
     tracing::info!(peer = %peer.address, node, "a master was given the cluster's keys");

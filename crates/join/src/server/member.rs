@@ -47,7 +47,7 @@ async fn renewed(
     let kubelet = csrs.kubelet.map(|csr| wanted(Purpose::Kubelet, &node, &csr)).transpose()?;
     let kube_proxy = wanted(Purpose::KubeProxy, &node, &csrs.kube_proxy)?;
     let agent = wanted(Purpose::Agent, &node, &csrs.agent)?;
-    let join_keys = service.setup.holdings.join_keys();
+    let join_keys = service.setup.key_store.join_keys();
     let minimum = service.setup.records.known(&node).minimum;
     let next = |held| new_secret::close(&join_keys, &node, &held, &csrs.agent, minimum, service.now());
     let secret = csrs.secret.map(next).transpose();

@@ -34,7 +34,7 @@ mod early;
 mod exchange;
 mod hello;
 mod hold;
-mod holdings;
+mod key_store;
 mod join;
 mod leave;
 mod limits;
@@ -73,7 +73,7 @@ pub use self::admissions::{Evaluate, Kept, Records};
 pub use self::ceph::{CephKeys, Identified};
 pub use self::doubters::Doubters;
 pub use self::hold::{Done, Writes};
-pub use self::holdings::{Holdings, Keys};
+pub use self::key_store::{KeyStore, Keys};
 pub use self::leave::{Departure, Departures};
 pub use self::limits::serve_router;
 pub(crate) use self::outside::locked;
@@ -97,7 +97,7 @@ pub struct Setup {
     /// The cluster, which may change while the service runs.
     pub cluster: watch::Receiver<Arc<ValidatedCluster>>,
     /// What this master has itself.
-    pub holdings: Arc<dyn Holdings>,
+    pub key_store: Arc<dyn KeyStore>,
     /// Whether the cluster's API answers.
     pub api_ready: watch::Receiver<bool>,
     /// Where tokens are kept.
@@ -236,7 +236,7 @@ impl Service {
             .filter(|(node, let_in)| let_in.machine.as_deref() == Some(machine_id) && cluster.node(node).is_some())
             .map(|(node, _)| node.clone())
             .collect();
-        if self.setup.holdings.machine_id().as_deref() == Some(machine_id) {
+        if self.setup.key_store.machine_id().as_deref() == Some(machine_id) {
             owners.push(self.setup.master.clone());
         }
         let known = timeout(DEADLINE, self.setup.machines.owners(machine_id)).await.unwrap_or(Err(NotReady));

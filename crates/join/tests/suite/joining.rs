@@ -186,7 +186,7 @@ async fn a_join_key_is_replaced_without_anybody_being_left_behind() {
     ] {
         let (join_key, previous_join_key) = (Some(current.clone()), previous.cloned());
         let held = Held { join_key, previous_join_key, ..world.held() };
-        let address = world.serve(Setup { holdings: Arc::new(held), ..world.setup() }).await;
+        let address = world.serve(Setup { key_store: Arc::new(held), ..world.setup() }).await;
         let client = Client::new(vec![address], Trust::Ca(world.ca_pem.clone()));
         let mut got_in = [false; 2];
         for (got_in, key) in got_in.iter_mut().zip([&old, &new]) {

@@ -109,7 +109,7 @@ async fn a_clone_is_noticed_without_the_api_too() {
 async fn a_master_that_cannot_help_says_so_and_another_one_is_asked() {
     let world = World::new().await;
     let keyless =
-        world.serve(Setup { holdings: Arc::new(Held { join_key: None, ..world.held() }), ..world.setup() }).await;
+        world.serve(Setup { key_store: Arc::new(Held { join_key: None, ..world.held() }), ..world.setup() }).await;
     let client = |masters| Client::new(masters, Trust::Ca(world.ca_pem.clone()));
     let error = client(vec![keyless]).join(&world.applicant("worker-01")).await.unwrap_err();
     assert_eq!((error.code().id, error.is_retryable()), ("BS-JOIN-016", true));

@@ -25,11 +25,11 @@ use join::{
     Admission, Admissions, Applicant, Client, Credential, Generation, JoinKey, Marks, MasterKeys, NodeSecret, Purpose,
     Trust, seal,
     server::{
-        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, Holdings, Identified, Evaluate,
+        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, KeyStore, Identified, Evaluate,
         Kept, Keys, KnownMachine, KnownMachines, NotReady, Records, Setup, Signer, SigningError, StoredToken, Writes,
     },
     token,
-    wire::{ClaimedRole, Heard, Standing},
+    wire::{ClaimedRole, Heard, ClusterState},
 };
 use rcgen::{CertificateParams, KeyPair};
 use spec::{Token, ValidatedCluster, check_text};
@@ -182,16 +182,16 @@ pub(crate) fn heard() -> Heard {
 /// What a master has.
 #[derive(Clone)]
 pub(crate) struct Held {
-    pub(crate) standing: Standing,
+    pub(crate) cluster_state: ClusterState,
     pub(crate) admits: bool,
     pub(crate) join_key: Option<JoinKey>,
     /// While the key is replaced.
     pub(crate) previous_join_key: Option<JoinKey>,
 }
 
-impl Holdings for Held {
-    fn standing(&self) -> Standing {
-        self.standing
+impl KeyStore for Held {
+    fn cluster_state(&self) -> ClusterState {
+        self.cluster_state
     }
 
     fn machine_id(&self) -> Option<String> {
@@ -303,7 +303,7 @@ impl World {
     pub(crate) fn held(&self) -> Held {
         let directory = self.sealed.path().join("master-01");
         let join_key = seal::Sealed::read(&RealDisk::new("/"), &directory).unwrap().unwrap().join_key;
-        Held { standing: Standing::Member, admits: true, join_key, previous_join_key: None }
+        Held { cluster_state: ClusterState::Member, admits: true, join_key, previous_join_key: None }
     }
 
     /// What the service of this master needs.
@@ -312,7 +312,7 @@ impl World {
             announced: watch::channel(heard()).1,
             master: "master-01".into(),
             cluster: self.described.subscribe(),
-            holdings: Arc::new(self.held()),
+            key_store: Arc::new(self.held()),
             api_ready: watch::Sender::new(true).subscribe(),
             credentials: self.api.clone(),
             machines: self.api.clone(),

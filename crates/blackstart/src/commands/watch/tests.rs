@@ -224,7 +224,7 @@ fn a_node_that_has_not_joined_sees_itself_and_whether_masters_answer() {
         ready: false,
         challenge: String::new(),
         machine: None,
-        standing: None,
+        cluster_state: None,
         admits: true,
         own_machine: None,
         now: at(43),

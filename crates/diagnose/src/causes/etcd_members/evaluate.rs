@@ -6,7 +6,7 @@ use etcd::{
     quorum::Votes,
     survey::{Health, Heard, Role, Row, Survey},
 };
-use join::wire::Standing;
+use join::wire::ClusterState;
 use spec::ports;
 
 use super::apart::Sides;
@@ -19,7 +19,7 @@ use crate::{
 pub(in crate::causes) const REMOVED: &[&str] = &["permanently removed from the cluster", "the member has been removed"];
 
 /// How masters stand to etcd by what is on their disks, by name.
-pub(super) type Standings = BTreeMap<String, Standing>;
+pub(super) type ClusterStates = BTreeMap<String, ClusterState>;
 
 /// What is known of etcd.
 pub(super) struct Seen<'a> {
@@ -27,7 +27,7 @@ pub(super) struct Seen<'a> {
     pub(super) own: &'a str,
     pub(super) heard: &'a [Heard],
     /// Of masters whose members do not answer.
-    pub(super) standings: &'a Standings,
+    pub(super) cluster_states: &'a ClusterStates,
     /// What this master's own member said, the last line first, if it does not answer.
     pub(super) log: &'a str,
 }
@@ -150,12 +150,12 @@ fn of_other(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
 /// What its machine says of its disk tells a process that is down from data that are gone.
 fn silent(row: &Row, seen: &Seen<'_>, votes: Votes) -> Finding {
     let (name, why) = (&row.name, row.problems.join(", "));
-    match seen.standings.get(name) {
-        Some(Standing::Apart | Standing::Decided) => {
+    match seen.cluster_states.get(name) {
+        Some(ClusterState::Apart | ClusterState::Decided) => {
             let evidence = format!("{name} is a member of etcd ({votes}), and its machine has no data of etcd");
             Finding::warning(ETCD_MEMBER_LOST, Part::Etcd, evidence)
         }
-        Some(Standing::Member) => {
+        Some(ClusterState::Member) => {
             let evidence = format!("{votes}; {name}: {why}; its machine is there");
             let fix = format!("`blackstart diagnose` on {name} finds why its etcd does not answer");
             Finding::warning(ETCD_MEMBER_SILENT, Part::Etcd, evidence).with_fix(fix)

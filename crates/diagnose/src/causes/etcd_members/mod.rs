@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use join::{Client, Trust, seal::Sealed};
 
-use self::evaluate::{Seen, Standings, evaluate};
+use self::evaluate::{Seen, ClusterStates, evaluate};
 use crate::{
     Context, Look, Roles,
     codes::{
@@ -51,16 +51,16 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let view = context.etcd().await?;
         let own = context.node.name.as_str();
         let another_is_silent = view.heard.iter().any(|one| one.told.is_err() && one.name != own);
-        let standings = if another_is_silent { standings(context).await? } else { Standings::new() };
+        let cluster_states = if another_is_silent { cluster_states(context).await? } else { ClusterStates::new() };
         let log = if view.own().is_err() { context.etcd_log().await? } else { String::new() };
-        Ok(evaluate(&Seen { own, heard: &view.heard, standings: &standings, log: &log }))
+        Ok(evaluate(&Seen { own, heard: &view.heard, cluster_states: &cluster_states, log: &log }))
     })
 }
 
 /// Asks the join services. Those that do not answer, or are not believed, are left out: nothing is concluded from silence.
-async fn standings(context: &Context<'_>) -> Result<Standings, CouldNotLook> {
+async fn cluster_states(context: &Context<'_>) -> Result<ClusterStates, CouldNotLook> {
     let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else {
-        return Ok(Standings::new());
+        return Ok(ClusterStates::new());
     };
     let client = Client::new(Sealed::masters(context.cluster), Trust::Ca(ca));
     let client = match playbooks::shown(&*context.host.disk, context.layout, context.host.clock.now()) {
@@ -68,5 +68,5 @@ async fn standings(context: &Context<'_>) -> Result<Standings, CouldNotLook> {
         None => client,
     };
     let told = client.survey(LIMIT).await.into_iter().filter_map(|(_, outcome)| outcome.ok());
-    Ok(told.filter_map(|hello| Some((hello.master, hello.standing?))).collect())
+    Ok(told.filter_map(|hello| Some((hello.master, hello.cluster_state?))).collect())
 }

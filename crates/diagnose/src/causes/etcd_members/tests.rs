@@ -2,10 +2,10 @@ use etcd::{
     Member,
     survey::{Heard, Told},
 };
-use join::wire::Standing;
+use join::wire::ClusterState;
 use serde_json::json;
 
-use super::evaluate::{Seen, Standings, evaluate};
+use super::evaluate::{Seen, ClusterStates, evaluate};
 
 /// What three masters tell. One letter each: L the leader, V a voter, v a silent one, q one that sees no leader, e a learner,
 /// n announced and never there, w a voter announced and never there, x no member, A in another cluster, S on its own with the
@@ -46,9 +46,9 @@ fn heard(masters: &str) -> Vec<Heard> {
 }
 
 /// What the first master says.
-fn told(masters: &str, standings: &[(&str, Standing)], log: &str) -> String {
-    let standings = standings.iter().map(|(name, standing)| ((*name).to_owned(), *standing)).collect();
-    let found = evaluate(&Seen { own: "m1", heard: &heard(masters), standings: &standings, log });
+fn told(masters: &str, cluster_states: &[(&str, ClusterState)], log: &str) -> String {
+    let cluster_states = cluster_states.iter().map(|(name, cluster_state)| ((*name).to_owned(), *cluster_state)).collect();
+    let found = evaluate(&Seen { own: "m1", heard: &heard(masters), cluster_states: &cluster_states, log });
     let lines: Vec<String> =
         found.iter().map(|finding| format!("  {} {:?}: {}\n", finding.code, finding.kind, finding.evidence)).collect();
     format!("{masters}\n{}", lines.concat())
@@ -61,8 +61,8 @@ fn one_word_for_each_thing_that_is_wrong() {
         "LVA", "ALV", "LVS", "SLV", "LA", "vLA", "LVVvv", "qVvvv",
     ];
     let mut text: Vec<String> = plain.iter().map(|masters| told(masters, &[], "")).collect();
-    for standing in [Standing::Apart, Standing::Decided, Standing::Member] {
-        text.push(format!("m3 {standing:?}, {}", told("LVv", &[("m3", standing)], "")));
+    for cluster_state in [ClusterState::Apart, ClusterState::Decided, ClusterState::Member] {
+        text.push(format!("m3 {cluster_state:?}, {}", told("LVv", &[("m3", cluster_state)], "")));
     }
     let removed = "starting\n the member has been permanently removed from the cluster \nstopped";
     text.push(format!("log, {}", told("xLV", &[], removed)));
@@ -77,6 +77,6 @@ fn members_that_come_and_go_are_not_another_cluster() {
     if let Ok(told) = &mut seen[1].told {
         told.agreed.as_mut().unwrap().pop();
     }
-    let standings = Standings::new();
-    assert_eq!(evaluate(&Seen { own: "m1", heard: &seen, standings: &standings, log: "" }), []);
+    let cluster_states = ClusterStates::new();
+    assert_eq!(evaluate(&Seen { own: "m1", heard: &seen, cluster_states: &cluster_states, log: "" }), []);
 }

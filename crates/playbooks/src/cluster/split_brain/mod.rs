@@ -21,7 +21,7 @@ use host::{Change, Content, Host};
 use jiff::Timestamp;
 use join::{
     Credential, JoinError,
-    wire::{Hello, Standing},
+    wire::{Hello, ClusterState},
 };
 
 use self::decide::{Decision, Said, decide};
@@ -96,7 +96,7 @@ impl SplitBrainGuard {
         let (mut said, mut clocks) = (Vec::new(), Vec::new());
         for (address, outcome) in survey {
             let Some((name, ip)) = self.others.iter().find(|(_, ip)| *ip == address.ip()) else { continue };
-            if let Ok(Hello { standing: Some(Standing::Apart), own_machine: Some(machine), .. }) = &outcome {
+            if let Ok(Hello { cluster_state: Some(ClusterState::Apart), own_machine: Some(machine), .. }) = &outcome {
                 machines.push((name.clone(), *ip, machine.clone()));
             }
             let clock = outcome.as_ref().ok().map(|hello| hello.now);
@@ -127,12 +127,12 @@ fn refuse_ended(credential: &Credential, now: Timestamp) -> Result<(), StepError
 
 fn understood(outcome: Result<Hello, JoinError>) -> Said {
     match outcome {
-        Ok(Hello { standing: Some(Standing::Apart), own_machine: Some(_), .. }) => Said::Apart,
-        Ok(Hello { standing: Some(Standing::Apart), .. }) => Said::Doubtful("it has no machine id".to_owned()),
-        Ok(Hello { standing: Some(Standing::Decided | Standing::Member), admits, .. }) => Said::Part { admits },
+        Ok(Hello { cluster_state: Some(ClusterState::Apart), own_machine: Some(_), .. }) => Said::Apart,
+        Ok(Hello { cluster_state: Some(ClusterState::Apart), .. }) => Said::Doubtful("it has no machine id".to_owned()),
+        Ok(Hello { cluster_state: Some(ClusterState::Decided | ClusterState::Member), admits, .. }) => Said::Part { admits },
         // A machine without a sealed directory is a stranger to it. Who can let others in has decided before.
-        Ok(Hello { standing: None, admits: true, .. }) => Said::Part { admits: true },
-        Ok(Hello { standing: None, .. }) => {
+        Ok(Hello { cluster_state: None, admits: true, .. }) => Said::Part { admits: true },
+        Ok(Hello { cluster_state: None, .. }) => {
             Said::Doubtful("it does not report its state to this machine, which has no certificate".to_owned())
         }
         Err(JoinError::Unreachable { tried }) => match tried.into_iter().next() {

@@ -8,7 +8,7 @@ use host::{Change, Content, Host};
 
 use super::{
     super::ids,
-    super::modules::{self, Kernel, Standing},
+    super::modules::{self, Kernel, ModuleState},
 };
 
 const FILE: &str = "/etc/modules-load.d/gpu-bootstrap.conf";
@@ -37,7 +37,7 @@ impl Step for Modules {
         let kernel = Kernel::read(&*host.disk)?;
         let content = Content::Plain(list(&kernel).into_bytes());
         let file = vec![Change::File { path: FILE.into(), mode: 0o644, content }];
-        let is_idle = |module: &&str| kernel.standing(module) == Standing::Loadable;
+        let is_idle = |module: &&str| kernel.state(module) == ModuleState::Loadable;
         Ok(Seen { file: Change::missing(file, &*host.disk)?, to_load: MODULES.into_iter().filter(is_idle).collect() })
     }
 
@@ -55,9 +55,9 @@ impl Step for Modules {
 fn list(kernel: &Kernel) -> String {
     let mut text = "# Intel GPU, for transcoding.\n".to_owned();
     for module in MODULES {
-        text += &match kernel.standing(module) {
-            Standing::Absent => format!("# {module}: kernel {} has none\n", kernel.release),
-            Standing::BuiltIn | Standing::Loaded | Standing::Loadable => format!("{module}\n"),
+        text += &match kernel.state(module) {
+            ModuleState::Absent => format!("# {module}: kernel {} has none\n", kernel.release),
+            ModuleState::BuiltIn | ModuleState::Loaded | ModuleState::Loadable => format!("{module}\n"),
         };
     }
     text

@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::{Change, Host};
 
-use super::{super::ids, super::modules::Standing, Evidence, device::Device};
+use super::{super::ids, super::modules::ModuleState, Evidence, device::Device};
 use crate::codes;
 
 /// It transcodes; on a machine without a GPU, on which everything was to be installed, nothing can be shown.
@@ -34,7 +34,7 @@ impl Step for Proof {
             Some(other) if !gpu.is_driven() => {
                 return Err(StepError::new(codes::NO_GPU_DRIVER, format!("{there}, and {other} has it")));
             }
-            None if seen.modules.get("i915").is_none_or(|standing| *standing == Standing::Absent) => {
+            None if seen.modules.get("i915").is_none_or(|state| *state == ModuleState::Absent) => {
                 let message = format!("{there}, and kernel {} has no driver i915 for it", seen.kernel);
                 return Err(StepError::new(codes::NO_GPU_DRIVER, message));
             }
@@ -70,14 +70,14 @@ mod tests {
     #[test]
     fn nothing_counts_but_what_vainfo_lists() {
         let mut told = String::new();
-        for (case, driver, node, standing, complaint, entrypoints) in [
-            ("it works", Some("i915"), true, Standing::Loaded, None, 14),
-            ("a newer driver", Some("xe"), true, Standing::Absent, None, 20),
-            ("no driver yet", None, false, Standing::Loaded, None, 0),
-            ("no node yet", Some("i915"), false, Standing::Loaded, None, 0),
-            ("a kernel without a driver", None, false, Standing::Absent, None, 0),
-            ("given to a virtual machine", Some("vfio-pci"), false, Standing::Loaded, None, 0),
-            ("no coding", Some("i915"), true, Standing::Loaded, Some("vainfo: failed to initialize display"), 0),
+        for (case, driver, node, state, complaint, entrypoints) in [
+            ("it works", Some("i915"), true, ModuleState::Loaded, None, 14),
+            ("a newer driver", Some("xe"), true, ModuleState::Absent, None, 20),
+            ("no driver yet", None, false, ModuleState::Loaded, None, 0),
+            ("no node yet", Some("i915"), false, ModuleState::Loaded, None, 0),
+            ("a kernel without a driver", None, false, ModuleState::Absent, None, 0),
+            ("given to a virtual machine", Some("vfio-pci"), false, ModuleState::Loaded, None, 0),
+            ("no coding", Some("i915"), true, ModuleState::Loaded, Some("vainfo: failed to initialize display"), 0),
         ] {
             let gpu = Device {
                 address: "0000:00:02.0".into(),
@@ -87,7 +87,7 @@ mod tests {
             };
             let evidence = Evidence {
                 kernel: "6.1.0".into(),
-                modules: [("i915".to_owned(), standing)].into(),
+                modules: [("i915".to_owned(), state)].into(),
                 gpu: Some(gpu),
                 entrypoints,
                 complaint: complaint.map(str::to_owned),

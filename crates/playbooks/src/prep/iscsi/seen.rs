@@ -9,7 +9,7 @@ use host::{Disk, Host, HostError};
 use super::{
     super::{
         manager::Manager,
-        modules::{Kernel, Standing},
+        modules::{Kernel, ModuleState},
         requirements::requirement,
     },
     daemon, initiator,
@@ -34,7 +34,7 @@ pub(in super::super) async fn seen(
     let mut seen = BTreeMap::new();
     let mut tell = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
     tell("kernel", support.kernel.release.clone());
-    tell("iscsi-tcp", support.standing().words().to_owned());
+    tell("iscsi-tcp", support.state().words().to_owned());
     tell("package", kernel::package(host).await?);
     if with_nfs && let Some(manager) = Manager::find(disk)? {
         let versions = manager.installed(host).await?.versions;
@@ -47,7 +47,7 @@ pub(in super::super) async fn seen(
     let is_up = daemon.active == "active";
     let file = if daemon.file.is_empty() { "unknown" } else { &daemon.file };
     tell("iscsid", format!("{}, {file}", daemon.active));
-    if is_up && support.standing().works() {
+    if is_up && support.state().works() {
         tell("proof", proof::proved(host, state_dir)?.to_owned());
     }
     Ok(seen)
@@ -64,14 +64,14 @@ pub(in super::super) async fn multipath(host: &Host) -> Result<Requirement, Step
 pub(in super::super) fn nfs(disk: &dyn Disk) -> Result<Requirement, HostError> {
     let known = disk.read_optional(Path::new("/proc/filesystems"))?.unwrap_or_default();
     let is_known = String::from_utf8_lossy(&known).lines().any(|line| line.split_whitespace().last() == Some("nfs4"));
-    let standing = Kernel::read(disk)?.standing(NFS_MODULE);
-    let (verdict, detail) = match standing {
+    let state = Kernel::read(disk)?.state(NFS_MODULE);
+    let (verdict, detail) = match state {
         _ if is_known => (Verdict::Met, "the kernel knows nfs4".to_owned()),
-        Standing::Absent => (
+        ModuleState::Absent => (
             Verdict::Warning,
             format!("this kernel has no module {NFS_MODULE}, so volumes that several nodes write to cannot be mounted"),
         ),
-        standing => (Verdict::Met, format!("{NFS_MODULE} {}", standing.words())),
+        state => (Verdict::Met, format!("{NFS_MODULE} {}", state.words())),
     };
     Ok(requirement("nfs4", verdict, detail))
 }

@@ -9,7 +9,7 @@ use std::{
 use etcd::{Access, Initial, Member};
 use explain::Explain;
 use host::{Host, HostError};
-use join::{JoinKey, MasterKeys, server::Holdings, wire::Standing};
+use join::{JoinKey, MasterKeys, server::KeyStore, wire::ClusterState};
 use pki::table;
 use tokio::time::timeout;
 
@@ -43,13 +43,13 @@ impl OnDisk {
         self.paths.config_dir.join(name)
     }
 
-    fn stands(&self) -> Result<Standing, HostError> {
+    fn stands(&self) -> Result<ClusterState, HostError> {
         if self.exists(Path::new(etcd::DATA))? {
-            Ok(Standing::Member)
+            Ok(ClusterState::Member)
         } else if self.exists(Path::new(etcd::INITIAL))? {
-            Ok(Standing::Decided)
+            Ok(ClusterState::Decided)
         } else {
-            Ok(Standing::Apart)
+            Ok(ClusterState::Apart)
         }
     }
 
@@ -108,8 +108,8 @@ fn is_awaited(members: &[Member], url: Option<&String>) -> bool {
     members.iter().any(|member| is_it(member) && !member.has_started() && !member.is_learner)
 }
 
-impl Holdings for OnDisk {
-    fn standing(&self) -> Standing {
+impl KeyStore for OnDisk {
+    fn cluster_state(&self) -> ClusterState {
         self.stands().unwrap_or_else(|error| {
             tracing::warn!(
                 code = error.code().id,
@@ -117,7 +117,7 @@ impl Holdings for OnDisk {
                 explain::chain(&error)
             );
             // Whoever hears it must not believe that there is no cluster.
-            Standing::Member
+            ClusterState::Member
         })
     }
 
@@ -183,11 +183,11 @@ mod tests {
     #[test]
     fn a_master_stands_where_its_disk_says() {
         let held = on_disk();
-        assert_eq!(held.standing(), Standing::Apart);
+        assert_eq!(held.cluster_state(), ClusterState::Apart);
         write(&held, etcd::INITIAL, "");
-        assert_eq!(held.standing(), Standing::Decided);
+        assert_eq!(held.cluster_state(), ClusterState::Decided);
         write(&held, format!("{}/wal", etcd::DATA), "");
-        assert_eq!(held.standing(), Standing::Member);
+        assert_eq!(held.cluster_state(), ClusterState::Member);
     }
 
     #[test]

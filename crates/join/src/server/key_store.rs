@@ -2,15 +2,15 @@
 
 use std::pin::Pin;
 
-use crate::{JoinKey, MasterKeys, wire::Standing};
+use crate::{JoinKey, MasterKeys, wire::ClusterState};
 
 /// The keys for another master, or why they cannot be given now.
 pub type Keys<'a> = Pin<Box<dyn Future<Output = Result<MasterKeys, String>> + Send + 'a>>;
 
 /// What this master has.
-pub trait Holdings: Send + Sync {
+pub trait KeyStore: Send + Sync {
     /// How it stands to the cluster.
-    fn standing(&self) -> Standing;
+    fn cluster_state(&self) -> ClusterState;
 
     /// Which machine it is, see [`crate::machine_id`].
     fn machine_id(&self) -> Option<String>;
