@@ -16,7 +16,7 @@ use tokio::{
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::crowd::Place;
+use crate::connection_limit::Slot;
 
 /// A connection that is closed after a time without a byte in either direction, or from outside.
 #[derive(Debug)]
@@ -26,21 +26,21 @@ pub struct Connection<S = TlsStream<TcpStream>> {
     limit: Pin<Box<Sleep>>,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
     speaks_h2: bool,
-    _place: Option<Place>,
+    _slot: Option<Slot>,
 }
 
 impl<S> Connection<S> {
-    /// Closed with its place, where it has one, and with `closed`.
+    /// Closed with its slot, where it has one, and with `closed`.
     pub(crate) fn new(
         stream: S,
-        place: Option<Place>,
+        slot: Option<Slot>,
         deadline: Duration,
         closed: CancellationToken,
         speaks_h2: bool,
     ) -> Self {
-        let closed = place.as_ref().map_or(closed, |place| place.over().clone());
+        let closed = slot.as_ref().map_or(closed, |slot| slot.over().clone());
         let (limit, closed) = (Box::pin(sleep(deadline)), Box::pin(closed.cancelled_owned()));
-        Self { stream, deadline, limit, closed, speaks_h2, _place: place }
+        Self { stream, deadline, limit, closed, speaks_h2, _slot: slot }
     }
 
     /// Whether both sides have agreed on HTTP/2.

@@ -11,7 +11,7 @@
 mod client;
 pub mod codes;
 mod connection;
-mod crowd;
+mod connection_limit;
 mod distrust;
 mod error;
 mod listener;

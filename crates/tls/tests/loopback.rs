@@ -120,8 +120,8 @@ async fn a_server_hears_why_it_was_not_believed() {
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
         let certificate = ServerCertificate::new(&cert, &key).unwrap();
-        let doubts = move |peer: Peer, why| tell.send((peer.ip(), why)).unwrap();
-        let listener = Listener::telling(tcp, &certificate, &ours.pem, doubts).unwrap();
+        let on_failure = move |peer: Peer, why| tell.send((peer.ip(), why)).unwrap();
+        let listener = Listener::reporting(tcp, &certificate, &ours.pem, on_failure).unwrap();
         assert!(ask(&client(&ours.pem, None).unwrap(), listener.address()).await.is_err());
         let heard = timeout(SOON, told.recv()).await.unwrap();
         assert_eq!(heard, Some(([127, 0, 0, 1].into(), expected)));
@@ -195,7 +195,7 @@ async fn silent_clients_delay_nobody_and_are_bounded() {
         let ended = timeout(SOON, stream.read(&mut [0; 1])).await.expect("the deadline of the handshake");
         assert!(matches!(ended, Ok(0) | Err(_)));
     }
-    assert!(ask(&client(&ours.pem, None).unwrap(), address).await.is_ok(), "their places were given back");
+    assert!(ask(&client(&ours.pem, None).unwrap(), address).await.is_ok(), "their slots were given back");
 }
 
 #[tokio::test]

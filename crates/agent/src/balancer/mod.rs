@@ -1,7 +1,7 @@
 //! The local load balancer: everything on a node reaches the API at `127.0.0.1:7443`, whichever master is alive.
 //!
 //! ```text
-//! kubelet, kube-proxy, agent ──► listener ──► carry: lease the best healthy master, copy bytes both ways
+//! kubelet, kube-proxy, agent ──► listener ──► proxy: lease the best healthy master, copy bytes both ways
 //!                                                ▲
 //! probe: /readyz of every master ──► health ─────┘ a master that goes down loses its connections at once
 //! ```
@@ -9,7 +9,7 @@
 //! connection. `health` and `choice` are pure. Nothing is kept over a restart: clients connect again.
 
 mod backends;
-mod carry;
+mod proxy;
 mod choice;
 mod health;
 mod heard;
@@ -26,7 +26,7 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-use self::{backends::Backends, carry::carry, probe::Probe, seats::Seats};
+use self::{backends::Backends, proxy::proxy, probe::Probe, seats::Seats};
 use crate::{Agent, AgentError, notify};
 
 /// From the beginning of one look at a master to that of the next.
@@ -81,7 +81,7 @@ impl Balancer {
             match listener.accept().await {
                 Ok((client, _)) => {
                     if let Some(seat) = seats.take() {
-                        tasks.spawn(carry(client, Arc::clone(&backends), seat));
+                        tasks.spawn(proxy(client, Arc::clone(&backends), seat));
                     } else {
                         tracing::debug!("too many connections, and all of them are used: a client was turned away");
                     }

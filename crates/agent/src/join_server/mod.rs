@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use join::server::{self, DiskSigner, Doubters, Setup};
+use join::server::{self, DiskSigner, HandshakeFailures, Setup};
 use kube::{Api, Client, api::ListParams, core::PartialObjectMeta};
 use spec::ports;
 use tls::{Listener, ServerCertificate};
@@ -48,8 +48,8 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let records = Arc::new(Book::open(agent, &client, &api_ready)?);
     let setup = setup(agent, &client, api_ready, &records);
     let key_store = Arc::clone(&setup.key_store);
-    let doubters = Doubters::new(setup.cluster.clone());
-    let listener = Listener::telling(tcp, &certificate, &shown.ca, move |peer, why| doubters.note(&peer, why))?;
+    let handshake_failures = HandshakeFailures::new(setup.cluster.clone());
+    let listener = Listener::reporting(tcp, &certificate, &shown.ca, move |peer, why| handshake_failures.note(&peer, why))?;
     let clients = listener.clients();
     tracing::info!(%address, "the join service listens");
     // The service stops when this future is dropped, like every duty; it needs no signal of its own.

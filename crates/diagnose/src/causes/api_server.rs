@@ -120,7 +120,7 @@ fn of_worker(asked: &[Asked<'_>]) -> Vec<Finding> {
 }
 
 /// Of several masters, the one that is nearest to working says most.
-fn telling(asked: &Asked<'_>) -> u8 {
+fn reporting(asked: &Asked<'_>) -> u8 {
     match (&asked.api, asked.join) {
         (ApiAnswer::Ready, _) => 5,
         (ApiAnswer::NotReady(_), _) => 4,

@@ -208,7 +208,7 @@ impl OneUndo<'_> {
     }
 
     /// Works with a host whose words are told.
-    async fn telling<T, F: Future<Output = Result<T, StepError>>>(
+    async fn reporting<T, F: Future<Output = Result<T, StepError>>>(
         &self,
         work: impl FnOnce(Host) -> F,
     ) -> Result<T, StepError> {

@@ -64,7 +64,7 @@ impl<'a> Exchange<'a> {
         }
         let said = service.tally.note(refusal.code().id, what, peer.ip(), Instant::now());
         said.summary.inspect(|summary| tracing::warn!("{summary}"));
-        if said.is_news {
+        if said.is_new {
             tracing::warn!(code = refusal.code().id, peer = %peer.address, claimed, "refused: {what}: {refusal}");
         }
         let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -29,7 +29,7 @@ mod budget;
 mod ceph;
 mod challenge;
 mod claim;
-mod doubters;
+mod handshake_failures;
 mod early;
 mod exchange;
 mod hello;
@@ -71,7 +71,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::admissions::{Evaluate, Kept, Records};
 pub use self::ceph::{CephKeys, Identified};
-pub use self::doubters::Doubters;
+pub use self::handshake_failures::HandshakeFailures;
 pub use self::hold::{Done, Writes};
 pub use self::key_store::{KeyStore, Keys};
 pub use self::leave::{Departure, Departures};

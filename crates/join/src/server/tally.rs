@@ -42,7 +42,7 @@ struct Untold {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Said {
     /// Whether it is told at once.
-    pub(super) is_news: bool,
+    pub(super) is_new: bool,
     /// What there was before, if it is time to say so.
     pub(super) summary: Option<String>,
 }
@@ -63,14 +63,14 @@ impl Tally {
         }
         let has_room = seen.kinds.len() < MOST;
         let last = if is_known || has_room { seen.kinds.insert(kind, now) } else { Some(now) };
-        let is_news = last.is_none_or(|last| now.saturating_duration_since(last) >= MINUTE);
-        if !is_news {
+        let is_new = last.is_none_or(|last| now.saturating_duration_since(last) >= MINUTE);
+        if !is_new {
             *seen.untold.by_code.entry(code).or_default() += 1;
             if seen.untold.addresses.len() < MOST {
                 seen.untold.addresses.insert(address);
             }
         }
-        Said { is_news, summary }
+        Said { is_new, summary }
     }
 
     /// What has not been told, if it is time to.
@@ -115,10 +115,10 @@ mod tests {
         let tally = Tally::new(begun);
         let at = |seconds: u64| begun + Duration::from_secs(seconds);
         let note = |code, last, seconds| {
-            let Said { is_news, summary } = tally.note(code, "join", ip(last), at(seconds));
-            (is_news, summary.unwrap_or_default())
+            let Said { is_new, summary } = tally.note(code, "join", ip(last), at(seconds));
+            (is_new, summary.unwrap_or_default())
         };
-        let quiet = |is_news| (is_news, String::new());
+        let quiet = |is_new| (is_new, String::new());
         assert_eq!(note("A", 1, 0), quiet(true));
         assert_eq!(note("A", 1, 1), quiet(false));
         assert_eq!(note("A", 2, 1), quiet(true), "another address");
@@ -138,11 +138,11 @@ mod tests {
         let tally = Tally::new(begun);
         let told = (0..=u16::MAX).filter(|number| {
             let [high, low] = number.to_be_bytes();
-            tally.note("A", "join", [10, 9, high, low].into(), begun).is_news
+            tally.note("A", "join", [10, 9, high, low].into(), begun).is_new
         });
         assert_eq!(told.count(), MOST);
         let summary = tally.due(begun + MINUTE).unwrap();
         assert!(summary.contains("x65280 from 256 or more addresses"), "{summary}");
-        assert!(tally.note("A", "join", ip(1), begun + MINUTE).is_news, "what is old is forgotten");
+        assert!(tally.note("A", "join", ip(1), begun + MINUTE).is_new, "what is old is forgotten");
     }
 }

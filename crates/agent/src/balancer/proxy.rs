@@ -1,4 +1,4 @@
-//! One client's connection: find a master for it, then carry bytes both ways until either end or the master goes.
+//! One client's connection: find a master for it, then copy bytes both ways until either end or the master goes.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// Serves one client to its end, or until somebody else needs its place.
-pub(super) async fn carry(client: TcpStream, backends: Arc<Backends>, seat: Seat) {
+pub(super) async fn proxy(client: TcpStream, backends: Arc<Backends>, seat: Seat) {
     tokio::select! {
         () = serve(client, backends, &seat.activity) => {}
         () = seat.needed.cancelled() => tracing::debug!("closed an idle connection to make room for another"),

@@ -24,12 +24,12 @@ const QUIET: Duration = Duration::from_mins(1);
 const MOST: usize = 256;
 
 /// Says of each address at most once a minute that it does not believe this master.
-pub struct Doubters {
+pub struct HandshakeFailures {
     cluster: watch::Receiver<Arc<ValidatedCluster>>,
     told: Mutex<BTreeMap<IpAddr, Instant>>,
 }
 
-impl Doubters {
+impl HandshakeFailures {
     /// Of a master of this cluster.
     pub fn new(cluster: watch::Receiver<Arc<ValidatedCluster>>) -> Self {
         Self { cluster, told: Mutex::default() }
@@ -37,7 +37,7 @@ impl Doubters {
 
     /// A client broke off.
     pub fn note(&self, peer: &Peer, why: Distrust) {
-        if !self.is_news(peer.ip(), Instant::now()) {
+        if !self.is_new(peer.ip(), Instant::now()) {
             return;
         }
         let cluster = self.cluster.borrow();
@@ -46,7 +46,7 @@ impl Doubters {
         tracing::warn!(code = code.id, peer = %peer.address, node, "a client rejected this master's certificate: {}", code.meaning);
     }
 
-    fn is_news(&self, address: IpAddr, now: Instant) -> bool {
+    fn is_new(&self, address: IpAddr, now: Instant) -> bool {
         let mut told = locked(&self.told);
         told.retain(|_, when| now.saturating_duration_since(*when) < QUIET);
         if told.contains_key(&address) || told.len() >= MOST {
@@ -75,15 +75,15 @@ mod tests {
         let text = "cluster: {name: demo}\nnodes:\n- {name: a, ip: 192.168.1.11, roles: [master], \
                     hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
         let cluster = Arc::new(spec::check_text(text).cluster.unwrap());
-        let doubters = Doubters::new(watch::channel(cluster).1);
+        let handshake_failures = HandshakeFailures::new(watch::channel(cluster).1);
         let begun = Instant::now();
         let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         for (address, after, expected) in [(one, 0, true), (one, 59, false), (other, 59, true), (one, 60, true)] {
-            assert_eq!(doubters.is_news(address, begun + Duration::from_secs(after)), expected, "{address} {after}");
+            assert_eq!(handshake_failures.is_new(address, begun + Duration::from_secs(after)), expected, "{address} {after}");
         }
         let flood = (0..=u16::MAX).filter(|number| {
             let [high, low] = number.to_be_bytes();
-            doubters.is_news([10, 9, high, low].into(), begun + Duration::from_mins(5))
+            handshake_failures.is_new([10, 9, high, low].into(), begun + Duration::from_mins(5))
         });
         assert_eq!(flood.count(), MOST);
     }
