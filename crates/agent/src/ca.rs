@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rotation (masters)  ──announced──►  join-server  ──answer to a report──►  report  ──heard──►  renewal
-//!                                                     report  ◄──settled──────────────────────────┘
+//!                                                     report  ◄──converged────────────────────────┘
 //! ```
 
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub struct Ca {
     /// What a master told this node.
     pub(crate) heard: watch::Sender<Option<Told>>,
     /// Where everything on this node is that is the agent's concern.
-    pub(crate) settled: watch::Sender<Settled>,
+    pub(crate) converged: watch::Sender<Converged>,
     /// The mark of the join key that this worker's secret is of, as a master said when it gave it. Only in memory: a
     /// worker that does not know asks again.
     pub(crate) secret_of: watch::Sender<Option<String>>,
@@ -38,7 +38,7 @@ pub(crate) struct Told {
 
 /// How far a node is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Settled {
+pub(crate) struct Converged {
     /// What everything here trusts and holds, once nothing else is left.
     pub(crate) on: Option<Marks>,
     /// What is left otherwise.
@@ -69,14 +69,14 @@ impl Ca {
     /// Takes note of what a master told. Whoever has to act on it is woken until it has, and as long as keys are rotated:
     /// a pod that starts at the wrong moment has a token of the old key.
     pub(crate) fn hear(&self, told: Heard, now: Timestamp) {
-        let is_settled = told.marks.is_none() || self.settled.borrow().on == told.marks;
+        let is_converged = told.marks.is_none() || self.converged.borrow().on == told.marks;
         self.heard.send_if_modified(|known| {
             let known_marks = known.as_ref().map(|known| &known.marks);
             let is_news = known_marks != told.marks.as_ref();
             if is_news {
                 *known = told.marks.map(|marks| Told { marks, since: now });
             }
-            is_news || !is_settled || told.rotating
+            is_news || !is_converged || told.rotating
         });
     }
 }
@@ -100,7 +100,7 @@ mod tests {
         assert!(!hear(None, false, 1), "nothing is known yet");
         assert!(hear(Some("new"), false, 2));
         assert!(hear(Some("new"), false, 3), "it has not been acted on");
-        ca.settled.send_replace(Settled { on: Some(marks("new")), why_not: None });
+        ca.converged.send_replace(Converged { on: Some(marks("new")), why_not: None });
         assert!(!hear(Some("new"), false, 4));
         assert!(hear(Some("new"), true, 5), "a rotation goes on");
         let since = ca.heard.borrow().as_ref().map(|told| told.since.as_second());

@@ -59,7 +59,7 @@ pub(super) async fn shed(agent: &Agent) -> Result<(), AgentError> {
 }
 
 /// True if both are there and of the CA that signs now. A master's kubelet may use the one in its kubeconfig.
-pub(super) fn is_settled(agent: &Agent) -> Result<bool, AgentError> {
+pub(super) fn is_converged(agent: &Agent) -> Result<bool, AgentError> {
     let client = is_of_signer(agent, CLIENT)?;
     let has_client = if agent.is_master() { client != Some(false) } else { client == Some(true) };
     Ok(has_client && is_of_signer(agent, SERVING)? == Some(true))
@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(commands.ran(), expected, "{stage:?}");
         }
         assert_eq!(is_of_signer(&agent, SERVING).unwrap(), None);
-        assert!(!is_settled(&agent).unwrap(), "it has not got a new one yet");
+        assert!(!is_converged(&agent).unwrap(), "it has not got a new one yet");
     }
 
     #[tokio::test]
@@ -155,12 +155,12 @@ mod tests {
     #[test]
     fn a_worker_needs_both_and_a_master_may_use_its_kubeconfig() {
         let agent = master(&Arc::new(Scripted::default()));
-        assert!(is_settled(&agent).unwrap());
+        assert!(is_converged(&agent).unwrap());
         host::remove_file(&*agent.host.disk, Path::new(CLIENT)).unwrap();
-        assert!(is_settled(&agent).unwrap());
+        assert!(is_converged(&agent).unwrap());
         let worker = agent.cluster.node("worker-01").unwrap().clone();
-        assert!(!is_settled(&Agent { node: worker, ..agent.clone() }).unwrap());
+        assert!(!is_converged(&Agent { node: worker, ..agent.clone() }).unwrap());
         host::remove_file(&*agent.host.disk, Path::new(SERVING)).unwrap();
-        assert!(!is_settled(&agent).unwrap());
+        assert!(!is_converged(&agent).unwrap());
     }
 }

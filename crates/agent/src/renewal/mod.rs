@@ -53,7 +53,7 @@ async fn look(agent: &Agent) -> Result<(), AgentError> {
     }
     restart_outdated(agent).await?;
     replaced::follow(agent).await?;
-    agent.ca.settled.send_replace(replaced::settled(agent).await?);
+    agent.ca.converged.send_replace(replaced::converged(agent).await?);
     Ok(())
 }
 

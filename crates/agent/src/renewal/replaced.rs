@@ -13,7 +13,7 @@ use pki::{Existing, Signer, table};
 use super::{READ_ONCE, apply, kubelet, outdated, tokens, worker::Held};
 use crate::{
     Agent, AgentError,
-    ca::{self, Settled, Told},
+    ca::{self, Converged, Told},
     join_key, rotation,
 };
 
@@ -32,11 +32,11 @@ pub(super) async fn follow(agent: &Agent) -> Result<(), AgentError> {
 }
 
 /// Where everything here is that the agent looks after.
-pub(super) async fn settled(agent: &Agent) -> Result<Settled, AgentError> {
+pub(super) async fn converged(agent: &Agent) -> Result<Converged, AgentError> {
     let told = agent.ca.heard.borrow().clone();
     Ok(match left(agent, told.as_ref()).await? {
-        Ok(marks) => Settled { on: Some(marks), why_not: None },
-        Err(why) => Settled { on: None, why_not: Some(why) },
+        Ok(marks) => Converged { on: Some(marks), why_not: None },
+        Err(why) => Converged { on: None, why_not: Some(why) },
     })
 }
 
@@ -54,7 +54,7 @@ async fn left(agent: &Agent, told: Option<&Told>) -> Result<Result<Marks, String
     if !has_joined(agent)? {
         return Ok(Err("it has not joined yet".to_owned()));
     }
-    if !kubelet::is_settled(agent)? {
+    if !kubelet::is_converged(agent)? {
         return Ok(Err("the kubelet's certificates are not of the CA that signs".to_owned()));
     }
     if let Some(unit) = outdated(agent, READ_ONCE).await?.first() {

@@ -9,7 +9,7 @@
 
 mod early;
 mod own;
-mod pace;
+mod interval;
 mod status;
 
 use jiff::{SignedDuration, Timestamp};
@@ -59,7 +59,7 @@ async fn certified(agent: &Agent, identity: &Identity, is_over: impl Fn(Timestam
             }
             Err(error) => outage.failed(&explain::chain(&error)),
         }
-        pace::until_news(&agent.last_run, status.run.as_ref()).await;
+        interval::until_changed_or_due(&agent.last_run, status.run.as_ref()).await;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use tls::Peer;
 use tokio::time::Instant;
 
-use super::{Service, budget::Share, pace, source::Source};
+use super::{Service, budget::Share, rate_limit, source::Source};
 use crate::Refusal;
 
 /// One request that may be refused.
@@ -30,12 +30,12 @@ impl<'a> Exchange<'a> {
     /// Refuses those who have failed too often or come too fast, before anything is read.
     pub(super) fn begin(&self) -> Result<(), Refusal> {
         self.service.throttle.check(&self.source, Instant::now())?;
-        self.service.pace.spend(&self.source, pace::ANY, Instant::now())
+        self.service.rate_limit.spend(&self.source, rate_limit::ANY, Instant::now())
     }
 
     /// Refuses those who want too often what takes this master some work.
     pub(super) fn charge(&self) -> Result<(), Refusal> {
-        self.service.pace.spend(&self.source, pace::DEAR, Instant::now())
+        self.service.rate_limit.spend(&self.source, rate_limit::DEAR, Instant::now())
     }
 
     /// The room for what it sends.

@@ -16,7 +16,7 @@
 //! early-report   proof of a secret      the same as `report`, for a node that has not joined
 //! ```
 //! Whoever asks can be anybody, so everything has a bound: connections and what each may hold (`limits`), bytes of bodies
-//! (`budget`), failures (`throttle`), speed (`pace`), lines in the journal (`tally`). Each is kept by `source::Source`: a
+//! (`budget`), failures (`throttle`), speed (`rate_limit`), lines in the journal (`tally`). Each is kept by `source::Source`: a
 //! certificate's name, or the address of a stranger, so that no stranger uses up what a node needs.
 //!
 //! State is only in memory: spent challenges, failed attempts, machine ids of those who joined, reports. A restart loses
@@ -41,7 +41,7 @@ mod limits;
 mod master;
 mod member;
 mod outside;
-mod pace;
+mod rate_limit;
 mod reports;
 mod rotation_key;
 mod source;
@@ -80,7 +80,7 @@ pub(crate) use self::outside::locked;
 pub use self::outside::{
     Answer, Credentials, DiskSigner, KnownMachine, KnownMachines, NotReady, Signer, SigningError, StoredToken,
 };
-use self::{budget::Budget, challenge::Challenges, pace::Pace, reports::Reports, tally::Tally, throttle::Throttle};
+use self::{budget::Budget, challenge::Challenges, rate_limit::RateLimit, reports::Reports, tally::Tally, throttle::Throttle};
 use crate::{Bearer, Living, Sign, secret::NoRandomness, wire};
 
 /// The API answers within this time or is not ready.
@@ -168,7 +168,7 @@ struct Service {
     setup: Setup,
     challenges: Challenges,
     throttle: Throttle,
-    pace: Pace,
+    rate_limit: RateLimit,
     budget: Arc<Budget>,
     tally: Tally,
     /// The nodes that joined here; at most one per node of cluster.yaml.
@@ -193,7 +193,7 @@ impl Service {
             setup,
             challenges: Challenges::new()?,
             throttle: Throttle::default(),
-            pace: Pace::default(),
+            rate_limit: RateLimit::default(),
             budget: Arc::default(),
             tally: Tally::new(Instant::now()),
             joined: Mutex::default(),

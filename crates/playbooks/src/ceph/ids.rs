@@ -12,6 +12,6 @@ engine::step_ids! {
     MANAGERS = "ceph-managers";
     DASHBOARD = "ceph-dashboard";
     DASHBOARD_USER = "ceph-dashboard-user";
-    SETTLED = "ceph-settled";
+    HEALTHY = "ceph-healthy";
     BOOTSTRAPPED = "ceph-bootstrapped";
 }

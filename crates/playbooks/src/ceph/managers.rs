@@ -9,15 +9,15 @@ use host::Host;
 use serde::Deserialize;
 use spec::{Role, ValidatedCluster};
 
-use super::{client, ids, pace::Paced, source::Source};
+use super::{client, ids, cached_probe::CachedProbe, source::Source};
 
-const PACE: Duration = Duration::from_secs(3);
+const CACHED_FOR: Duration = Duration::from_secs(3);
 
 /// The keys of all managers.
 pub(crate) struct Managers {
     entities: Vec<Entity>,
     source: Arc<Source>,
-    looked: Paced<Seen>,
+    looked: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -43,7 +43,7 @@ struct Name {
 impl Managers {
     pub(crate) fn new(cluster: &ValidatedCluster, source: &Arc<Source>) -> Self {
         let entities = cluster.with_role(Role::CephMgr).map(|node| Entity::Mgr(node.name.clone())).collect();
-        Self { entities, source: source.clone(), looked: Paced::new(PACE) }
+        Self { entities, source: source.clone(), looked: CachedProbe::new(CACHED_FOR) }
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {

@@ -11,18 +11,18 @@ use super::{
     client,
     daemon::{self, Daemon, Kind},
     ids,
-    pace::Paced,
+    cached_probe::CachedProbe,
     undo::Daemons,
 };
 
 /// How often it is looked at. It takes ten seconds and more to begin.
-const PACE: Duration = Duration::from_secs(2);
+const CACHED_FOR: Duration = Duration::from_secs(2);
 
 /// The manager of a node.
 pub(crate) struct Manager {
     name: String,
     daemon: Daemon,
-    looked: Paced<Seen>,
+    looked: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -37,7 +37,7 @@ pub(crate) struct Seen {
 impl Manager {
     pub(crate) fn new(node: &Node) -> Self {
         let daemon = Daemon::new(Kind::Mgr, &node.name);
-        Self { name: node.name.clone(), daemon, looked: Paced::new(PACE) }
+        Self { name: node.name.clone(), daemon, looked: CachedProbe::new(CACHED_FOR) }
     }
 
     fn keyring(&self) -> PathBuf {

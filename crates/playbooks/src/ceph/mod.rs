@@ -27,9 +27,9 @@ mod mgr;
 mod mon;
 mod osd;
 mod owned;
-mod pace;
+mod cached_probe;
 mod packages;
-mod settled;
+mod healthy;
 mod source;
 #[cfg(test)]
 mod testing;
@@ -47,7 +47,7 @@ use self::{
     daemon::Kind,
     ids::{
         CONF, DASHBOARD, DASHBOARD_USER, INITIALIZED, KEYS, MANAGERS, MGR, MON, OSD, OSD_DATA, PACKAGES as INSTALLED,
-        SETTLED,
+        HEALTHY,
     },
     source::Source,
     undo::Daemons,
@@ -99,8 +99,8 @@ fn append<'a>(all: PlaybookBuilder<'a>, of: &Of<'_>, settings: &Ceph) -> Playboo
         .step_if(leads_managers, managers::Managers::new(cluster, &source), &[INITIALIZED])
         .step_if(has_dashboard, dashboard::Dashboard::new(cluster), &[INITIALIZED])
         .step_if(has_dashboard, dashboard::User::new(layout), &[DASHBOARD])
-        .step_if(is_first, settled::Settled::new(cluster), &last)
-        .step(bootstrapped::Bootstrapped::new(layout), if is_first { &[SETTLED] } else { &last })
+        .step_if(is_first, healthy::Healthy::new(cluster), &last)
+        .step(bootstrapped::Bootstrapped::new(layout), if is_first { &[HEALTHY] } else { &last })
 }
 
 /// How the steps above are undone. What Ceph itself keeps is not one node's to remove, and packages are the distribution's;

@@ -14,7 +14,7 @@ use host::Host;
 use spec::{Role, ValidatedCluster};
 
 pub(super) use self::user::User;
-use super::{client, ids, pace::Paced};
+use super::{client, ids, cached_probe::CachedProbe};
 
 /// What Ceph calls the module, and the one that cannot be loaded beside it.
 const DASHBOARD: &str = "dashboard";
@@ -27,12 +27,12 @@ const DISABLE: &str = "disable-restful";
 const CERTIFY: &str = "certify";
 const ENABLE: &str = "enable";
 
-const PACE: Duration = Duration::from_secs(3);
+const CACHED_FOR: Duration = Duration::from_secs(3);
 
 /// The dashboard.
 pub(crate) struct Dashboard {
     cluster: ValidatedCluster,
-    looked: Paced<Seen>,
+    looked: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -48,7 +48,7 @@ pub(crate) enum Seen {
 
 impl Dashboard {
     pub(crate) fn new(cluster: &ValidatedCluster) -> Self {
-        Self { cluster: cluster.clone(), looked: Paced::new(PACE) }
+        Self { cluster: cluster.clone(), looked: CachedProbe::new(CACHED_FOR) }
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {

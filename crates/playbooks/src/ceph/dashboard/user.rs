@@ -11,8 +11,8 @@ use host::{Change, Content, Host};
 
 use super::{
     super::ids,
-    super::{client, pace::Paced},
-    PACE,
+    super::{client, cached_probe::CachedProbe},
+    CACHED_FOR,
 };
 use crate::Layout;
 
@@ -21,7 +21,7 @@ const NAME: &str = "admin";
 /// The first user.
 pub(crate) struct User {
     file: PathBuf,
-    users: Paced<Users>,
+    users: CachedProbe<Users>,
 }
 
 /// What the dashboard says.
@@ -42,7 +42,7 @@ pub(crate) struct Seen {
 
 impl User {
     pub(crate) fn new(layout: &Layout) -> Self {
-        Self { file: password_file(layout), users: Paced::new(PACE) }
+        Self { file: password_file(layout), users: CachedProbe::new(CACHED_FOR) }
     }
 
     async fn users(&self, host: &Host) -> Result<Users, StepError> {

@@ -24,7 +24,7 @@ use super::{
     client,
     daemon::{self, Daemon, Kind},
     ids,
-    pace::Paced,
+    cached_probe::CachedProbe,
     source::Source,
     undo::Daemons,
 };
@@ -43,8 +43,8 @@ pub(crate) struct Monitor {
     name: String,
     daemon: Daemon,
     source: Arc<Source>,
-    looked: Paced<Seen>,
-    decided: Paced<Next>,
+    looked: CachedProbe<Seen>,
+    decided: CachedProbe<Next>,
 }
 
 /// What was found.
@@ -75,8 +75,8 @@ impl Monitor {
             name: node.name.clone(),
             daemon: Daemon::new(Kind::Mon, &node.name),
             source: source.clone(),
-            looked: Paced::new(LOOK),
-            decided: Paced::new(ASK),
+            looked: CachedProbe::new(LOOK),
+            decided: CachedProbe::new(ASK),
         }
     }
 

@@ -15,7 +15,7 @@ use host::{Change, Disk, Host, Kind as What};
 use spec::{Node, Osd, OsdStore};
 
 use super::{
-    super::{client, daemon::Kind, ids, leave, pace::Paced, undo::Daemons},
+    super::{client, daemon::Kind, ids, leave, cached_probe::CachedProbe, undo::Daemons},
     adopt,
     begun::Begun,
     make,
@@ -29,12 +29,12 @@ const ADOPT: &str = "adopt ";
 const TIDY: &str = "tidy ";
 
 /// How often devices are looked at and monitors asked, while there are none.
-const PACE: Duration = Duration::from_secs(3);
+const CACHED_FOR: Duration = Duration::from_secs(3);
 
 /// The data of a node's OSDs.
 pub(crate) struct Data {
     listed: Vec<Osd>,
-    looked: Paced<Seen>,
+    looked: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -50,7 +50,7 @@ pub(crate) struct Seen {
 
 impl Data {
     pub(crate) fn new(node: &Node) -> Self {
-        Self { listed: node.osds.clone(), looked: Paced::new(PACE) }
+        Self { listed: node.osds.clone(), looked: CachedProbe::new(CACHED_FOR) }
     }
 
     async fn look(&self, host: &Host) -> Result<Seen, StepError> {
@@ -236,7 +236,7 @@ mod tests {
 
     fn data(paths: &[&str]) -> Data {
         let osd = |path: &&str| Osd { store: OsdStore::Device(PathBuf::from(path)), wipe: false };
-        Data { listed: paths.iter().map(osd).collect(), looked: Paced::new(PACE) }
+        Data { listed: paths.iter().map(osd).collect(), looked: CachedProbe::new(CACHED_FOR) }
     }
 
     #[test]

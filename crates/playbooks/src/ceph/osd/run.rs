@@ -12,7 +12,7 @@ use super::{
         client,
         daemon::{self, Daemon, Kind},
         ids,
-        pace::Paced,
+        cached_probe::CachedProbe,
         undo,
     },
     places::{self, BLOCK},
@@ -22,12 +22,12 @@ use crate::{service, systemd};
 const RELOAD: &str = "reload";
 
 /// How often units and sockets are looked at.
-const PACE: Duration = Duration::from_millis(500);
+const CACHED_FOR: Duration = Duration::from_millis(500);
 
 /// The daemons of a node's OSDs.
 pub(crate) struct Run {
     listed: Vec<Osd>,
-    looked: Paced<Vec<Found>>,
+    looked: CachedProbe<Vec<Found>>,
 }
 
 /// One OSD as it was found.
@@ -42,7 +42,7 @@ pub(crate) struct Found {
 
 impl Run {
     pub(crate) fn new(node: &Node) -> Self {
-        Self { listed: node.osds.clone(), looked: Paced::new(PACE) }
+        Self { listed: node.osds.clone(), looked: CachedProbe::new(CACHED_FOR) }
     }
 
     async fn look(&self, host: &Host) -> Result<Vec<Found>, StepError> {

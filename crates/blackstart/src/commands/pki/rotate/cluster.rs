@@ -262,10 +262,10 @@ fn of_stage<'a>(masters: impl Iterator<Item = &'a String>, stage: Stage, subject
 /// Why a node is waited for; `None` if it is where it has to be.
 fn left(node: &Node, heard: Option<&Heard>, marks: &Marks) -> Option<String> {
     let status = heard.and_then(|heard| heard.status.as_ref());
-    if status.is_some_and(|status| status.settled_on.as_ref() == Some(marks)) {
+    if status.is_some_and(|status| status.converged_on.as_ref() == Some(marks)) {
         return None;
     }
-    match status.and_then(|status| status.unsettled.as_ref()) {
+    match status.and_then(|status| status.not_converged.as_ref()) {
         Some(why) => Some(format!("{} ({why})", node.name)),
         None => Some(node.name.clone()),
     }

@@ -7,12 +7,12 @@ use engine::StepError;
 use tokio::{sync::Mutex, time::Instant};
 
 /// The last answer to a question, good for a while.
-pub(super) struct Paced<T> {
+pub(super) struct CachedProbe<T> {
     every: Duration,
     last: Mutex<Option<(Instant, T)>>,
 }
 
-impl<T: Clone> Paced<T> {
+impl<T: Clone> CachedProbe<T> {
     pub(super) fn new(every: Duration) -> Self {
         Self { every, last: Mutex::new(None) }
     }
@@ -45,13 +45,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_question_is_asked_again_after_a_while_or_a_change() {
-        let paced = Paced::new(Duration::from_secs(3));
+        let cached = CachedProbe::new(Duration::from_secs(3));
         let asked = AtomicU32::new(0);
-        let ask = async || paced.ask(async || Ok(asked.fetch_add(1, Ordering::Relaxed))).await.unwrap();
+        let ask = async || cached.ask(async || Ok(asked.fetch_add(1, Ordering::Relaxed))).await.unwrap();
         assert_eq!((ask().await, ask().await), (0, 0));
         tokio::time::advance(Duration::from_secs(4)).await;
         assert_eq!((ask().await, ask().await), (1, 1));
-        paced.forget().await;
+        cached.forget().await;
         assert_eq!(ask().await, 2);
     }
 }

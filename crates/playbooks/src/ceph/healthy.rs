@@ -8,21 +8,21 @@ use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::Host;
 use spec::ValidatedCluster;
 
-use super::{client, ids, pace::Paced};
+use super::{client, ids, cached_probe::CachedProbe};
 
-const PACE: Duration = Duration::from_secs(2);
+const CACHED_FOR: Duration = Duration::from_secs(2);
 
 /// `HEALTH_OK`, with every OSD that cluster.yaml lists.
-pub(crate) struct Settled {
+pub(crate) struct Healthy {
     /// How many OSDs there are to be.
     osds: u32,
-    status: Paced<Result<Status, String>>,
+    status: CachedProbe<Result<Status, String>>,
 }
 
-impl Settled {
+impl Healthy {
     pub(crate) fn new(cluster: &ValidatedCluster) -> Self {
         let listed: usize = cluster.nodes().iter().map(|node| node.osds.len()).sum();
-        Self { osds: u32::try_from(listed).unwrap_or(u32::MAX), status: Paced::new(PACE) }
+        Self { osds: u32::try_from(listed).unwrap_or(u32::MAX), status: CachedProbe::new(CACHED_FOR) }
     }
 
     async fn status(&self, host: &Host) -> Result<Result<Status, String>, StepError> {
@@ -33,14 +33,14 @@ impl Settled {
     }
 }
 
-impl Step for Settled {
+impl Step for Healthy {
     /// `None` in an image, and before this node has its keys.
     type Seen = Option<Result<Status, String>>;
     type Undo = FilesOnly;
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::SETTLED, "Wait for Ceph to be healthy", "Ceph works when it has nothing to complain about")
+        About::new(ids::HEALTHY, "Wait for Ceph to be healthy", "Ceph works when it has nothing to complain about")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
@@ -86,7 +86,7 @@ mod tests {
             r#"{{"health":{{"status":"{status}","checks":{{{checks}}}}},
                 "osdmap":{{"num_osds":{up},"num_up_osds":{up},"num_in_osds":{up}}}}}"#
         );
-        let step = Settled { osds, status: Paced::new(PACE) };
+        let step = Healthy { osds, status: CachedProbe::new(CACHED_FOR) };
         match step.verify(&Some(Ok(serde_json::from_str(&text).unwrap()))) {
             Verdict::Met => None,
             Verdict::Waiting { what, .. } => Some(what),

@@ -23,7 +23,7 @@ pub(super) const DEAR: f64 = 20.0;
 
 /// What each source can still spend.
 #[derive(Default)]
-pub(super) struct Pace(Mutex<HashMap<Source, Saved>>);
+pub(super) struct RateLimit(Mutex<HashMap<Source, Saved>>);
 
 struct Saved {
     amount: f64,
@@ -37,7 +37,7 @@ impl Saved {
     }
 }
 
-impl Pace {
+impl RateLimit {
     pub(super) fn spend(&self, source: &Source, cost: f64, now: Instant) -> Result<(), Refusal> {
         let mut all = locked(&self.0);
         let saved = all.get(source).map_or(MOST_SAVED, |saved| saved.now(now));
@@ -69,11 +69,11 @@ mod tests {
 
     #[test]
     fn a_burst_and_then_so_many_a_second() {
-        let pace = Pace::default();
+        let rate_limit = RateLimit::default();
         let begun = Instant::now();
         let granted = |source: &Source, cost: f64, after_millis: u64| {
             let now = begun + Duration::from_millis(after_millis);
-            (0..1000).take_while(|_| pace.spend(source, cost, now).is_ok()).count()
+            (0..1000).take_while(|_| rate_limit.spend(source, cost, now).is_ok()).count()
         };
         let (one, other) = (
             Source::Certificate("one".into(), [192, 0, 2, 1].into()),
@@ -93,13 +93,13 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let pace = Pace::default();
+        let rate_limit = RateLimit::default();
         let now = Instant::now();
         for number in 0..8_u8 {
             for last in 0..=u8::MAX {
-                pace.spend(&Source::Address([10, 2, number, last].into()), ANY, now).unwrap();
+                rate_limit.spend(&Source::Address([10, 2, number, last].into()), ANY, now).unwrap();
             }
         }
-        assert_eq!(locked(&pace.0).len(), MOST);
+        assert_eq!(locked(&rate_limit.0).len(), MOST);
     }
 }

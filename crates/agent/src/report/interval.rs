@@ -15,7 +15,7 @@ const SHORTEST: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Returns when there is something to tell that is not what was `told`, or when it is time for a sign of life.
-pub(super) async fn until_news(last_run: &LastRun, told: Option<&Value>) {
+pub(super) async fn until_changed_or_due(last_run: &LastRun, told: Option<&Value>) {
     let end = Instant::now() + LONGEST;
     sleep(SHORTEST).await;
     while Instant::now() < end && last_run().as_ref() == told {
@@ -44,7 +44,7 @@ mod tests {
                     *state.lock().unwrap() = json!("after");
                 }
             };
-            tokio::join!(until_news(&last_run, Some(&told)), change);
+            tokio::join!(until_changed_or_due(&last_run, Some(&told)), change);
             assert_eq!(begun.elapsed().as_millis(), expected, "changed after {changed_after:?}");
         }
     }
