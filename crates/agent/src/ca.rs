@@ -72,11 +72,11 @@ impl Ca {
         let is_converged = told.marks.is_none() || self.converged.borrow().on == told.marks;
         self.heard.send_if_modified(|known| {
             let known_marks = known.as_ref().map(|known| &known.marks);
-            let is_news = known_marks != told.marks.as_ref();
-            if is_news {
+            let is_new = known_marks != told.marks.as_ref();
+            if is_new {
                 *known = told.marks.map(|marks| Told { marks, since: now });
             }
-            is_news || !is_converged || told.rotating
+            is_new || !is_converged || told.rotating
         });
     }
 }

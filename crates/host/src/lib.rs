@@ -12,7 +12,7 @@ mod command;
 pub mod disk;
 mod error;
 mod facts;
-mod surroundings;
+mod capabilities;
 
 use std::{
     path::{Path, PathBuf},
@@ -26,7 +26,7 @@ pub use command::{Cmd, CommandError, Commands, Printed, RealCommands, Running};
 pub use disk::{Disk, Kind, Meta, RealDisk};
 pub use error::HostError;
 pub use facts::{Facts, Interface};
-pub use surroundings::Surroundings;
+pub use capabilities::Capabilities;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// The machine a playbook works on.

@@ -5,12 +5,12 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-use crate::{Lab, LabError, Machine, Surroundings, power::inside};
+use crate::{Lab, LabError, Machine, Capabilities, power::inside};
 
 /// Copies `from` into the directory `to`, or to the new name `to` in a directory, as `cp` does; one of them is `MACHINE:PATH`.
-pub fn copy(lab: &Lab, surroundings: &Surroundings, from: &str, to: &str) -> Result<(), LabError> {
+pub fn copy(lab: &Lab, capabilities: &Capabilities, from: &str, to: &str) -> Result<(), LabError> {
     let (source, target) = (Place::parse(from), Place::parse(to));
-    let at = |place: &Place<'_>, program: &str| place.command(program, lab, surroundings);
+    let at = |place: &Place<'_>, program: &str| place.command(program, lab, capabilities);
     transfer(&source, &target, &at).map_err(|why| match why {
         Failure::Lab(error) => error,
         Failure::Refused(why) => {
@@ -126,9 +126,9 @@ impl<'a> Place<'a> {
     }
 
     /// A program, where the place is.
-    fn command(&self, program: &str, lab: &Lab, surroundings: &Surroundings) -> Result<Command, LabError> {
+    fn command(&self, program: &str, lab: &Lab, capabilities: &Capabilities) -> Result<Command, LabError> {
         let Self::There(name, _) = self else { return Ok(Command::new(program)) };
-        let mut command = inside(&Machine::new(lab, name, surroundings)?)?;
+        let mut command = inside(&Machine::new(lab, name, capabilities)?)?;
         command.arg(program);
         Ok(command)
     }

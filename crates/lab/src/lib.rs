@@ -6,7 +6,7 @@
 //! ends. What stays for [`destroy()`] to remove are control groups, the bridge, two nft tables, files, and some settings
 //! of the kernel (`settings`).
 //!
-//! What must be done differently because of where the lab runs is found out in [`Surroundings`], and only there.
+//! What must be done differently because of where the lab runs is found out in [`Capabilities`], and only there.
 
 mod base;
 mod ceph_layer;
@@ -17,7 +17,7 @@ mod copy;
 mod cuts;
 mod destroy;
 mod error;
-mod glance;
+mod outside_status;
 mod lock;
 mod machine;
 mod name;
@@ -32,14 +32,14 @@ mod status;
 pub mod steps;
 mod subnet;
 mod supervise;
-mod surroundings;
+mod capabilities;
 
 pub use config::{Shape, cluster_yaml};
 pub use copy::copy;
 pub use cuts::{Cut, cut, heal};
 pub use destroy::{Destroyed, destroy};
 pub use error::LabError;
-pub use glance::{Glance, Power, glance};
+pub use outside_status::{OutsideStatus, Power, outside_status};
 pub use machine::Machine;
 pub use name::LabName;
 pub use packages::check_root;
@@ -48,4 +48,4 @@ pub use prepare::{Machines, Plan, Prepared, prepare};
 pub use record::{Lab, MachineRecord};
 pub use status::{MachineState, MachineStatus, list, status};
 pub use supervise::supervise;
-pub use surroundings::Surroundings;
+pub use capabilities::Capabilities;

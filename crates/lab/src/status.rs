@@ -6,7 +6,7 @@ use host::{Cmd, Commands, RealCommands};
 use serde::Serialize;
 use tokio::time::timeout;
 
-use crate::{Lab, LabError, LabName, Machine, Surroundings, cuts};
+use crate::{Lab, LabError, LabName, Machine, Capabilities, cuts};
 
 /// What a machine is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -68,11 +68,11 @@ pub fn list() -> Result<Vec<LabName>, LabError> {
 }
 
 /// All machines of a lab.
-pub async fn status(lab: &Lab, surroundings: &Surroundings) -> Result<Vec<MachineStatus>, LabError> {
+pub async fn status(lab: &Lab, capabilities: &Capabilities) -> Result<Vec<MachineStatus>, LabError> {
     let cuts = cuts::read(lab);
     let mut all = Vec::new();
     for record in &lab.machines {
-        let machine = Machine::new(lab, &record.name, surroundings)?;
+        let machine = Machine::new(lab, &record.name, capabilities)?;
         let pid = machine.groups.leader();
         all.push(MachineStatus {
             name: record.name.clone(),

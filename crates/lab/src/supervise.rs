@@ -19,7 +19,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Lab, LabError, LabName, Machine, Surroundings, base, ceph_layer, network, run::run};
+use crate::{Lab, LabError, LabName, Machine, Capabilities, base, ceph_layer, network, run::run};
 
 /// systemd-nspawn's exit code when the machine asked for a reboot.
 const REBOOT: i32 = 133;
@@ -96,8 +96,8 @@ pub(crate) fn program(lab: &Lab) -> PathBuf {
 /// Supervises a machine until it is off.
 pub async fn supervise(name: &LabName, machine: &str) -> Result<(), LabError> {
     let lab = Lab::open(name)?;
-    let surroundings = Surroundings::look()?;
-    let machine = Machine::new(&lab, machine, &surroundings)?;
+    let capabilities = Capabilities::detect()?;
+    let machine = Machine::new(&lab, machine, &capabilities)?;
     let lock = machine.dir().join("supervisor.lock");
     let held = RealDisk::new("/").try_lock(&lock);
     let Some(_guard) =

@@ -15,10 +15,10 @@
 
 mod cluster;
 mod metrics;
-mod news;
+mod node_events;
 mod next;
 mod outage;
-mod pulse;
+mod heartbeat;
 mod put;
 mod settings;
 mod slots;
@@ -42,7 +42,7 @@ use self::{
     cluster::Cluster,
     metrics::Metrics,
     next::{History, pause},
-    pulse::Pulse,
+    heartbeat::Heartbeat,
     put::Putting,
     settings::Settings,
     slots::Slots,
@@ -70,7 +70,7 @@ struct Pod {
     commands: Arc<dyn Commands>,
     say: Say,
     signs: Signs,
-    pulse: Pulse,
+    heartbeat: Heartbeat,
     putting: Putting,
     cluster: Cluster,
     /// Made when the API is first needed; it remembers what it has seen of others.
@@ -120,8 +120,8 @@ impl Pod {
         }
         let signs = Signs::default();
         // What an earlier container of this pod has left says nothing.
-        pulse::remove(&signs.ready()).map_err(unwritable(&signs.ready()))?;
-        let pulse = Pulse::start(signs.healthy()).map_err(unwritable(&signs.healthy()))?;
+        heartbeat::remove(&signs.ready()).map_err(unwritable(&signs.ready()))?;
+        let heartbeat = Heartbeat::start(signs.healthy()).map_err(unwritable(&signs.healthy()))?;
         tracing::info!(node = settings.node, %prep, check_interval = ?settings.check_interval, "started");
         Ok(Self {
             prep,
@@ -129,7 +129,7 @@ impl Pod {
             commands: Arc::new(RealCommands),
             say,
             signs,
-            pulse,
+            heartbeat,
             putting: Putting::new(prep, root, Path::new(CONFIG_MAP), program.to_path_buf()),
             cluster: Cluster::new(prep, &settings.node, settings.check_interval),
             slots: None,
@@ -162,7 +162,7 @@ impl Pod {
         tracing::error!(code = error.code().id, hint = error.advice(), "{}; again in {again} s", explain::chain(error));
         let said = (Some(error.code().id), explain::chain(error), Some(error.advice()));
         let boot_id = self.boot_id().unwrap_or_default();
-        let report = news::of_pod(self.prep, State::Failed, said, &boot_id, Timestamp::now());
+        let report = node_events::of_pod(self.prep, State::Failed, said, &boot_id, Timestamp::now());
         self.settle(&report).await;
         self.failure = Some(Failure { report, of_run });
     }
@@ -187,7 +187,7 @@ impl Pod {
         let done = if report.state.is_fine() {
             std::fs::write(&file, format!("{}\n", report.state))
         } else {
-            pulse::remove(&file)
+            heartbeat::remove(&file)
         };
         if let Err(error) = done {
             tracing::warn!(%error, "cannot write {}", file.display());
@@ -196,12 +196,12 @@ impl Pod {
 
     async fn rest(&self, mut time: Duration) {
         while !time.is_zero() {
-            self.pulse.beat();
+            self.heartbeat.beat();
             let part = time.min(BEAT);
             sleep(part).await;
             time -= part;
         }
-        self.pulse.beat();
+        self.heartbeat.beat();
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::watch::Digest;
+use super::watch::RunSummary;
 use crate::context::{Context, Ended, block_on};
 
 pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
         kubernetes_dir: layout.kubernetes_dir.clone(),
     };
     let (disk, state_dir) = (Arc::clone(&context.host.disk), layout.state_dir.clone());
-    let last_run: LastRun = Arc::new(move || Digest::of_machine(&*disk, &state_dir).map(|digest| json!(digest)));
+    let last_run: LastRun = Arc::new(move || RunSummary::of_machine(&*disk, &state_dir).map(|run_summary| json!(run_summary)));
     let host = context.host.clone();
     let (ca, cancel) = (Ca::default(), CancellationToken::new());
     let agent = Agent { host, cluster, node, paths, last_run, ca, cancel };

@@ -44,8 +44,8 @@ pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: 
         let _ = print(format!("{line}\n").as_bytes());
         return;
     }
-    let is_news = diagnosis.likely_cause().is_some_and(|finding| !said.contains(&finding.code.id));
-    if let Some(text) = diagnose::show_likely_cause(&diagnosis).filter(|_| is_news) {
+    let is_new = diagnosis.likely_cause().is_some_and(|finding| !said.contains(&finding.code.id));
+    if let Some(text) = diagnose::show_likely_cause(&diagnosis).filter(|_| is_new) {
         note(&coloured(context.out.color_errors(), &text));
     }
 }

@@ -10,7 +10,7 @@
 //! and `text.rs`, and its row in `docs/reference/watch.md`.
 
 mod asking;
-mod digest;
+mod run_summary;
 mod facts;
 mod evaluate;
 mod line;
@@ -34,7 +34,7 @@ use tokio::{
     time::sleep,
 };
 
-pub(super) use self::digest::Digest;
+pub(super) use self::run_summary::RunSummary;
 use self::{evaluate::evaluate, screen::Screen, source::Source, view::View};
 use crate::{
     Exit, Failure, Output,

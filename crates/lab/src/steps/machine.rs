@@ -6,7 +6,7 @@ use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::Host;
 
 use super::ids;
-use crate::{Lab, LabError, MachineState, Surroundings, supervise};
+use crate::{Lab, LabError, MachineState, Capabilities, supervise};
 
 /// What there is of the machine.
 pub(super) struct Seen {
@@ -38,8 +38,8 @@ impl Machine {
         &self,
         work: impl AsyncFnOnce(&crate::Machine<'_>) -> Result<T, LabError>,
     ) -> Result<T, StepError> {
-        let surroundings = Surroundings::look()?;
-        Ok(work(&crate::Machine::new(&self.lab, &self.name, &surroundings)?).await?)
+        let capabilities = Capabilities::detect()?;
+        Ok(work(&crate::Machine::new(&self.lab, &self.name, &capabilities)?).await?)
     }
 }
 

@@ -13,7 +13,7 @@ use playbooks::{
     run_record::{Outcome, Purpose, RunRecord},
 };
 
-use crate::{Lab, LabError, Machine, Surroundings, codes};
+use crate::{Lab, LabError, Machine, Capabilities, codes};
 
 /// The bootstrap is started again by systemd when it fails; one failure may be cured by that, many are not.
 const FAILURES: usize = 3;
@@ -61,7 +61,7 @@ impl Node {
     }
 
     /// Asks the masters, one after the other, until one answers.
-    async fn in_api(&self, surroundings: &Surroundings) -> Result<InApi, StepError> {
+    async fn in_api(&self, capabilities: &Capabilities) -> Result<InApi, StepError> {
         let config = self.lab.config_dir();
         let cluster = spec::check_dir(&config).cluster.ok_or(LabError::Config(config))?;
         let kubeconfig =
@@ -70,7 +70,7 @@ impl Node {
         let get = ["get", "node", &self.name, "--ignore-not-found", "--request-timeout=5s", condition];
         let mut silent = "the lab has no master".to_owned();
         for master in cluster.masters() {
-            let machine = Machine::new(&self.lab, &master.name, surroundings)?;
+            let machine = Machine::new(&self.lab, &master.name, capabilities)?;
             match machine.ask(&[&["kubectl", &kubeconfig], &get[..]].concat()).await {
                 Ok(printed) => return Ok(InApi::read(&printed)),
                 Err(why) => silent = format!("{}: {why}", master.name),
@@ -107,8 +107,8 @@ impl Step for Node {
     }
 
     async fn observe(&self, _host: &Host) -> Result<Seen, StepError> {
-        let surroundings = Surroundings::look()?;
-        let machine = Machine::new(&self.lab, &self.name, &surroundings)?;
+        let capabilities = Capabilities::detect()?;
+        let machine = Machine::new(&self.lab, &self.name, &capabilities)?;
         let boot_id = machine.boot_id();
         let disk = Host::rooted(machine.upper()).disk;
         let run = RunRecord::latest_for(Purpose::Up, &*disk, &Layout::default().state_dir);
@@ -122,7 +122,7 @@ impl Step for Node {
             }
         }
         let is_done = run.as_ref().is_some_and(|run| run.outcome == Outcome::Done);
-        let api = if is_done { Some(self.in_api(&surroundings).await?) } else { None };
+        let api = if is_done { Some(self.in_api(&capabilities).await?) } else { None };
         if api == Some(InApi::Absent) {
             return Err(StepError::new(codes::NOT_IN_API, format!("the API has no node {}", self.name)));
         }

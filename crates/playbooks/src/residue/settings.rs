@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::StepError;
-use host::{Cmd, Disk, Host, HostError, Surroundings};
+use host::{Cmd, Disk, Host, HostError, Capabilities};
 
 /// What a setting in the ledger begins with.
 const KEY: &str = "the setting ";
@@ -11,7 +11,7 @@ const KEY: &str = "the setting ";
 /// Notes how these settings are, in the words in which the ledger keeps them. In a container they are those of the
 /// computer it runs on, and not the machine's to put back.
 pub(crate) fn remember(disk: &dyn Disk, names: &[&str]) -> Result<Vec<String>, HostError> {
-    if names.is_empty() || !Surroundings::read(disk)?.has_own_disk {
+    if names.is_empty() || !Capabilities::read(disk)?.has_own_disk {
         return Ok(Vec::new());
     }
     let mut keys = Vec::new();

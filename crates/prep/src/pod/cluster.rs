@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    news::{is_told, news, patch, since, with_api},
+    node_events::{is_reported, new_events, patch, since, with_api},
     outage::Outage,
 };
 use crate::{PodError, Prep, Report, Told};
@@ -101,12 +101,12 @@ impl Cluster {
         });
         if !is_known {
             let (said, uid) = self.look().await?;
-            if !is_told(said.as_ref(), &report) {
+            if !is_reported(said.as_ref(), &report) {
                 self.patch(&patch(&report, since(said.as_ref(), &report))).await?;
                 let before = said.and_then(|said| said.report);
                 let now = Timestamp::now();
-                let news = news(before.as_ref(), &report);
-                self.pending.extend(news.iter().map(|news| news.event(self.prep, (&self.node, &uid), now)));
+                let events = new_events(before.as_ref(), &report);
+                self.pending.extend(events.iter().map(|event| event.event(self.prep, (&self.node, &uid), now)));
             }
             self.told = Some((report, Instant::now()));
         }

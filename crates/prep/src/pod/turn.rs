@@ -7,7 +7,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
     Pod, Failure,
-    news::of_pod,
+    node_events::of_pod,
     next::{Next, Seen, Why, next},
     slots::Held,
     turns::spread,
@@ -27,7 +27,7 @@ const RENEW: Duration = Duration::from_secs(15);
 impl Pod {
     /// Does the next thing and says for how long there is nothing to do.
     pub(super) async fn turn(&mut self) -> Result<Duration, PodError> {
-        self.pulse.beat();
+        self.heartbeat.beat();
         self.put()?;
         let (report, boot_id) = (self.report()?, self.boot_id()?);
         let now = Timestamp::now();
@@ -150,7 +150,7 @@ impl Pod {
                     }
                 },
                 _ = poll.tick() => {
-                    self.pulse.beat();
+                    self.heartbeat.beat();
                     match unit::is_running(&*self.commands, self.prep).await {
                         Ok(true) => misses = 0,
                         Ok(false) => break,

@@ -32,7 +32,7 @@ impl Pod {
         let mut held = None;
         let mut said = None;
         while held.is_none() && Instant::now() < deadline {
-            self.pulse.beat();
+            self.heartbeat.beat();
             match self.attempt(start).await {
                 Some(Attempt::Got(slot)) => held = Some(*slot),
                 Some(Attempt::Full(holders)) => {

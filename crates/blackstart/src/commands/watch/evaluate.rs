@@ -10,7 +10,7 @@ use lab::Power;
 use playbooks::run_record::{Outcome, Purpose, StepState};
 
 use super::{
-    Digest,
+    RunSummary,
     facts::{Facts, Heard, Known, Master, Seen},
     view::{MasterState, MasterView, NodeState, NodeView, SCHEMA_VERSION, View},
 };
@@ -58,7 +58,7 @@ fn node(facts: &Facts, known: &Known) -> NodeView {
     let heard = facts.heard(&known.name);
     let status = heard.and_then(|(heard, _)| heard.status.as_ref());
     let reported = status.and_then(|status| serde_json::from_value(status.run.clone()?).ok());
-    let run: Option<Digest> = seen.and_then(|seen| seen.run.clone()).or(reported);
+    let run: Option<RunSummary> = seen.and_then(|seen| seen.run.clone()).or(reported);
     // What it took to find out which node this is says nothing of how far the node is.
     let far = run.as_ref().filter(|run| run.purpose != Purpose::Detect || run.outcome != Outcome::Done);
     let (done, total) = (far.map(|run| run.done), far.map(|run| run.total));
@@ -98,7 +98,7 @@ fn state(
     facts: &Facts,
     seen: Option<&Seen>,
     heard: Option<(&Heard, Timestamp)>,
-    run: Option<&Digest>,
+    run: Option<&RunSummary>,
     units_fail: bool,
 ) -> Evaluated {
     let power = seen.and_then(|seen| seen.power);
@@ -127,7 +127,7 @@ fn is_late(heard: Timestamp, asked: Timestamp) -> bool {
     asked.duration_since(heard) > SignedDuration::try_from(SILENT_AFTER).unwrap_or(SignedDuration::ZERO)
 }
 
-fn of_run(run: &Digest, units_fail: bool) -> Evaluated {
+fn of_run(run: &RunSummary, units_fail: bool) -> Evaluated {
     let is_waiting = |state| matches!(state, StepState::Waiting | StepState::Retrying);
     let state = match (run.outcome, run.purpose) {
         (Outcome::Working, _) if !run.steps.is_empty() && run.steps.iter().all(|step| is_waiting(step.state)) => {

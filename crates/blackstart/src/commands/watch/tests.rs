@@ -9,8 +9,8 @@ use playbooks::run_record::{Outcome, Purpose, StepState, RecordedError};
 use serde_json::json;
 
 use super::{
-    Digest,
-    digest::OpenStep,
+    RunSummary,
+    run_summary::OpenStep,
     facts::{Answer, Facts, Known, Seen},
     evaluate::evaluate,
     text::lines,
@@ -29,11 +29,11 @@ fn three_nodes() -> Facts {
     Facts { cluster: "home".to_owned(), nodes: nodes.map(known).into(), ..Facts::default() }
 }
 
-fn run(outcome: Outcome, done: usize, steps: Vec<OpenStep>) -> Digest {
+fn run(outcome: Outcome, done: usize, steps: Vec<OpenStep>) -> RunSummary {
     let error = steps.iter().find_map(|step| step.error.clone());
     let ended = (outcome != Outcome::Working).then(|| at(50));
     let (run, started) = ("20261116T030000Z-7".to_owned(), at(0));
-    Digest { run, purpose: Purpose::Up, outcome, started, ended, done, total: 14, steps, error }
+    RunSummary { run, purpose: Purpose::Up, outcome, started, ended, done, total: 14, steps, error }
 }
 
 fn step(id: &str, state: StepState, what: &str, since: i64) -> OpenStep {
@@ -51,7 +51,7 @@ fn failure(step: &str, code: &str, message: &str) -> RecordedError {
 }
 
 /// What an agent reports, received so many seconds after the beginning.
-fn report(name: &str, received: i64, run: Option<&Digest>, units: &[(&str, &str)]) -> (String, Report) {
+fn report(name: &str, received: i64, run: Option<&RunSummary>, units: &[(&str, &str)]) -> (String, Report) {
     let units: BTreeMap<&str, &str> = units.iter().copied().collect();
     let status = json!({ "node": name, "role": "worker", "bootstrap": null, "units": units, "unheard_seconds": null,
                          "version": "1.2.3", "run": run });
@@ -84,12 +84,12 @@ fn shown(facts: &Facts, now: i64, width: Option<usize>) -> String {
     lines(&view, width).iter().map(|line| line.print(width, false) + "\n").collect()
 }
 
-fn waiting_worker() -> Digest {
+fn waiting_worker() -> RunSummary {
     let what = "the master at 10.0.0.11:7444 to answer (since 2026-11-16T03:00:02Z: connection refused)";
     run(Outcome::Working, 6, vec![step("await-master", StepState::Waiting, what, 2)])
 }
 
-fn ready() -> Digest {
+fn ready() -> RunSummary {
     run(Outcome::Done, 14, vec![])
 }
 

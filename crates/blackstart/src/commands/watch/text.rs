@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use playbooks::run_record::{StepState, RecordedError};
 
 use super::{
-    digest::OpenStep,
+    run_summary::OpenStep,
     line::Line,
     view::{MasterState, MasterView, NodeState, NodeView, View},
 };

@@ -9,7 +9,7 @@ use lab::Power;
 use playbooks::run_record::RecordedError;
 use serde::Serialize;
 
-use super::digest::OpenStep;
+use super::run_summary::OpenStep;
 
 /// The version in every view's `v`.
 pub(super) const SCHEMA_VERSION: u32 = 1;

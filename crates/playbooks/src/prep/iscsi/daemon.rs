@@ -17,7 +17,7 @@ use crate::{
 
 pub(super) const UNIT: &str = "iscsid.service";
 const SOCKET: &str = "iscsid.socket";
-/// A daemon that dies of its surroundings does so within milliseconds.
+/// A daemon that dies of its environment does so within milliseconds.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
 const ENABLE: &str = "enable";

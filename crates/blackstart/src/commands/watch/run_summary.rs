@@ -16,7 +16,7 @@ const MOST_STEPS: usize = 16;
 
 /// What a run is doing, or how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::commands) struct Digest {
+pub(in crate::commands) struct RunSummary {
     /// The run's id.
     pub(super) run: String,
     /// What it is for.
@@ -54,7 +54,7 @@ pub(in crate::commands) struct OpenStep {
     pub(super) error: Option<RecordedError>,
 }
 
-impl Digest {
+impl RunSummary {
     /// The last run on this machine that says something of the node; `None` if there was none.
     pub(in crate::commands) fn of_machine(disk: &dyn Disk, state_dir: &Path) -> Option<Self> {
         let record = last(disk, state_dir)?;
@@ -166,14 +166,14 @@ mod tests {
         (dir, disk)
     }
 
-    fn digest(disk: &Arc<dyn Disk>) -> Option<Digest> {
-        Digest::of_machine(&**disk, Path::new(STATE_DIR))
+    fn run_summary(disk: &Arc<dyn Disk>) -> Option<RunSummary> {
+        RunSummary::of_machine(&**disk, Path::new(STATE_DIR))
     }
 
     #[test]
     fn what_is_done_is_left_out_and_long_texts_are_cut() {
         let (_dir, disk) = disk();
-        assert_eq!(digest(&disk), None);
+        assert_eq!(run_summary(&disk), None);
         let long = "x".repeat(10_000);
         let said = [
             (None, State::RunStarted, "4 steps"),
@@ -187,7 +187,7 @@ mod tests {
             (Some("kubelet"), State::Retrying, long.as_str()),
         ];
         keep(&disk, Purpose::Up, 0, &said);
-        let seen = digest(&disk).unwrap();
+        let seen = run_summary(&disk).unwrap();
         let steps: Vec<(&str, StepState, usize)> =
             seen.steps.iter().map(|step| (step.id.as_str(), step.state, step.what.chars().count())).collect();
         let expected = [
@@ -211,7 +211,7 @@ mod tests {
         let begun = [(None, State::RunStarted, "40 steps")];
         let failed = names.iter().map(|name| (Some(name.as_str()), State::Failed, long.as_str()));
         keep(&disk, Purpose::Up, 0, &begun.into_iter().chain(failed).collect::<Vec<_>>());
-        let size = serde_json::to_vec(&digest(&disk)).unwrap().len();
+        let size = serde_json::to_vec(&run_summary(&disk)).unwrap().len();
         assert!(size < 40_000, "a master takes reports of 64 KiB, also where this is text inside of JSON: {size}");
     }
 
@@ -220,11 +220,11 @@ mod tests {
         let (_dir, disk) = disk();
         let done = [(None, State::RunStarted, "1 step"), (None, State::RunFinished, "done")];
         keep(&disk, Purpose::Detect, 0, &done);
-        assert_eq!(digest(&disk).unwrap().purpose, Purpose::Detect);
+        assert_eq!(run_summary(&disk).unwrap().purpose, Purpose::Detect);
         keep(&disk, Purpose::Up, 10, &done);
         keep(&disk, Purpose::Detect, 20, &done);
-        assert_eq!(digest(&disk).unwrap().run, "20261115T120010Z-7");
+        assert_eq!(run_summary(&disk).unwrap().run, "20261115T120010Z-7");
         keep(&disk, Purpose::Reset, 30, &done);
-        assert_eq!(digest(&disk).unwrap().purpose, Purpose::Reset);
+        assert_eq!(run_summary(&disk).unwrap().purpose, Purpose::Reset);
     }
 }

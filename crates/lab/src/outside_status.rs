@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Lab, LabError, Machine, Surroundings, cuts};
+use crate::{Lab, LabError, Machine, Capabilities, cuts};
 
 /// Whether a machine has power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub enum Power {
 
 /// A machine as seen from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glance {
+pub struct OutsideStatus {
     /// Its name.
     pub name: String,
     /// Whether it has power.
@@ -33,17 +33,17 @@ pub struct Glance {
 }
 
 /// All machines of a lab.
-pub fn glance(lab: &Lab, surroundings: &Surroundings) -> Result<Vec<Glance>, LabError> {
+pub fn outside_status(lab: &Lab, capabilities: &Capabilities) -> Result<Vec<OutsideStatus>, LabError> {
     let cuts = cuts::read(lab);
     let one = |name: &str| {
-        let machine = Machine::new(lab, name, surroundings)?;
+        let machine = Machine::new(lab, name, capabilities)?;
         let leader = machine.groups.leader();
         let power = match leader {
             None => Power::Off,
             Some(_) if machine.groups.is_frozen() => Power::Paused,
             Some(_) => Power::On,
         };
-        Ok(Glance {
+        Ok(OutsideStatus {
             name: name.to_owned(),
             power,
             cut_off_from: cuts.iter().filter_map(|cut| cuts::other_side(cut, name)).collect(),

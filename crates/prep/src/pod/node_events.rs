@@ -12,7 +12,7 @@ const LONGEST_MESSAGE: usize = 1000;
 
 /// An Event on a Node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct News {
+pub(super) struct NodeEvent {
     pub(super) is_warning: bool,
     pub(super) reason: String,
     pub(super) message: String,
@@ -29,8 +29,8 @@ pub(super) fn patch(report: &Report, since: Timestamp) -> Value {
     } })
 }
 
-/// Whether the Node says all of it already; when it was written is no news.
-pub(super) fn is_told(told: Option<&Told>, report: &Report) -> bool {
+/// Whether the Node says all of it already; when it was written does not count.
+pub(super) fn is_reported(told: Option<&Told>, report: &Report) -> bool {
     let Some(told) = told else { return false };
     let said = told.report.as_ref().map(|said| Report { at: report.at, ..said.clone() });
     told.label == report.state.name() && said.as_ref() == Some(report)
@@ -42,15 +42,15 @@ pub(super) fn since(told: Option<&Told>, report: &Report) -> Timestamp {
     same.and_then(|told| told.since).unwrap_or(report.at)
 }
 
-/// What happened since the Node last said something. Its state is news when it, its reason or its words are other ones; a
+/// What happened since the Node last said something. Its state is an event when it, its reason or its words are other ones; a
 /// requirement is, when it is not met and was not known to be so.
-pub(super) fn news(before: Option<&Report>, report: &Report) -> Vec<News> {
-    let same_news = |before: &Report| {
+pub(super) fn new_events(before: Option<&Report>, report: &Report) -> Vec<NodeEvent> {
+    let is_same = |before: &Report| {
         (before.state, &before.code, &before.message) == (report.state, &report.code, &report.message)
     };
-    let mut news = Vec::new();
-    if report.state != State::Working && !before.is_some_and(same_news) {
-        news.push(News {
+    let mut events = Vec::new();
+    if report.state != State::Working && !before.is_some_and(is_same) {
+        events.push(NodeEvent {
             is_warning: !report.state.is_fine(),
             reason: reason(report.prep, &camel(report.state.name())),
             message: message(report.code.as_deref(), &report.message, report.hint.as_deref()),
@@ -64,16 +64,16 @@ pub(super) fn news(before: Option<&Report>, report: &Report) -> Vec<News> {
             Verdict::Warning => ("RequirementWarning", None),
             Verdict::Met | Verdict::Unknown => continue,
         };
-        news.push(News {
+        events.push(NodeEvent {
             is_warning: true,
             reason: reason(report.prep, word),
             message: message(code, &format!("{}: {}", requirement.name, requirement.detail), None),
         });
     }
-    news
+    events
 }
 
-impl News {
+impl NodeEvent {
     /// The object that tells it. `node` is name and uid of the Node.
     pub(super) fn event(&self, prep: Prep, node: (&str, &str), now: Timestamp) -> Value {
         let (name, uid) = node;
@@ -168,16 +168,16 @@ mod tests {
 
     #[test]
     fn events_tell_state_reason_and_what_is_required() {
-        let news = news(None, &incapable());
-        let events: Vec<Value> = news.iter().map(|news| news.event(Prep::Iscsi, ("w1", "uid"), ready().at)).collect();
+        let events = new_events(None, &incapable());
+        let events: Vec<Value> = events.iter().map(|event| event.event(Prep::Iscsi, ("w1", "uid"), ready().at)).collect();
         insta::assert_json_snapshot!(events);
     }
 
     #[test]
-    fn only_what_is_new_is_news() {
+    fn only_what_is_new_is_an_event() {
         let (ready, incapable) = (ready(), incapable());
         let reasons = |before: Option<&Report>, report: &Report| {
-            news(before, report).into_iter().map(|news| news.reason).collect::<Vec<_>>().join(" ")
+            new_events(before, report).into_iter().map(|event| event.reason).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(reasons(None, &ready), "IscsiReady");
         assert_eq!(reasons(Some(&ready), &ready), "");
@@ -193,10 +193,10 @@ mod tests {
     fn a_later_time_is_no_news_and_a_lost_label_is() {
         let ready = ready();
         let later = Report { at: ready.at + jiff::SignedDuration::from_hours(1), ..ready.clone() };
-        assert!(is_told(Some(&told(&ready)), &later));
-        assert!(!is_told(None, &later));
-        assert!(!is_told(Some(&Told { label: String::new(), ..told(&ready) }), &later));
-        assert!(!is_told(Some(&told(&ready)), &Report { boot_id: "other".into(), ..later.clone() }));
+        assert!(is_reported(Some(&told(&ready)), &later));
+        assert!(!is_reported(None, &later));
+        assert!(!is_reported(Some(&Told { label: String::new(), ..told(&ready) }), &later));
+        assert!(!is_reported(Some(&told(&ready)), &Report { boot_id: "other".into(), ..later.clone() }));
 
         assert_eq!(since(Some(&told(&ready)), &later), ready.at);
         assert_eq!(since(Some(&told(&incapable())), &later), later.at);

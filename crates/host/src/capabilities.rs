@@ -13,7 +13,7 @@ const RESOLVED: &str = "/run/systemd/resolve/resolv.conf";
 /// What the kernel lets this machine do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "answers to questions that have nothing to do with each other")]
-pub struct Surroundings {
+pub struct Capabilities {
     /// Control groups of the second version, with all controllers in one hierarchy.
     pub cgroup_v2: bool,
     /// Whether processes may lower their out-of-memory score and raise limits (`CAP_SYS_RESOURCE`).
@@ -26,7 +26,7 @@ pub struct Surroundings {
     pub has_resolved: bool,
 }
 
-impl Surroundings {
+impl Capabilities {
     /// Looks at the machine.
     pub fn read(disk: &dyn Disk) -> Result<Self, HostError> {
         let status = disk.read_optional(Path::new(OWN_STATUS))?.unwrap_or_default();

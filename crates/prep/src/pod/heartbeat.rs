@@ -20,24 +20,24 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// Where the loop says that it goes on.
 #[derive(Clone)]
-pub(super) struct Pulse {
+pub(super) struct Heartbeat {
     began: Instant,
     beat: Arc<AtomicU64>,
 }
 
-impl Pulse {
+impl Heartbeat {
     /// Begins to look after the file.
     pub(super) fn start(file: PathBuf) -> io::Result<Self> {
-        let pulse = Self { began: Instant::now(), beat: Arc::default() };
-        let own = pulse.clone();
-        thread::Builder::new().name("pulse".to_owned()).spawn(move || {
+        let heartbeat = Self { began: Instant::now(), beat: Arc::default() };
+        let own = heartbeat.clone();
+        thread::Builder::new().name("heartbeat".to_owned()).spawn(move || {
             let mut was_alive = None;
             loop {
                 own.look(&file, STUCK, &mut was_alive);
                 thread::sleep(LOOK);
             }
         })?;
-        Ok(pulse)
+        Ok(heartbeat)
     }
 
     /// The loop goes on.
@@ -79,18 +79,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("healthy");
         let began = Instant::now().checked_sub(Duration::from_secs(500)).unwrap();
-        let pulse = Pulse { began, beat: Arc::default() };
+        let heartbeat = Heartbeat { began, beat: Arc::default() };
         let mut was_alive = None;
         let mut look = || {
-            pulse.look(&file, STUCK, &mut was_alive);
+            heartbeat.look(&file, STUCK, &mut was_alive);
             file.exists()
         };
         assert!(!look());
-        pulse.beat();
+        heartbeat.beat();
         assert!(look());
-        pulse.beat.store(500 - STUCK.as_secs(), Ordering::Relaxed);
+        heartbeat.beat.store(500 - STUCK.as_secs(), Ordering::Relaxed);
         assert!(!look() && !look());
-        pulse.beat();
+        heartbeat.beat();
         assert!(look());
     }
 }

@@ -6,16 +6,16 @@ use crate::{LabError, cgroup::Hierarchies};
 
 /// What was found out about the computer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct Capabilities {
     /// Control groups, old or new.
     pub(crate) cgroups: Hierarchies,
     /// Whether processes may lower their out-of-memory score and raise limits (`CAP_SYS_RESOURCE`).
     pub may_raise_limits: bool,
 }
 
-impl Surroundings {
+impl Capabilities {
     /// Looks at this computer.
-    pub fn look() -> Result<Self, LabError> {
+    pub fn detect() -> Result<Self, LabError> {
         let read = |path: &str| fs::read_to_string(path).map_err(LabError::while_doing(format!("read {path}")));
         Ok(Self::from_texts(&read("/proc/self/mountinfo")?, &read("/proc/self/status")?))
     }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn old_and_new_control_groups_are_told_apart() {
-        let old = Surroundings::from_texts(V1, "CapBnd:\t000001fffeffffff\n");
+        let old = Capabilities::from_texts(V1, "CapBnd:\t000001fffeffffff\n");
         assert_eq!(
             old.cgroups,
             Hierarchies::V1 {
@@ -70,14 +70,14 @@ mod tests {
             }
         );
         assert!(!old.may_raise_limits);
-        let new = Surroundings::from_texts(V2, "CapBnd:\t000001ffffffffff\n");
+        let new = Capabilities::from_texts(V2, "CapBnd:\t000001ffffffffff\n");
         assert_eq!(new.cgroups, Hierarchies::V2 { root: "/sys/fs/cgroup".into() });
         assert!(new.may_raise_limits);
     }
 
     #[test]
     fn the_first_unit_mounts_what_is_needed() {
-        insta::assert_snapshot!("first-unit-v1", Surroundings::from_texts(V1, "").first_unit());
-        insta::assert_snapshot!("first-unit-v2", Surroundings::from_texts(V2, "").first_unit());
+        insta::assert_snapshot!("first-unit-v1", Capabilities::from_texts(V1, "").first_unit());
+        insta::assert_snapshot!("first-unit-v2", Capabilities::from_texts(V2, "").first_unit());
     }
 }
