@@ -116,7 +116,7 @@ fn settled_words(line: &str) -> String {
     TOKEN.replace_all(line, "bootstrap-token-*").into_owned()
 }
 
-/// A look that shows nothing of a kind has not looked, and would be equal to another one.
+/// A check that shows nothing of a kind has not looked, and would be equal to another one.
 #[track_caller]
 pub(crate) fn assert_telling(fingerprint: &Fingerprint) {
     for kind in [

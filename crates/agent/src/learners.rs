@@ -18,7 +18,7 @@ use crate::{Agent, AgentError, codes, outage::Outage, session};
 
 /// A machine that is alive starts its member within seconds.
 const DEADLINE: Duration = Duration::from_mins(2);
-const LOOK: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The certificate with which etcd answers a master.
 const CERTIFICATE: &str = "pki/etcd/healthcheck-client.crt";
@@ -41,22 +41,22 @@ async fn follow(etcd: &Etcd, owner: &str) {
     let (mut absent, mut outage) = (Absent::default(), Outage::new("list etcd's members"));
     loop {
         // First: a certificate is there some seconds before the etcd that it is for.
-        sleep(LOOK).await;
-        match look(etcd, owner, &mut absent).await {
+        sleep(CHECK_INTERVAL).await;
+        match check(etcd, owner, &mut absent).await {
             Ok(()) => outage.over(),
             Err(error) => outage.failed(&format!("{}: {}", error.code(), explain::chain(&error))),
         }
     }
 }
 
-async fn look(etcd: &Etcd, owner: &str, absent: &mut Absent) -> Result<(), AgentError> {
+async fn check(etcd: &Etcd, owner: &str, absent: &mut Absent) -> Result<(), AgentError> {
     let due = absent.due(&etcd.members().await?, Instant::now());
     if due.is_empty() {
         return Ok(());
     }
     let lock = match MembershipLock::ask(etcd, owner).await? {
         Asked::Got(lock) => lock,
-        Asked::HeldBy(_) => return Ok(()), // the next look finds what they have made of it
+        Asked::HeldBy(_) => return Ok(()), // the next check finds what they have made of it
     };
     let removed = remove(etcd, &due).await;
     lock.release().await;

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use crate::{Agent, AgentError, session};
 
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
-const LOOK: Duration = Duration::from_hours(1);
+const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -40,7 +40,7 @@ async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
                 Err(error) => return Err(AgentError::api("remove a bootstrap token")(error)),
             }
         }
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }
 

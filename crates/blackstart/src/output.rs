@@ -20,7 +20,7 @@ use crate::{
 pub enum Style {
     /// All is well.
     Good,
-    /// Worth a look.
+    /// Worth a check.
     Warning,
     /// Wrong.
     Bad,

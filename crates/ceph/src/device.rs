@@ -136,7 +136,7 @@ fn described(names: &[String]) -> String {
 
 /// What could not be found out about a device.
 #[derive(Debug, thiserror::Error)]
-pub enum LookError {
+pub enum CheckError {
     /// It cannot be read.
     #[error(transparent)]
     Disk(#[from] HostError),
@@ -154,7 +154,7 @@ pub enum LookError {
     },
 }
 
-impl Explain for LookError {
+impl Explain for CheckError {
     fn code(&self) -> Code {
         match self {
             Self::Disk(error) => error.code(),
@@ -165,7 +165,7 @@ impl Explain for LookError {
 }
 
 /// Looks at a device or file, which is not written to. A file that does not exist is empty: it will be made.
-pub async fn look(host: &Host, path: &Path, is_file: bool) -> Result<Content, LookError> {
+pub async fn check(host: &Host, path: &Path, is_file: bool) -> Result<Content, CheckError> {
     let head = match head(&*host.disk, path) {
         Err(error) if error.is_not_found() => return Ok(if is_file { Content::Empty } else { Content::Missing }),
         read => read?,
@@ -189,10 +189,10 @@ fn head(disk: &dyn Disk, path: &Path) -> Result<Vec<u8>, HostError> {
 }
 
 /// Copies of partition tables and the marks of some RAIDs are at the end, far from what is read here.
-async fn signatures(host: &Host, path: &Path) -> Result<Vec<String>, LookError> {
+async fn signatures(host: &Host, path: &Path) -> Result<Vec<String>, CheckError> {
     let command = Cmd::new("wipefs").args(["--no-act", "--json", "--output", "TYPE"]).arg(path);
     let printed = host.commands.run(&command).await?;
-    names(&printed.stdout).map_err(|source| LookError::Garbled { path: path.to_path_buf(), source })
+    names(&printed.stdout).map_err(|source| CheckError::Garbled { path: path.to_path_buf(), source })
 }
 
 fn names(json: &str) -> Result<Vec<String>, serde_json::Error> {

@@ -1,7 +1,7 @@
-//! What a look found.
+//! What a check found.
 
 use explain::Code;
-pub(crate) use playbooks::looking::CouldNotLook;
+pub(crate) use playbooks::checking::Inconclusive;
 use serde::{Serialize, Serializer};
 
 use crate::Part;

@@ -12,14 +12,14 @@ pub struct Diagnosis {
     /// What works today and may not tomorrow.
     pub warnings: Vec<Finding>,
     /// What could not be looked at.
-    pub unknown: Vec<Unseen>,
+    pub unknown: Vec<InconclusiveCheck>,
 }
 
-/// A look that could not look.
+/// An inconclusive check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Unseen {
+pub struct InconclusiveCheck {
     /// Its name.
-    pub look: String,
+    pub check: String,
     /// Why not.
     pub why: String,
 }
@@ -49,7 +49,7 @@ impl Diagnosis {
 /// Sorts findings by what they say of each other. A symptom goes below the cause that is nearest to it among those its
 /// part needs; without one, below the symptom of a part it needs; without that, below the nearest suspicion, which then is
 /// the cause; else it stands for itself. What is suspected without need is a warning.
-pub(crate) fn narrow(found: Vec<Finding>, unknown: Vec<Unseen>) -> Diagnosis {
+pub(crate) fn narrow(found: Vec<Finding>, unknown: Vec<InconclusiveCheck>) -> Diagnosis {
     let (mut findings, mut symptoms, mut suspicions, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for finding in found {
         match finding.kind {

@@ -2,12 +2,12 @@
 
 use explain::counted;
 
-use crate::{Cause, Diagnosis, Finding, Look, narrow::Unseen};
+use crate::{Cause, Diagnosis, Finding, Check, narrow::InconclusiveCheck};
 
 /// One line per look: name and what it looks at.
-pub fn list(looks: &[Look]) -> String {
-    let width = looks.iter().map(|look| look.name.len()).max().unwrap_or_default();
-    looks.iter().map(|look| format!("{:width$}  {}\n", look.name, look.about)).collect()
+pub fn list(checks: &[Check]) -> String {
+    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
+    checks.iter().map(|check| format!("{:width$}  {}\n", check.name, check.about)).collect()
 }
 
 /// What must be mended first, then what to know, then what could not be looked at.
@@ -22,8 +22,8 @@ pub fn show(diagnosis: &Diagnosis) -> String {
     for warning in &diagnosis.warnings {
         text += &told("warning", warning);
     }
-    for (why, looks) in by_reason(&diagnosis.unknown) {
-        text += &format!("unknown  {}: {why}\n", looks.join(", "));
+    for (why, checks) in by_reason(&diagnosis.unknown) {
+        text += &format!("unknown  {}: {why}\n", checks.join(", "));
     }
     text += &if diagnosis.is_well() {
         "no problems found\n".to_owned()
@@ -37,12 +37,12 @@ pub fn show(diagnosis: &Diagnosis) -> String {
 }
 
 /// What cannot be looked at for the same reason is told together.
-fn by_reason(unknown: &[Unseen]) -> Vec<(&str, Vec<&str>)> {
+fn by_reason(unknown: &[InconclusiveCheck]) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for Unseen { look, why } in unknown {
+    for InconclusiveCheck { check, why } in unknown {
         match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, looks)) => looks.push(look),
-            None => reasons.push((why, vec![look])),
+            Some((_, checks)) => checks.push(check),
+            None => reasons.push((why, vec![check])),
         }
     }
     reasons
@@ -75,7 +75,7 @@ mod tests {
             Finding::cause(codes::KERNEL_SETTING, Part::PodNetwork, "net.ipv4.ip_forward is 0"),
             Finding::warning(codes::SERVICE_DISABLED, Part::Kubelet, "kubelet.service runs and is disabled"),
         ];
-        narrow(found, vec![Unseen { look: "clock".into(), why: "no answer within 12 s".into() }])
+        narrow(found, vec![InconclusiveCheck { check: "clock".into(), why: "no answer within 12 s".into() }])
     }
 
     #[test]

@@ -178,13 +178,13 @@ impl From<HostError> for StepError {
     }
 }
 
-/// What one look at the machine says.
-pub(crate) struct Look {
+/// What one check of the machine says.
+pub(crate) struct Observation {
     pub(crate) changes: Vec<Planned>,
     pub(crate) verdict: Verdict,
 }
 
-impl Look {
+impl Observation {
     pub(crate) fn is_met(&self) -> bool {
         self.changes.is_empty() && self.verdict == Verdict::Met
     }
@@ -194,20 +194,20 @@ pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StepError>>
 
 /// A [`Step`] without its type, as the runner holds it.
 pub(crate) trait AnyStep: Send + Sync {
-    fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look>;
+    fn check<'a>(&'a self, host: &'a Host) -> Boxed<'a, Observation>;
     fn apply<'a>(&'a self, change: &'a Planned, host: &'a Host) -> Boxed<'a, ()>;
     fn deadline(&self) -> Duration;
 }
 
 impl<S: Step> AnyStep for S {
-    fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look> {
+    fn check<'a>(&'a self, host: &'a Host) -> Boxed<'a, Observation> {
         Box::pin(async move {
             if S::ONLY_LIVE && !host.is_live {
-                return Ok(Look { changes: Vec::new(), verdict: Verdict::Met });
+                return Ok(Observation { changes: Vec::new(), verdict: Verdict::Met });
             }
             let seen = self.observe(host).await?;
             let changes = self.plan(&seen)?.into_iter().map(Into::into).collect();
-            Ok(Look { changes, verdict: self.verify(&seen) })
+            Ok(Observation { changes, verdict: self.verify(&seen) })
         })
     }
 

@@ -14,7 +14,7 @@ mod etcd_access;
 pub mod identity;
 mod kubeconfig;
 mod layout;
-pub mod looking;
+pub mod checking;
 mod packaging;
 pub mod preflight;
 pub mod prep;

@@ -43,7 +43,7 @@ impl UnitState {
 }
 
 /// Looks at a unit; one that systemd has never heard of is inactive.
-pub async fn look(host: &Host, unit: &str) -> Result<UnitState, StepError> {
+pub async fn check(host: &Host, unit: &str) -> Result<UnitState, StepError> {
     const PROPERTIES: &str = "--property=ActiveState,SubState,MainPID,NRestarts";
     Ok(UnitState::parse(&systemctl(host, &["show", PROPERTIES, unit]).await?.stdout))
 }

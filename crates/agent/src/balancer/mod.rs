@@ -29,7 +29,7 @@ use tokio::{
 use self::{backends::Backends, proxy::proxy, probe::Probe, seats::Seats};
 use crate::{Agent, AgentError, notify};
 
-/// From the beginning of one look at a master to that of the next.
+/// From the beginning of one check of a master to that of the next.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The same while there is no healthy one, because then everybody waits.
@@ -102,9 +102,9 @@ async fn watch(backends: Arc<Backends>, probe: Arc<Probe>, index: usize, address
     let mut usable = backends.usable();
     loop {
         let next = Instant::now() + INTERVAL;
-        backends.seen(index, probe.look(address).await);
+        backends.seen(index, probe.check(address).await);
         sleep(HURRY).await;
-        // Sleeps on as long as there is a healthy master; the loss of the last one wakes everybody. A look that was in vain
+        // Sleeps on as long as there is a healthy master; the loss of the last one wakes everybody. A check that was in vain
         // has taken so long that the next one follows at once.
         let _ = timeout_at(next, usable.wait_for(|&usable| usable == 0)).await;
     }

@@ -1,4 +1,4 @@
-//! One look at a master: does its API server say that it is ready?
+//! One check of a master: does its API server say that it is ready?
 //!
 //! Once the cluster's CA is on the node, `/readyz` is asked over TLS and nothing but that CA is trusted. Before that
 //! (a worker that has not joined) an open port has to do: what goes through the balancer is TLS from end to end, so a
@@ -12,10 +12,10 @@ use tokio::{net::TcpStream, sync::Mutex, time::timeout};
 use super::health::Outcome;
 
 /// A master that needs longer is not convincing. Where something stops all masters at once, all are in doubt within this
-/// and the pause between two looks, which is before the second look at any of them ends: so none is taken for dead.
+/// and the pause between two checks, which is before the second look at any of them ends: so none is taken for dead.
 const DEADLINE: Duration = Duration::from_millis(1500);
 
-/// Looks at masters. The connections it makes are kept, so that a look costs no handshake.
+/// Looks at masters. The connections it makes are kept, so that a check costs no handshake.
 pub(super) struct Probe {
     host: Host,
     ca_file: PathBuf,
@@ -33,8 +33,8 @@ impl Probe {
         Self { host, ca_file, client: Mutex::new(None) }
     }
 
-    pub(super) async fn look(&self, master: SocketAddr) -> Outcome {
-        let looking = async {
+    pub(super) async fn check(&self, master: SocketAddr) -> Outcome {
+        let checking = async {
             match self.client().await {
                 Some(client) => ask(&client, master).await,
                 None => match TcpStream::connect(master).await {
@@ -43,7 +43,7 @@ impl Probe {
                 },
             }
         };
-        timeout(DEADLINE, looking).await.unwrap_or(Outcome::Unsure)
+        timeout(DEADLINE, checking).await.unwrap_or(Outcome::Unsure)
     }
 
     /// A client for the CA that is in the file now; `None` while there is none.

@@ -30,7 +30,7 @@ use crate::{Agent, AgentError};
 /// The API answers within this time, or the file counts.
 const DEADLINE: Duration = Duration::from_secs(3);
 /// Between two looks at what other masters and `config revoke` have written.
-const LOOK: Duration = Duration::from_secs(5);
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// The same while the API does not answer: what was granted without it is to be known everywhere soon.
 const EARLY: Duration = Duration::from_millis(500);
 
@@ -157,7 +157,7 @@ impl Book {
                 tracing::warn!(code, "what masters remember of nodes was not exchanged: {}", explain::chain(&error));
                 true
             });
-            sleep(if heard { LOOK } else { EARLY }).await;
+            sleep(if heard { CHECK_INTERVAL } else { EARLY }).await;
         }
     }
 }

@@ -18,7 +18,7 @@ const PENDING: &str = "etcd_server_proposals_pending ";
 /// They are answered in milliseconds. Much longer would be an outage of its own.
 const DEADLINE: Duration = Duration::from_millis(800);
 /// What has come in a moment ago may not be counted yet: so many looks in a row show none, with a pause after each.
-const LOOKS: u8 = 3;
+const CHECKS: u8 = 3;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The API server speaks to etcd on loopback. So do steps of the bootstrap and `diagnose`, which can wait as well; other
@@ -43,7 +43,7 @@ impl AtTheSocket {
     async fn answered(&self, client: &Client) -> Result<(), String> {
         let until = Instant::now() + DEADLINE;
         let mut quiet = 0;
-        while quiet < LOOKS {
+        while quiet < CHECKS {
             quiet = if self.pending(client).await? == 0 { quiet + 1 } else { 0 };
             if Instant::now() > until {
                 return Err("etcd has not answered the writes before in time".to_owned());

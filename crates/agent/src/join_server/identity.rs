@@ -10,9 +10,9 @@ use tokio::time::sleep;
 
 use crate::{Agent, AgentError, Paths};
 
-/// Between two looks while there is nothing to show.
+/// Between two checks while there is nothing to show.
 const EARLY: Duration = Duration::from_millis(200);
-/// Between two looks whether there is something newer.
+/// Between two checks whether there is something newer.
 const RENEWED: Duration = Duration::from_secs(5);
 
 /// Certificate, key and the CA that clients' certificates are checked with; PEM.

@@ -33,7 +33,7 @@ use self::{
 };
 use crate::{Agent, AgentError, node_object::NodeObject, session};
 
-/// Between two looks whether the API answers, while it does not and while it does.
+/// Between two checks whether the API answers, while it does not and while it does.
 const EARLY: Duration = Duration::from_millis(500);
 const READY: Duration = Duration::from_secs(5);
 

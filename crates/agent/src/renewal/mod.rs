@@ -3,7 +3,7 @@
 //! A master signs its own, as the PKI's table says. A worker asks a master's join service with the certificate it still
 //! has (`worker`); kubelets look after themselves, except when keys are rotated (`kubelet`, `tokens`, `replaced`). All then
 //! restart the units in `restart::READ_ONCE` whose process is older than its file. That comparison is the only memory:
-//! whatever was interrupted is found at the next look.
+//! whatever was interrupted is found at the next check.
 
 mod kubelet;
 mod replaced;
@@ -26,8 +26,8 @@ pub(crate) use self::restart::outdated;
 pub use self::{restart::READ_ONCE, tokens::key_of_token};
 use crate::{Agent, AgentError};
 
-/// Between two looks; a certificate has months left when it is due.
-const LOOK: Duration = Duration::from_hours(1);
+/// Between two checks; a certificate has months left when it is due.
+const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Nodes that were installed together are not to come to the masters together.
 const SPREAD_SECONDS: u64 = 600;
@@ -36,15 +36,15 @@ const SPREAD_SECONDS: u64 = 600;
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let mut heard = agent.ca.heard.subscribe();
     loop {
-        look(agent).await?;
+        check(agent).await?;
         tokio::select! {
-            () = sleep(LOOK + spread(&agent.node.name)) => {}
+            () = sleep(CHECK_INTERVAL + spread(&agent.node.name)) => {}
             _ = heard.changed() => {}
         }
     }
 }
 
-async fn look(agent: &Agent) -> Result<(), AgentError> {
+async fn check(agent: &Agent) -> Result<(), AgentError> {
     if agent.is_master() {
         sign_own(agent)?;
         secret::renew_own(agent)?;

@@ -15,7 +15,7 @@ use crate::{Agent, AgentError, ca, join_key, kubeconfig::Identity};
 
 pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
     let now = agent.host.clock.now();
-    // The agent's own last: while it is old, the next look asks again for what a crash kept from being written.
+    // The agent's own last: while it is old, the next check asks again for what a crash kept from being written.
     let (Some(proxy), Some(own)) = (Held::read(agent, "kube-proxy.conf")?, Held::read(agent, "agent.conf")?) else {
         return Ok(()); // not joined yet
     };

@@ -54,7 +54,7 @@ async fn report(
         credential,
     };
     loop {
-        let status = status::look(agent, outage).await?;
+        let status = status::check(agent, outage).await?;
         match client.report(&applicant, &json!(status)).await {
             Ok(()) => outage.over(),
             Err(error) if error.is_retryable() => outage.failed(&explain::chain(&error)),

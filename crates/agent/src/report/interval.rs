@@ -11,15 +11,15 @@ use crate::LastRun;
 const LONGEST: Duration = Duration::from_secs(5);
 /// The shortest one, however much happens.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// Between two looks whether something has happened.
-const LOOK: Duration = Duration::from_millis(250);
+/// Between two checks whether something has happened.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Returns when there is something to tell that is not what was `told`, or when it is time for a sign of life.
 pub(super) async fn until_changed_or_due(last_run: &LastRun, told: Option<&Value>) {
     let end = Instant::now() + LONGEST;
     sleep(SHORTEST).await;
     while Instant::now() < end && last_run().as_ref() == told {
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }
 

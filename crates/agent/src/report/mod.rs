@@ -51,7 +51,7 @@ async fn certified(agent: &Agent, identity: &Identity, is_over: impl Fn(Timestam
     let member = Member::new(agent.masters(ports::JOIN), &identity.ca, shown)?;
     let mut outage = Outage::new("report to the masters");
     while !is_over(agent.host.clock.now()) {
-        let status = status::look(agent, &outage).await?;
+        let status = status::check(agent, &outage).await?;
         match member.report(&status).await {
             Ok(heard) => {
                 outage.over();

@@ -44,7 +44,7 @@ pub struct Status {
 }
 
 /// Looks at this machine.
-pub(super) async fn look(agent: &Agent, outage: &Outage) -> Result<Status, AgentError> {
+pub(super) async fn check(agent: &Agent, outage: &Outage) -> Result<Status, AgentError> {
     let state = agent.host.disk.read_optional(&agent.paths.state_dir.join("bootstrap-state"))?;
     let printed = agent.host.commands.run(&systemd::show(render::units::NAMES)).await?.stdout;
     Ok(Status {

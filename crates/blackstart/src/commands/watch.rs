@@ -45,7 +45,7 @@ use crate::{
 };
 
 /// Between two pictures when nothing is heard: time passes in them.
-const LOOK: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn run(context: &Context, options: &WatchOptions) -> Result<(), Ended> {
     let source = match &options.lab {
@@ -80,7 +80,7 @@ async fn once(context: &Context, source: &Source) -> Result<View, Ended> {
     for (answer, name) in join_all(asked).await {
         facts.take(&name, answer, context.host.clock.now());
     }
-    source.look(&mut facts)?;
+    source.check(&mut facts)?;
     Ok(evaluate(&facts, context.host.clock.now()))
 }
 
@@ -128,13 +128,13 @@ async fn follow(
     }
     let mut facts = source.facts();
     loop {
-        source.look(&mut facts)?;
+        source.check(&mut facts)?;
         if !show(evaluate(&facts, context.host.clock.now()))? {
             return Ok(());
         }
         tokio::select! {
             Some((master, answer)) = told.recv() => facts.take(&master, answer, context.host.clock.now()),
-            () = sleep(LOOK) => {}
+            () = sleep(CHECK_INTERVAL) => {}
             _ = interrupt.recv() => return Err(Ended::Told(Exit::Interrupted)),
             _ = terminate.recv() => return Err(Ended::Told(Exit::Interrupted)),
         }

@@ -60,7 +60,7 @@ impl Needs {
         let Some(first) = lacking.first() else { return Ok(()) };
         let packages: Vec<_> = lacking.iter().map(|need| need.package).collect();
         let may_install = self.install && nix::unistd::geteuid().is_root() && which("apt-get").is_some();
-        // A look that was stopped finds nothing either.
+        // A check that was stopped finds nothing either.
         job.stop.check()?;
         let what = first.what.to_owned();
         if !may_install {

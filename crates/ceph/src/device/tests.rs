@@ -38,7 +38,7 @@ async fn seen(bytes: Option<&[u8]>, is_file: bool) -> Content {
         fs::write(&path, bytes).unwrap();
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();
     }
-    look(&Host::real(), &path, is_file).await.unwrap()
+    check(&Host::real(), &path, is_file).await.unwrap()
 }
 
 #[tokio::test]

@@ -5,18 +5,18 @@ use std::net::IpAddr;
 use playbooks::cluster::ids;
 use serde::Deserialize;
 
-use crate::{Context, Finding, Look, Part, Roles, codes::ADDRESS_GONE, finding::CouldNotLook, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, codes::ADDRESS_GONE, finding::Inconclusive, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "address",
     about: "the node's address is on an interface",
     codes: &[ADDRESS_GONE],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::NETWORK).await? {
             return Ok(Vec::new());
@@ -39,9 +39,9 @@ struct Address {
 }
 
 /// Every address, with its interface.
-pub(super) fn addresses(shown: &str) -> Result<Vec<(String, IpAddr)>, CouldNotLook> {
+pub(super) fn addresses(shown: &str) -> Result<Vec<(String, IpAddr)>, Inconclusive> {
     let interfaces: Vec<Interface> =
-        serde_json::from_str(shown).map_err(|error| CouldNotLook(format!("`ip -json address show`: {error}")))?;
+        serde_json::from_str(shown).map_err(|error| Inconclusive(format!("`ip -json address show`: {error}")))?;
     let each = |one: Interface| {
         let Interface { ifname, addr_info } = one;
         addr_info.into_iter().filter_map(move |address| Some((ifname.clone(), address.local?)))

@@ -14,20 +14,20 @@ use tls::Distrust;
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{API_DISTRUSTED, API_NOT_READY, BALANCER_SILENT, JOIN_SERVICE_DOWN},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
+    check::Checking,
     view::{ApiAnswer, ask_api},
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "api",
     about: "the API servers, the join services and the balancer, as this node reaches them",
     codes: &[API_SILENT, API_NOT_READY, API_DISTRUSTED, BALANCER_SILENT, JOIN_SERVICE_DOWN, join::codes::UNREACHABLE],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// A machine of the same network answers at once or not at all.
@@ -49,7 +49,7 @@ struct Asked<'a> {
     join: Port,
 }
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::JOIN } else { ids::API_READY }).await? {
@@ -60,7 +60,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let masters: Vec<&Node> = if is_worker { context.cluster.masters().collect() } else { vec![context.node] };
         let ask = |master| ask(master, context.cluster.api().port, &ca);
         let (balancer, asked) = tokio::join!(balancer, join_all(masters.into_iter().map(ask)));
-        let asked = asked.into_iter().collect::<Result<Vec<_>, _>>().map_err(CouldNotLook)?;
+        let asked = asked.into_iter().collect::<Result<Vec<_>, _>>().map_err(Inconclusive)?;
         // What ends again and again is told as such, with what it said.
         let units = context.units().await?;
         let mut found = match asked.as_slice() {

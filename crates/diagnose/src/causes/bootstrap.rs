@@ -7,20 +7,20 @@ use playbooks::{
 };
 
 use crate::{
-    Context, Finding, Kind, Look, Part, Roles,
+    Context, Finding, Kind, Check, Part, Roles,
     codes::{BOOTSTRAP_FAILED, BOOTSTRAP_OFF, BOOTSTRAP_WAITS, NEVER_STARTED},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
+    check::Checking,
     unit::Unit,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "bootstrap",
     about: "the last `node up`, and whether the next boot repeats it",
     codes: &[NEVER_STARTED, BOOTSTRAP_FAILED, BOOTSTRAP_WAITS, BOOTSTRAP_OFF],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const UNIT: &str = "cluster-bootstrap.service";
@@ -29,11 +29,11 @@ const LINK: &str = "/etc/systemd/system/multi-user.target.wants/cluster-bootstra
 /// Machines of one cluster are switched on one after the other; longer than this somebody should look.
 const LONG: SignedDuration = SignedDuration::from_secs(60);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let disk = &*context.host.disk;
         let run = RunRecord::latest_for(Purpose::Up, disk, &context.layout.state_dir);
-        let run = run.map_err(|error| CouldNotLook(explain::chain(&error)))?;
+        let run = run.map_err(|error| Inconclusive(explain::chain(&error)))?;
         let unit = context.units().await?.get(UNIT);
         let Some(run) = run else {
             let was_begun = context.was_done(ids::PREFLIGHT).await?;

@@ -8,16 +8,16 @@ use playbooks::cluster::ids;
 use spec::BootstrapRole;
 
 use crate::{
-    Context, Finding, Kind, Look, Part, Roles,
+    Context, Finding, Kind, Check, Part, Roles,
     codes::{
         CERTIFICATE_ENDS, CERTIFICATE_EXPIRED, CERTIFICATE_MISSING, CERTIFICATE_NAMES, CERTIFICATE_UNFIT,
         KUBECONFIG_ASTRAY,
     },
-    look::Looking,
+    check::Checking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "certificates",
     about: "certificates, keys and kubeconfigs: age, names, signatures",
     codes: &[
@@ -32,10 +32,10 @@ pub(crate) const LOOK: Look = Look {
         pki_codes::NOT_SIGNED,
     ],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::JOIN } else { ids::PKI }).await? {

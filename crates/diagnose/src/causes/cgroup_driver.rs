@@ -1,20 +1,20 @@
 //! The kubelet and containerd make control groups in the same way.
 
-use crate::{Context, Finding, Look, Part, Roles, codes::CGROUP_DRIVER, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, codes::CGROUP_DRIVER, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "cgroup-driver",
     about: "the cgroup drivers of the kubelet and containerd",
     codes: &[CGROUP_DRIVER],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const KUBELET: &str = "/var/lib/kubelet/config.yaml";
 const CONTAINERD: &str = "/etc/containerd/config.toml";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let (kubelet, containerd) = (context.text(KUBELET)?, context.text(CONTAINERD)?);
         Ok(kubelet.zip(containerd).and_then(|(kubelet, containerd)| evaluate(&kubelet, &containerd)).into_iter().collect())

@@ -4,18 +4,18 @@
 use host::Disk;
 use render::RenderedFile;
 
-use crate::{Context, Finding, Look, Roles, codes::SERVICE_CHANGED, finding::CouldNotLook, look::Looking, unit::Unit};
+use crate::{Context, Finding, Check, Roles, codes::SERVICE_CHANGED, finding::Inconclusive, check::Checking, unit::Unit};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "changed",
     about: "units and configuration files that were changed by hand",
     codes: &[SERVICE_CHANGED],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {
@@ -35,7 +35,7 @@ fn own_drop_ins(unit: &Unit) -> impl Iterator<Item = &String> {
     unit.drop_ins.iter().filter(move |path| path.contains(&directory))
 }
 
-fn difference(disk: &dyn Disk, wanted: &RenderedFile) -> Result<Option<String>, CouldNotLook> {
+fn difference(disk: &dyn Disk, wanted: &RenderedFile) -> Result<Option<String>, Inconclusive> {
     let path = wanted.path.display();
     let Some(found) = disk.read_optional(&wanted.path)? else { return Ok(Some(format!("{path}, which is missing"))) };
     if found.is_empty() {

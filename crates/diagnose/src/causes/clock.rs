@@ -9,19 +9,19 @@ use jiff::{SignedDuration, Timestamp};
 use spec::ports;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{CLOCK_DIFFERS, CLOCK_WENT_BACK},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
+    check::Checking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "clock",
     about: "the clock, compared with the masters' and with what was written earlier",
     codes: &[CLOCK_DIFFERS, CLOCK_WENT_BACK],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// An answer says full seconds and takes some time; leases and certificates forgive this much.
@@ -30,7 +30,7 @@ const TOLERATED: SignedDuration = SignedDuration::from_secs(10);
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let others = context.cluster.masters().filter(|master| master.name != context.node.name);
         let told = join_all(others.map(async |master| {
@@ -55,7 +55,7 @@ async fn date_of(server: SocketAddr) -> Option<Timestamp> {
 }
 
 /// When something was last noted in the ledger.
-async fn last_noted(context: &Context<'_>) -> Result<Option<Timestamp>, CouldNotLook> {
+async fn last_noted(context: &Context<'_>) -> Result<Option<Timestamp>, Inconclusive> {
     let steps = context.ledger().await?.steps.values();
     Ok(steps.flat_map(|step| [Some(step.started), step.verified]).flatten().max())
 }

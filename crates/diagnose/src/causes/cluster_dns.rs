@@ -13,19 +13,19 @@ use playbooks::cluster::{ask_dns, ids};
 use spec::BootstrapRole;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{DNS_GONE, DNS_SILENT},
-    look::Looking,
+    check::Checking,
     view::{Objects, Unread},
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "cluster-dns",
     about: "the cluster's DNS: its objects, its pods, its answers",
     codes: &[DNS_GONE, DNS_SILENT],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const NAMESPACE: &str = "kube-system";
@@ -37,7 +37,7 @@ struct Seen {
     pods: Vec<Pod>,
 }
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::NODE_READY } else { ids::CLUSTER_DNS }).await? {

@@ -2,21 +2,21 @@
 
 use playbooks::systemd;
 
-use crate::{Context, Finding, Look, Roles, codes::CRASH_LOOP, look::Looking, unit::Unit};
+use crate::{Context, Finding, Check, Roles, codes::CRASH_LOOP, check::Checking, unit::Unit};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "crash-loop",
     about: "services that are crash-looping",
     codes: &[CRASH_LOOP],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// They come back until they succeed, and have a look of their own.
 const RUN_TO_AN_END: [&str; 2] = ["cluster-detect.service", "cluster-bootstrap.service"];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let units = context.units().await?;
         let mut found = Vec::new();

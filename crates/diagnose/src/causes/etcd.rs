@@ -8,18 +8,18 @@ use playbooks::cluster::ids;
 
 use super::etcd_members::evaluate::REMOVED;
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{ETCD_ALARM, ETCD_DATA, ETCD_DATA_GONE, ETCD_NEARLY_FULL, ETCD_SLOW},
-    look::Looking,
+    check::Checking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "etcd",
     about: "etcd: answers, alarms, size, data, speed of its disk",
     codes: &[UNREACHABLE, ETCD_ALARM, ETCD_NEARLY_FULL, ETCD_SLOW, ETCD_DATA, ETCD_DATA_GONE],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// A sync that takes longer than this holds up the whole cluster; the boundary is one of etcd's own buckets.
@@ -55,7 +55,7 @@ const DATA_WORDS: &[&str] = &[
     "Was the raft log corrupted, truncated, or lost?",
 ];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::ETCD).await? {
             return Ok(Vec::new());

@@ -2,21 +2,21 @@
 
 use playbooks::cluster::{self, ids};
 
-use crate::{Context, Finding, Look, Part, Roles, codes::NO_BUNDLE_IMAGE, finding::CouldNotLook, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, codes::NO_BUNDLE_IMAGE, finding::Inconclusive, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "images",
     about: "images of the bundle in containerd",
     codes: &[NO_BUNDLE_IMAGE],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// Every pod needs it.
 const PAUSE: &str = "pause";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         // A containerd that does not run is told elsewhere, and cannot be asked.
         let is_up = context.units().await?.get("containerd.service").is_up();
@@ -24,7 +24,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Vec::new());
         }
         let manifest = cluster::installed_bundle(context.host);
-        let Some(manifest) = manifest.map_err(|error| CouldNotLook(explain::chain(&error)))? else {
+        let Some(manifest) = manifest.map_err(|error| Inconclusive(explain::chain(&error)))? else {
             return Ok(Vec::new());
         };
         let there = context.output("ctr", ["--namespace", "k8s.io", "images", "list", "--quiet"]).await?;

@@ -9,10 +9,10 @@ use join::{Client, JoinError, NodeSecret, Trust, codes, seal::Sealed};
 use playbooks::cluster::ids;
 use tokio::time::timeout;
 
-use crate::{Context, Finding, Look, Part, Roles, finding::CouldNotLook, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, finding::Inconclusive, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "joining",
     about: "a worker outside the cluster: its secret, its trust, the masters' join services",
     codes: &[
@@ -29,13 +29,13 @@ pub(crate) const LOOK: Look = Look {
         codes::INCOMPLETE,
     ],
     roles: Roles::Workers,
-    look,
+    check,
 };
 
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(6);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let has_joined = context.host.disk.exists(&context.layout.kubernetes_dir.join("agent.conf"))?;
         if has_joined || !context.was_done(ids::PREFLIGHT).await? {
@@ -56,7 +56,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         match timeout(LIMIT, client.hello(None)).await {
             Ok(Ok(_)) => Ok(Vec::new()),
             Ok(Err(error)) => Ok(vec![kept_out(&error)]),
-            Err(_) => Err(CouldNotLook("no master answers in time".to_owned())),
+            Err(_) => Err(Inconclusive("no master answers in time".to_owned())),
         }
     })
 }

@@ -4,18 +4,18 @@ use std::path::Path;
 
 use playbooks::cluster::{self, ids};
 
-use crate::{Context, Finding, Look, Part, Roles, codes::KERNEL_SETTING, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, codes::KERNEL_SETTING, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "kernel-settings",
     about: "sysctls that pods need",
     codes: &[KERNEL_SETTING],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::KERNEL_SETTINGS).await? {
             return Ok(Vec::new());

@@ -1,20 +1,20 @@
 //! A service that the kernel ended because memory ran out.
 
-use crate::{Context, Finding, Look, Roles, codes::OUT_OF_MEMORY, look::Looking, unit::Unit};
+use crate::{Context, Finding, Check, Roles, codes::OUT_OF_MEMORY, check::Checking, unit::Unit};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "memory",
     about: "services that the kernel killed for lack of memory",
     codes: &[OUT_OF_MEMORY],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// `SIGKILL`, which is also what others may send: only with the kernel's word for it does it mean memory.
 const KILLED: &str = "9";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let units = context.units().await?;
         let killed: Vec<&Unit> =

@@ -5,23 +5,23 @@ use playbooks::cluster::ids;
 use spec::{UnlistedNodes, ValidatedCluster};
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{API_REFUSES, NODE_CORDONED, NODE_GONE, NODE_NOT_READY, OTHER_NODE, ROLES_GONE, UNLISTED_NODE},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
+    check::Checking,
     view::Unread,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "node",
     about: "the Node object: there, Ready, not cordoned; the other nodes",
     codes: &[NODE_GONE, NODE_NOT_READY, NODE_CORDONED, OTHER_NODE, UNLISTED_NODE, API_REFUSES, ROLES_GONE],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
@@ -32,7 +32,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 let kubeconfig = context.objects().await?.kubeconfig.display().to_string();
                 Ok(vec![refused(*status, &kubeconfig, message)])
             }
-            Err(other) => Err(CouldNotLook::from(other.clone())),
+            Err(other) => Err(Inconclusive::from(other.clone())),
         }
     })
 }

@@ -7,18 +7,18 @@ use serde_json::Value;
 use spec::NetworkAddOn;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN, NO_POD_NETWORK},
-    look::Looking,
+    check::Checking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "pod-network",
     about: "the CNI configuration and its plugins",
     codes: &[NO_POD_NETWORK, FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const CONFIGURATIONS: &str = "/etc/cni/net.d";
@@ -26,7 +26,7 @@ const PLUGINS: &str = "/opt/cni/bin";
 /// What the agent writes for the built-in network.
 const OURS: &str = "10-blackstart.conflist";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::KUBELET).await? {
             return Ok(Vec::new());

@@ -8,18 +8,18 @@ use playbooks::cluster::ids;
 use serde::Deserialize;
 use spec::{NetworkAddOn, Node};
 
-use crate::{Context, Finding, Look, Part, Roles, codes::POD_ROUTE, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, codes::POD_ROUTE, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "pod-routes",
     about: "routes to the pods of other nodes",
     codes: &[POD_ROUTE],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let networking = context.cluster.networking();
         if networking.add_on != NetworkAddOn::Basic || !context.was_done(ids::NODE_READY).await? {
@@ -30,9 +30,9 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let has_joined = |name: &str| joined.iter().any(|node| node.metadata.name.as_deref() == Some(name));
         let others = context.cluster.nodes().iter();
         let others = others.filter(|other| other.name != context.node.name && has_joined(&other.name));
-        let looks = others.filter_map(|other| Some((other, networking.pod_part(other.ip)?.hosts().next()?)));
-        let looked = join_all(looks.map(async |(other, pod)| (other, pod, ask(context, pod).await))).await;
-        let astray: Vec<String> = looked.iter().filter_map(|(other, pod, way)| evaluate(other, *pod, way)).collect();
+        let checks = others.filter_map(|other| Some((other, networking.pod_part(other.ip)?.hosts().next()?)));
+        let checked = join_all(checks.map(async |(other, pod)| (other, pod, ask(context, pod).await))).await;
+        let astray: Vec<String> = checked.iter().filter_map(|(other, pod, way)| evaluate(other, *pod, way)).collect();
         if astray.is_empty() {
             return Ok(Vec::new());
         }

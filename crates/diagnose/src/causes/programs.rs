@@ -9,24 +9,24 @@ use std::path::{Path, PathBuf};
 use bundle::{Manifest, Sum};
 use playbooks::{cluster, codes::COMPONENTS_UNFIT};
 
-use crate::{Context, Finding, Look, Part, Roles, finding::CouldNotLook, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, finding::Inconclusive, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "programs",
     about: "the programs of the bundle, where they are and whether they were changed",
     codes: &[COMPONENTS_UNFIT],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const HOME: &str = "/opt/blackstart/current";
 const PROGRAMS: &str = "/usr/local/bin";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let manifest = cluster::installed_bundle(context.host);
-        let Some(manifest) = manifest.map_err(|error| CouldNotLook(explain::chain(&error)))? else {
+        let Some(manifest) = manifest.map_err(|error| Inconclusive(explain::chain(&error)))? else {
             return Ok(Vec::new());
         };
         let mut faults = Vec::new();
@@ -63,12 +63,12 @@ fn displaced(link: &Path, target: Option<PathBuf>, exists: bool) -> Option<Strin
 }
 
 /// What is wrong with the program of a service, compared by its sum.
-async fn changed(context: &Context<'_>, manifest: &Manifest, unit: &str) -> Result<Option<String>, CouldNotLook> {
+async fn changed(context: &Context<'_>, manifest: &Manifest, unit: &str) -> Result<Option<String>, Inconclusive> {
     let path = format!("bin/{}", unit.strip_suffix(".service").unwrap_or(unit));
     let Some(file) = manifest.files().find(|file| file.path == path) else { return Ok(None) };
     let (disk, program) = (context.host.disk.clone(), Path::new(HOME).join(&path));
     let read = move || disk.read_optional(&program).map(|content| content.map(|content| Sum::of(&content)));
-    let sum = tokio::task::spawn_blocking(read).await.map_err(|error| CouldNotLook(error.to_string()))??;
+    let sum = tokio::task::spawn_blocking(read).await.map_err(|error| Inconclusive(error.to_string()))??;
     Ok(sum
         .filter(|sum| *sum != file.sha256)
         .map(|_| format!("{HOME}/{path} is not the file that was installed: its sum differs")))

@@ -9,18 +9,18 @@ use playbooks::cluster::ids;
 use spec::ValidatedCluster;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{CSR_DENIED, CSR_PENDING},
-    look::Looking,
+    check::Checking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "requests",
     about: "CSRs that are pending or were denied",
     codes: &[CSR_PENDING, CSR_DENIED],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// Masters' agents decide at once; a node whose object is about to appear gets a minute.
@@ -32,7 +32,7 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// The user name of a node's kubelet.
 const NODE: &str = "system:node:";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::API_READY).await? {
             return Ok(Vec::new());

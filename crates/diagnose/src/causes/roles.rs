@@ -7,21 +7,21 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::{
-    Context, Finding, Look, Part, Roles, codes::ROLES_GONE, finding::CouldNotLook, look::Looking, view::Unread,
+    Context, Finding, Check, Part, Roles, codes::ROLES_GONE, finding::Inconclusive, check::Checking, view::Unread,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "roles",
     about: "the roles and bindings that nodes and administrators need",
     codes: &[ROLES_GONE],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 const LIMIT: Duration = Duration::from_secs(4);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::ROLES).await? {
             return Ok(Vec::new());
@@ -29,7 +29,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let wanted = render::objects::rbac(context.cluster);
         let client = context.objects().await?.client()?;
         let differing = timeout(LIMIT, kubeapi::differing(client, &wanted)).await;
-        let differing = differing.map_err(|_| CouldNotLook("the API does not answer".to_owned()))?;
+        let differing = differing.map_err(|_| Inconclusive("the API does not answer".to_owned()))?;
         Ok(evaluate(&differing.map_err(Unread::from)?).into_iter().collect())
     })
 }

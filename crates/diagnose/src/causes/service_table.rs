@@ -4,18 +4,18 @@ use host::{Cmd, CommandError};
 
 use playbooks::cluster::ids;
 
-use crate::{Context, Finding, Look, Part, Roles, codes::SERVICE_TABLE_GONE, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, codes::SERVICE_TABLE_GONE, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "service-table",
     about: "kube-proxy's nftables rules for Services",
     codes: &[SERVICE_TABLE_GONE],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::KUBE_PROXY).await? {
             return Ok(Vec::new());

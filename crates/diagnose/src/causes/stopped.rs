@@ -3,25 +3,25 @@
 use std::path::Path;
 
 use crate::{
-    Context, Finding, Look, Roles,
+    Context, Finding, Check, Roles,
     codes::{SERVICE_DISABLED, SERVICE_STOPPED},
-    look::Looking,
+    check::Checking,
     unit::Unit,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "stopped",
     about: "services that were stopped, masked or disabled",
     codes: &[SERVICE_STOPPED, SERVICE_DISABLED],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// What starts with the machine has a link here.
 const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {

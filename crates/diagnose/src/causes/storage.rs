@@ -6,19 +6,19 @@ use host::Disk;
 use playbooks::codes::DISK_FULL;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{NO_INODES, READ_ONLY},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
+    check::Checking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "storage",
     about: "file systems that are full, out of inodes or read-only",
     codes: &[DISK_FULL, NO_INODES, READ_ONLY],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// Less than a fiftieth is as good as nothing, except on large disks, where it is still plenty: in KiB.
@@ -26,7 +26,7 @@ const PLENTY: u64 = 256 * 1024;
 /// The same for inodes.
 const PLENTY_OF_INODES: u64 = 10_000;
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mounts = context.text("/proc/self/mountinfo")?.unwrap_or_default();
         let mut places = Vec::new();
@@ -34,7 +34,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             let dir = nearest(&*context.host.disk, dir)?;
             match mount_of(&mounts, &dir) {
                 Some(mount) => places.push(Place { what, dir, mount }),
-                None => return Err(CouldNotLook(format!("{} is on no mount of /proc/self/mountinfo", dir.display()))),
+                None => return Err(Inconclusive(format!("{} is on no mount of /proc/self/mountinfo", dir.display()))),
             }
         }
         let mut found = Vec::new();
@@ -72,7 +72,7 @@ fn written<'a>(context: &'a Context<'a>) -> Vec<(&'static str, &'a Path)> {
 }
 
 /// The directory itself, or the nearest one above it that is there.
-fn nearest(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, CouldNotLook> {
+fn nearest(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, Inconclusive> {
     for above in dir.ancestors() {
         if disk.exists(above)? {
             return Ok(above.to_path_buf());
@@ -130,8 +130,8 @@ struct Share {
 
 impl Share {
     /// The one line below the heading of `df -P`. A file system without a number of its own says `-` or 0.
-    fn parse(df: &str) -> Result<Self, CouldNotLook> {
-        let line = df.lines().nth(1).ok_or_else(|| CouldNotLook(format!("`df` answers `{}`", df.trim())))?;
+    fn parse(df: &str) -> Result<Self, Inconclusive> {
+        let line = df.lines().nth(1).ok_or_else(|| Inconclusive(format!("`df` answers `{}`", df.trim())))?;
         let number = |column: usize| line.split_whitespace().nth(column).and_then(|text| text.parse().ok());
         Ok(Self { total: number(1).unwrap_or(0), free: number(3).unwrap_or(0) })
     }

@@ -13,18 +13,18 @@ use kubeapi::{
 use playbooks::cluster::ids;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{POD_FAILS, POD_IMAGE, POD_UNSCHEDULED},
-    look::Looking,
+    check::Checking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "workloads",
     about: "pods without an image, without a node, or that do not stay up",
     codes: &[POD_IMAGE, POD_UNSCHEDULED, POD_FAILS],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// So many are named; more only make a person scroll.
@@ -33,7 +33,7 @@ const NAMED: usize = 5;
 /// More than this nobody reads, and the API server has other things to do.
 const LISTED: u32 = 500;
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());

@@ -32,7 +32,7 @@ impl Certificates {
         let ca = disk.read_optional(&root.join(CA))?;
         let of_kubelet = of_kubelet(disk, &ca.unwrap_or_default(), now)?;
         let is_told = faults.iter().any(|fault| fault.name == "ca");
-        faults.extend(of_kubelet.into_iter().filter_map(Looked::fault).filter(|fault| !(is_told && is_foreign(fault))));
+        faults.extend(of_kubelet.into_iter().filter_map(Checked::fault).filter(|fault| !(is_told && is_foreign(fault))));
         Ok(Self { faults })
     }
 
@@ -43,17 +43,17 @@ impl Certificates {
             return Ok(Self { faults: vec![Fault { name: "ca", path, flaw: Flaw::Missing }] });
         };
         let server = format!("https://127.0.0.1:{}", ports::API_BALANCER);
-        let mut looked = of_kubelet(disk, &ca, now)?;
+        let mut checked = of_kubelet(disk, &ca, now)?;
         for name in HANDED_OUT {
             let path = root.join(name);
             let flaw = match disk.read_optional(&path)? {
                 None => Some(Flaw::Missing),
                 Some(file) => pki::kubeconfig_flaw(&file, &ca, &server, now),
             };
-            looked.push(Looked { name, path, flaw });
+            checked.push(Checked { name, path, flaw });
         }
-        let count = looked.len();
-        let mut faults: Vec<Fault> = looked.into_iter().filter_map(Looked::fault).collect();
+        let count = checked.len();
+        let mut faults: Vec<Fault> = checked.into_iter().filter_map(Checked::fault).collect();
         // Where nothing fits the CA, it is the CA that was exchanged: one fault, not as many as there are files.
         if faults.iter().filter(|fault| is_foreign(fault)).count() == count {
             faults = vec![Fault { name: "ca", path, flaw: Flaw::Exchanged }];
@@ -63,13 +63,13 @@ impl Certificates {
 }
 
 /// A file that was looked at.
-struct Looked {
+struct Checked {
     name: &'static str,
     path: PathBuf,
     flaw: Option<Flaw>,
 }
 
-impl Looked {
+impl Checked {
     fn fault(self) -> Option<Fault> {
         let Self { name, path, flaw } = self;
         flaw.map(|flaw| Fault { name, path, flaw })
@@ -77,13 +77,13 @@ impl Looked {
 }
 
 /// What is not there yet the kubelet asks for by itself.
-fn of_kubelet(disk: &dyn Disk, ca: &[u8], now: Timestamp) -> Result<Vec<Looked>, HostError> {
-    let mut looked = Vec::new();
+fn of_kubelet(disk: &dyn Disk, ca: &[u8], now: Timestamp) -> Result<Vec<Checked>, HostError> {
+    let mut checked = Vec::new();
     for (name, path) in KUBELET {
         let Some(file) = disk.read_optional(Path::new(path))? else { continue };
-        looked.push(Looked { name, path: path.into(), flaw: pki::certificate_flaw(&file, ca, now) });
+        checked.push(Checked { name, path: path.into(), flaw: pki::certificate_flaw(&file, ca, now) });
     }
-    Ok(looked)
+    Ok(checked)
 }
 
 fn is_foreign(fault: &Fault) -> bool {

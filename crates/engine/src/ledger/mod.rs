@@ -66,7 +66,7 @@ impl Ledger {
         format!("{playbook}/{step}")
     }
 
-    /// An attempt begins. What is known on undoing is kept: the first look saw the machine before us.
+    /// An attempt begins. What is known on undoing is kept: the first check saw the machine before us.
     pub(crate) fn start(&mut self, key: &str, now: Timestamp, undo: Vec<UndoEntry>) {
         let next = self.sequence + 1;
         let record = self.steps.entry(key.to_owned()).or_insert_with(|| {

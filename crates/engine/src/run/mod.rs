@@ -234,8 +234,8 @@ impl<'a> Book<'a> {
         Ok(Self { store, host: &runner.host, ledger })
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
-        look(&self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
+    fn read<T>(&self, get: impl FnOnce(&Ledger) -> T) -> T {
+        get(&self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn write(&self, edit: impl FnOnce(&mut Ledger)) -> Result<(), LedgerError> {

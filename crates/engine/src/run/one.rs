@@ -1,4 +1,4 @@
-//! One step from its first look to its end.
+//! One step from its first check to its end.
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use explain::Explain;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Book, Runner, listen::listening, teller::Teller};
 use crate::{
     Ledger, LedgerError, Planned, Playbook, State, StepError, UndoEntry, Verdict, codes, deadline::Deadline,
-    playbook::Entry, step::Look,
+    playbook::Entry, step::Observation,
 };
 
 /// A step and everything it needs to be run.
@@ -83,22 +83,22 @@ impl OneStep<'_> {
     async fn attempt(&self, attempt: u32, changed: &mut bool) -> Result<(), Stop> {
         self.stop_if_cancelled().await?;
         self.tell(State::Started, attempt, self.entry.about.title.to_string());
-        let mut look = self.first_look(attempt).await?;
-        if look.changes.is_empty() && !look.is_met() {
+        let mut observation = self.first_check(attempt).await?;
+        if observation.changes.is_empty() && !observation.is_met() {
             // What has to be changed may depend on what is waited for.
-            look = self.wait(attempt, |look| look.is_met() || !look.changes.is_empty()).await?;
+            observation = self.wait(attempt, |observation| observation.is_met() || !observation.changes.is_empty()).await?;
         }
-        if !look.changes.is_empty() {
-            self.record_started(&look.changes)?;
+        if !observation.changes.is_empty() {
+            self.record_started(&observation.changes)?;
             *changed = true;
-            for change in &look.changes {
+            for change in &observation.changes {
                 self.stop_if_cancelled().await?;
                 self.tell(State::Applying, attempt, change.to_string());
                 self.apply(change, attempt).await?;
             }
         }
-        if !look.is_met() {
-            self.wait(attempt, Look::is_met).await?;
+        if !observation.is_met() {
+            self.wait(attempt, Observation::is_met).await?;
         }
         self.record_verified(*changed)?;
         let state = if *changed { State::Verified } else { State::Unchanged };
@@ -107,8 +107,8 @@ impl OneStep<'_> {
     }
 
     /// Looks at the machine, and tells what the step has to say about it.
-    async fn first_look(&self, attempt: u32) -> Result<Look, StepError> {
-        self.listening(State::Started, attempt, |host| async move { self.entry.step.look(&host).await }).await
+    async fn first_check(&self, attempt: u32) -> Result<Observation, StepError> {
+        self.listening(State::Started, attempt, |host| async move { self.entry.step.check(&host).await }).await
     }
 
     /// Makes one change, and tells what it says of itself meanwhile.
@@ -127,15 +127,15 @@ impl OneStep<'_> {
     }
 
     /// Looks until it is enough, as long as there is progress.
-    async fn wait(&self, attempt: u32, is_enough: impl Fn(&Look) -> bool) -> Result<Look, Stop> {
+    async fn wait(&self, attempt: u32, is_enough: impl Fn(&Observation) -> bool) -> Result<Observation, Stop> {
         let mut deadline = Deadline::new(self.entry.step.deadline(), Instant::now());
         let mut told = String::new();
         loop {
-            let look = self.entry.step.look(&self.runner.host).await?;
-            if is_enough(&look) {
-                return Ok(look);
+            let observation = self.entry.step.check(&self.runner.host).await?;
+            if is_enough(&observation) {
+                return Ok(observation);
             }
-            let (what, progress) = waiting_for(look);
+            let (what, progress) = waiting_for(observation);
             if !deadline.goes_on(&progress, Instant::now()) {
                 let limit = deadline.limit().as_secs();
                 let message = format!("waited for {what}; no progress for {limit} s");
@@ -211,9 +211,9 @@ impl OneStep<'_> {
 }
 
 /// What is still missing, and what to watch for progress.
-fn waiting_for(look: Look) -> (String, String) {
-    match (look.changes.first(), look.verdict) {
-        (Some(change), _) => (format!("the machine to show the change: {change}"), look.changes.len().to_string()),
+fn waiting_for(observation: Observation) -> (String, String) {
+    match (observation.changes.first(), observation.verdict) {
+        (Some(change), _) => (format!("the machine to show the change: {change}"), observation.changes.len().to_string()),
         (None, Verdict::Waiting { what, progress }) => (what, progress),
         (None, Verdict::Met) => (String::new(), String::new()),
     }

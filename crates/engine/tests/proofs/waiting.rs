@@ -71,8 +71,8 @@ async fn what_is_settled_is_not_written_again() {
     let (runner, _) = runner_on(&disk);
     let generation = || LedgerStore::new(STATE_DIR).open(&disk).unwrap().ledger.generation;
     let waits_a_bit = || {
-        let looks = AtomicU32::new(0);
-        files("file").evaluated(move |_| match looks.fetch_add(1, Ordering::Relaxed) {
+        let checks = AtomicU32::new(0);
+        files("file").evaluated(move |_| match checks.fetch_add(1, Ordering::Relaxed) {
             0..2 => Verdict::Waiting { what: "a bit".into(), progress: String::new() },
             _ => Verdict::Met,
         })

@@ -132,9 +132,9 @@ pub async fn serve(listener: Listener, setup: Setup, stop: CancellationToken) ->
 
 /// Says now and then what was refused, also where nobody asks any more.
 async fn tell_refusals(service: &Service) {
-    let mut look = interval(tally::MINUTE / 6);
+    let mut check = interval(tally::MINUTE / 6);
     loop {
-        look.tick().await;
+        check.tick().await;
         if let Some(summary) = service.tally.due(Instant::now()) {
             tracing::warn!("{summary}");
         }

@@ -1,4 +1,4 @@
-//! Questions that cost too much to be asked at every look: `systemctl` starts a process, and the `ceph` command takes half a
+//! Questions that cost too much to be asked at every check: `systemctl` starts a process, and the `ceph` command takes half a
 //! second of a processor, while everything else on the machine is starting, too.
 
 use std::time::Duration;

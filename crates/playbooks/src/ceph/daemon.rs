@@ -78,8 +78,8 @@ impl Daemon {
         }
     }
 
-    pub(super) async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        let unit = systemd::look(host, &self.unit()).await?;
+    pub(super) async fn check(&self, host: &Host) -> Result<Seen, StepError> {
+        let unit = systemd::check(host, &self.unit()).await?;
         let last_words = if unit.is_failing() { systemd::last_words(host, &self.unit()).await } else { String::new() };
         Ok(Seen { unit, missing: Change::missing(vec![self.enabled()], &*host.disk)?, last_words })
     }
@@ -102,11 +102,11 @@ impl Daemon {
         key == self.start_key()
     }
 
-    /// Starts it. Whether it runs is for the next look to say.
+    /// Starts it. Whether it runs is for the next check to say.
     pub(super) async fn start(&self, host: &Host) -> Result<(), StepError> {
         let unit = self.unit();
         // One that failed too often is not started by `start` alone.
-        if systemd::look(host, &unit).await?.active == "failed" {
+        if systemd::check(host, &unit).await?.active == "failed" {
             systemd::systemctl(host, &["reset-failed", &unit]).await?;
         }
         systemd::systemctl(host, &["start", "--no-block", &unit]).await.map(drop)

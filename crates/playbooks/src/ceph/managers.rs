@@ -17,7 +17,7 @@ const CACHED_FOR: Duration = Duration::from_secs(3);
 pub(crate) struct Managers {
     entities: Vec<Entity>,
     source: Arc<Source>,
-    looked: CachedProbe<Seen>,
+    probe: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -43,10 +43,10 @@ struct Name {
 impl Managers {
     pub(crate) fn new(cluster: &ValidatedCluster, source: &Arc<Source>) -> Self {
         let entities = cluster.with_role(Role::CephMgr).map(|node| Entity::Mgr(node.name.clone())).collect();
-        Self { entities, source: source.clone(), looked: CachedProbe::new(CACHED_FOR) }
+        Self { entities, source: source.clone(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen::Unknown(Vec::new()));
         }
@@ -82,7 +82,7 @@ impl Step for Managers {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -100,7 +100,7 @@ impl Step for Managers {
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let done = self.tell(host, key).await;
-        self.looked.forget().await;
+        self.probe.forget().await;
         done
     }
 }

@@ -22,7 +22,7 @@ const CACHED_FOR: Duration = Duration::from_secs(2);
 pub(crate) struct Manager {
     name: String,
     daemon: Daemon,
-    looked: CachedProbe<Seen>,
+    probe: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -37,18 +37,18 @@ pub(crate) struct Seen {
 impl Manager {
     pub(crate) fn new(node: &Node) -> Self {
         let daemon = Daemon::new(Kind::Mgr, &node.name);
-        Self { name: node.name.clone(), daemon, looked: CachedProbe::new(CACHED_FOR) }
+        Self { name: node.name.clone(), daemon, probe: CachedProbe::new(CACHED_FOR) }
     }
 
     fn keyring(&self) -> PathBuf {
         paths::mgr(&self.name).join("keyring")
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen { daemon: None, managers: Ok(MgrMap::default()) });
         }
-        Ok(Seen { daemon: Some(self.daemon.look(host).await?), managers: self.managers(host).await? })
+        Ok(Seen { daemon: Some(self.daemon.check(host).await?), managers: self.managers(host).await? })
     }
 
     async fn managers(&self, host: &Host) -> Result<Result<MgrMap, String>, StepError> {
@@ -73,7 +73,7 @@ impl Step for Manager {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -96,7 +96,7 @@ impl Step for Manager {
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let done = self.daemon.start(host).await;
-        self.looked.forget().await;
+        self.probe.forget().await;
         done
     }
 

@@ -27,7 +27,7 @@ impl Step for ApiReady {
     }
 
     async fn observe(&self, host: &Host) -> Result<Health, StepError> {
-        self.probe.look(host).await
+        self.probe.check(host).await
     }
 
     fn verify(&self, seen: &Health) -> Verdict {

@@ -52,7 +52,7 @@ impl ApiTurn {
     async fn is_one_coming(&self, host: &Host) -> Result<bool, StepError> {
         let mut is_one_there = false;
         for (address, probe) in &self.others {
-            if probe.look(host).await? == Health::Good {
+            if probe.check(host).await? == Health::Good {
                 return Ok(false);
             }
             is_one_there |= is_there(*address).await;
@@ -94,7 +94,7 @@ impl Step for ApiTurn {
         let is_over = self.since.get_or_init(Instant::now).elapsed() > LIMIT;
         let is_ours = is_over
             || !bootstraps_with_others(host)?
-            || systemd::look(host, "kube-apiserver.service").await?.is_up()
+            || systemd::check(host, "kube-apiserver.service").await?.is_up()
             || !self.is_one_coming(host).await?;
         Ok(Seen { is_ours })
     }

@@ -18,7 +18,7 @@ pub(super) struct AwaitMaster {
     last_file: PathBuf,
 }
 
-/// What was found: nothing to wait for, or what is waited for and the number of this look.
+/// What was found: nothing to wait for, or what is waited for and the number of this check.
 pub(super) struct Seen(Option<(String, String)>);
 
 impl AwaitMaster {

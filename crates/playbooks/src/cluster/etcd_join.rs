@@ -62,7 +62,7 @@ impl EtcdJoin {
         }
     }
 
-    async fn look(&self, access: &Access) -> Result<Agreed, String> {
+    async fn check(&self, access: &Access) -> Result<Agreed, String> {
         Agreed::of(&survey::ask(access, self.others.iter().cloned()).await)
     }
 
@@ -92,7 +92,7 @@ impl EtcdJoin {
             return Ok(true);
         }
         // Where nobody can say, etcd itself asks them when it starts.
-        let others = self.look(&self.access(host)?).await;
+        let others = self.check(&self.access(host)?).await;
         let own = |others: Agreed| others.member(&self.node, Some(&self.peer_url)).map(etcd::Member::has_started);
         Ok(others.map_or(true, |others| own(others) == Some(false)))
     }
@@ -125,7 +125,7 @@ impl EtcdJoin {
             let message = format!("etcd's members do not answer: {why}");
             StepError::new(codes::CANNOT_JOIN_ETCD, message).retryable()
         };
-        let others = self.look(&access).await.map_err(no_answer)?;
+        let others = self.check(&access).await.map_err(no_answer)?;
         let etcd = access.member(others.speaker_besides(None).unwrap_or_default());
         if !self.holds(&etcd, held).await? {
             // What was seen before the lock was taken may be old.
@@ -185,7 +185,7 @@ impl Step for EtcdJoin {
         if self.is_decided(host).await? {
             return Ok(Seen::Decided);
         }
-        Ok(Seen::Due(self.next(&self.look(&self.access(host)?).await)))
+        Ok(Seen::Due(self.next(&self.check(&self.access(host)?).await)))
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {

@@ -42,7 +42,7 @@ impl EtcdVote {
     }
 
     /// A learner itself answers nothing of this.
-    async fn look(&self, host: &Host) -> Result<(Seen, Option<Etcd>), StepError> {
+    async fn check(&self, host: &Host) -> Result<(Seen, Option<Etcd>), StepError> {
         let access = etcd_access(host, &self.kubernetes_dir)?;
         let others = self.others.iter().map(|url| access.member(url));
         let mut why = Vec::new();
@@ -86,7 +86,7 @@ impl Step for EtcdVote {
         if self.others.is_empty() {
             return Ok(Seen::Has);
         }
-        Ok(self.look(host).await?.0)
+        Ok(self.check(host).await?.0)
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -103,7 +103,7 @@ impl Step for EtcdVote {
 
     /// etcd refuses while the member has not received everything: then it is tried again.
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let (Seen::May(id), Some(etcd)) = self.look(host).await? else { return Ok(()) };
+        let (Seen::May(id), Some(etcd)) = self.check(host).await? else { return Ok(()) };
         match etcd.promote(id).await {
             Ok(()) => Ok(()),
             Err(error) => {

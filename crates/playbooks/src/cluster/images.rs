@@ -83,7 +83,7 @@ impl Undo for Imported {
     }
 
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
-        if !systemd::look(host, "containerd.service").await?.is_up() {
+        if !systemd::check(host, "containerd.service").await?.is_up() {
             return Ok(());
         }
         let there = ctr(host, &["images", "list", "--quiet"]).await?;

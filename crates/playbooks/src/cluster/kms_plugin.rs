@@ -37,7 +37,7 @@ impl Step for KmsPlugin {
         let read = Encryption::parse(&String::from_utf8_lossy(&text));
         for provider in read.into_iter().flat_map(|read| read.providers) {
             let EncryptionProvider::Kms(kms) = provider else { continue };
-            let health = Probe::UnixSocket(kms.socket).look(host).await?;
+            let health = Probe::UnixSocket(kms.socket).check(host).await?;
             if health != Health::Good {
                 return Ok(health);
             }

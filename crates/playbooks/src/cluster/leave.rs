@@ -143,7 +143,7 @@ impl Cluster {
             return Ok(());
         }
         let Ok(access) = etcd_access(host, &self.kubernetes_dir) else { return Ok(()) };
-        match Membership::look(&access).await {
+        match Membership::check(&access).await {
             Ok(membership) => membership.may_leave(),
             Err(_) => Ok(()),
         }
@@ -181,7 +181,7 @@ fn internal_ip(node: &ApiNode) -> Option<IpAddr> {
 
 /// Refuses where the others would have no majority.
 async fn leave_etcd(access: &etcd::Access) -> Result<(), StepError> {
-    let membership = Membership::look(access).await?;
+    let membership = Membership::check(access).await?;
     if membership.members.len() == 1 {
         return Ok(()); // it goes with its data
     }
@@ -198,7 +198,7 @@ struct Membership {
 }
 
 impl Membership {
-    async fn look(access: &etcd::Access) -> Result<Self, StepError> {
+    async fn check(access: &etcd::Access) -> Result<Self, StepError> {
         let failed = |error: etcd::EtcdError| StepError::from_explained(&error);
         let client = access.own();
         let own = client.status().await.map_err(failed)?.member_id();

@@ -39,7 +39,7 @@ pub(super) struct Network {
     node: Node,
 }
 
-/// What a look at the machine finds out.
+/// What a check of the machine finds out.
 pub(super) struct Seen {
     /// NetworkManager's settings in `/etc`, where they are not as they should be.
     settings: Vec<Change>,

@@ -103,7 +103,7 @@ impl Step for NodeReady {
 
 /// Whether the kubelet runs since before this process began.
 async fn is_kubelet_older(host: &Host) -> Result<bool, StepError> {
-    let kubelet = systemd::look(host, KUBELET).await?.pid;
+    let kubelet = systemd::check(host, KUBELET).await?.pid;
     let began = |pid| run_record::began(&*host.disk, pid);
     let (kubelet, own) = (kubelet.and_then(began), began(std::process::id()));
     Ok(kubelet.zip(own).is_some_and(|(kubelet, own)| kubelet < own))

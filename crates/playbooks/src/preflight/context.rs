@@ -6,8 +6,8 @@ use engine::{Ledger, LedgerError, LedgerStore};
 use host::{Disk, Host, HostError};
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
-use super::check::CouldNotLook;
-use crate::{Layout, cluster, looking};
+use super::check::Inconclusive;
+use crate::{Layout, cluster, checking};
 
 /// Everything a check may look at.
 pub struct Context<'a> {
@@ -75,7 +75,7 @@ impl Context<'_> {
 
     /// A file's text; `None` if there is no such file.
     pub(super) fn text_if_any(&self, path: impl AsRef<Path>) -> Result<Option<String>, HostError> {
-        looking::text(self.host, path.as_ref())
+        checking::text(self.host, path.as_ref())
     }
 
     /// What a command prints, in the language that parsers know.
@@ -83,7 +83,7 @@ impl Context<'_> {
         &self,
         program: &str,
         arguments: [&str; N],
-    ) -> Result<String, CouldNotLook> {
-        looking::output(self.host, program, arguments).await
+    ) -> Result<String, Inconclusive> {
+        checking::output(self.host, program, arguments).await
     }
 }

@@ -1,6 +1,6 @@
 //! What services make while they run, and no ledger records: processes, mounts, tables, routes, directories.
 //!
-//! The step that lets a service run owns what comes of it, and takes it back with these. Each looks first and takes away
+//! The step that lets a service run owns what comes of it, and undoes it with these. Each checks first and takes away
 //! only what bears our mark: a name of ours, a directory of ours, containerd's namespace of Kubernetes. Each may be
 //! called twice, and on a machine where nothing was ever started.
 //!

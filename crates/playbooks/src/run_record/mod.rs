@@ -4,7 +4,7 @@
 //! Events come in through [`RecordKeeper`], a sink of the engine. [`RunRecord::tell`] makes the record of them and touches
 //! nothing; a thread of its own writes it to `runs/RUN.json` in the state directory, whole at every instant but not
 //! synced, so that the bootstrap waits for no disk because of it. Nobody decides from a record what is done on the
-//! machine: that is the ledger's and the next look's.
+//! machine: that is the ledger's and the next check's.
 //!
 //! After a crash the last record still says that the run is working. [`RunRecord::outcome_seen_by`] knows better: the
 //! process that wrote it is gone, or the machine has booted since.

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::{Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, RecordedError, Wait};
 
-/// A service in a crash loop says something new at every look; the picture does not get better by keeping it all.
+/// A service in a crash loop says something new at every check; the picture does not get better by keeping it all.
 const MOST_WAITS: usize = 64;
 
 /// What a record says of the program that runs, whatever the run does.

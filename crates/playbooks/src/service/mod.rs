@@ -72,7 +72,7 @@ impl<U: Undo> Service<U> {
         {
             return Ok(state);
         }
-        let state = systemd::look(host, self.rendered.name).await?;
+        let state = systemd::check(host, self.rendered.name).await?;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), state.clone()));
         Ok(state)
     }
@@ -142,7 +142,7 @@ impl<U: Undo> Step for Service<U> {
         let unit = if is_live { self.unit(host).await? } else { UnitState::default() };
         let configuration = if is_live { self.configuration(host, &unit)? } else { Configuration::Unknown };
         let health =
-            if configuration == Configuration::Current { self.probe.look(host).await? } else { Health::Unknown };
+            if configuration == Configuration::Current { self.probe.check(host).await? } else { Health::Unknown };
         let fails = unit.is_failing() || (unit.restarts > 0 && health != Health::Good);
         let last_words = if fails { systemd::last_words(host, self.rendered.name).await } else { String::new() };
         Ok(Seen { missing, is_live, unit, configuration, health, last_words })

@@ -87,7 +87,7 @@ impl Probe {
     }
 
     /// Asks.
-    pub(crate) async fn look(&self, host: &Host) -> Result<Health, StepError> {
+    pub(crate) async fn check(&self, host: &Host) -> Result<Health, StepError> {
         let not_yet = |what: String| Ok(Health::NotYet { what, progress: String::new() });
         match self {
             Self::UnixSocket(path) => match timeout(LIMIT, UnixStream::connect(path)).await {

@@ -82,7 +82,7 @@ impl Cluster {
     }
 
     async fn try_begin(&mut self, report: &Report) -> Result<(), PodError> {
-        if self.told.is_none() && self.look().await?.0.is_none() {
+        if self.told.is_none() && self.check().await?.0.is_none() {
             self.patch(&patch(report, report.at)).await?;
         }
         Ok(())
@@ -100,7 +100,7 @@ impl Cluster {
             when.elapsed() < self.trusted && Report { at: report.at, ..told.clone() } == report
         });
         if !is_known {
-            let (said, uid) = self.look().await?;
+            let (said, uid) = self.check().await?;
             if !is_reported(said.as_ref(), &report) {
                 self.patch(&patch(&report, since(said.as_ref(), &report))).await?;
                 let before = said.and_then(|said| said.report);
@@ -131,7 +131,7 @@ impl Cluster {
     }
 
     /// What the Node says, and its uid.
-    async fn look(&mut self) -> Result<(Option<Told>, String), PodError> {
+    async fn check(&mut self) -> Result<(Option<Told>, String), PodError> {
         let nodes: Api<Node> = Api::all(self.access()?.client);
         let found = nodes.get_metadata(&self.node).await.map_err(ApiError::of("read the own Node"))?.metadata;
         let told = Told::of(self.prep, found.labels.as_ref(), found.annotations.as_ref());

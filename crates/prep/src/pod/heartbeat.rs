@@ -15,8 +15,8 @@ use std::{
 
 /// The loop beats every few seconds; whoever is silent for longer is stuck. Long enough for a slow disk to take a program.
 const STUCK: Duration = Duration::from_mins(3);
-/// Between two looks.
-const LOOK: Duration = Duration::from_secs(5);
+/// Between two checks.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Where the loop says that it goes on.
 #[derive(Clone)]
@@ -33,8 +33,8 @@ impl Heartbeat {
         thread::Builder::new().name("heartbeat".to_owned()).spawn(move || {
             let mut was_alive = None;
             loop {
-                own.look(&file, STUCK, &mut was_alive);
-                thread::sleep(LOOK);
+                own.check(&file, STUCK, &mut was_alive);
+                thread::sleep(CHECK_INTERVAL);
             }
         })?;
         Ok(heartbeat)
@@ -49,7 +49,7 @@ impl Heartbeat {
         self.began.elapsed().as_secs()
     }
 
-    fn look(&self, file: &Path, stuck: Duration, was_alive: &mut Option<bool>) {
+    fn check(&self, file: &Path, stuck: Duration, was_alive: &mut Option<bool>) {
         let is_alive = self.seconds().saturating_sub(self.beat.load(Ordering::Relaxed)) < stuck.as_secs();
         let done = if is_alive { fs::write(file, "") } else { remove(file) };
         if let Err(error) = done {
@@ -81,16 +81,16 @@ mod tests {
         let began = Instant::now().checked_sub(Duration::from_secs(500)).unwrap();
         let heartbeat = Heartbeat { began, beat: Arc::default() };
         let mut was_alive = None;
-        let mut look = || {
-            heartbeat.look(&file, STUCK, &mut was_alive);
+        let mut check = || {
+            heartbeat.check(&file, STUCK, &mut was_alive);
             file.exists()
         };
-        assert!(!look());
+        assert!(!check());
         heartbeat.beat();
-        assert!(look());
+        assert!(check());
         heartbeat.beat.store(500 - STUCK.as_secs(), Ordering::Relaxed);
-        assert!(!look() && !look());
+        assert!(!check() && !check());
         heartbeat.beat();
-        assert!(look());
+        assert!(check());
     }
 }

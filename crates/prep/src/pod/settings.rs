@@ -7,7 +7,7 @@ use crate::PodError;
 
 /// How often a node is looked at again when nothing seems wrong with it.
 const CHECK_INTERVAL: Duration = Duration::from_mins(10);
-/// Nobody is helped by more: a look is a whole run.
+/// Nobody is helped by more: a check is a whole run.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What a `DaemonSet` tells its pods.

@@ -16,7 +16,7 @@ use super::{
 use crate::{PodError, Report, State, paths};
 
 /// Between two looks at a node with which nothing happens.
-const LOOK: Duration = Duration::from_secs(30);
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// Between two looks at a unit that runs.
 const POLL: Duration = Duration::from_secs(3);
 /// So many looks in a row may go unanswered.
@@ -45,7 +45,7 @@ impl Pod {
                 self.tidy_slots().await;
                 self.settle_on(report).await;
                 let left = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
-                Ok(left.min(LOOK))
+                Ok(left.min(CHECK_INTERVAL))
             }
             Next::Follow => {
                 tracing::info!("{} runs already; following it", paths::unit(self.prep));

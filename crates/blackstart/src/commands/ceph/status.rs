@@ -15,7 +15,7 @@ use crate::{
 const NO_QUORUM: Exit = Exit::Other(3);
 
 pub(super) fn run(context: &Context) -> Result<(), Ended> {
-    let found = busy(context.out, "asking Ceph", || block_on(look(context)))??;
+    let found = busy(context.out, "asking Ceph", || block_on(check(context)))??;
     match found {
         Ok(report) => {
             if context.out.is_json() {
@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
 }
 
 /// The quorum is asked first: without it nobody else answers, and one has to wait for that only once.
-async fn look(context: &Context) -> Result<Result<Report, Silence>, Ended> {
+async fn check(context: &Context) -> Result<Result<Report, Silence>, Ended> {
     let admin = Client::admin(&context.host).with_short_timeout();
     let quorum = match admin.quorum().await {
         Ok(quorum) => quorum,

@@ -102,7 +102,7 @@ pub(in crate::commands) fn refuse_if_running(context: &Context) -> Result<(), En
         return Ok(());
     }
     let states = block_on(async {
-        let [etcd, api] = HOLDERS.map(|unit| systemd::look(&context.host, unit));
+        let [etcd, api] = HOLDERS.map(|unit| systemd::check(&context.host, unit));
         tokio::try_join!(etcd, api)
     })?;
     let (etcd, api) = states?;

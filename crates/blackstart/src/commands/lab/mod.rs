@@ -108,13 +108,13 @@ fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
     show::status(context, lab)?;
     let first = lab.machines.first().map_or("master-01", |machine| machine.name.as_str());
     let option = show::option(name);
-    let look = match lab.with_cluster {
+    let check = match lab.with_cluster {
         true if has_ceph(lab) => "blackstart ceph status",
         true => "kubectl get nodes -o wide",
         false => "systemctl status",
     };
     Ok(context.out.text(&format!(
-        "\nNext:\n  blackstart lab exec {first}{option} {look}\n  blackstart lab shell {first}{option}\n  blackstart lab destroy{option}\n"
+        "\nNext:\n  blackstart lab exec {first}{option} {check}\n  blackstart lab shell {first}{option}\n  blackstart lab destroy{option}\n"
     ))?)
 }
 

@@ -58,8 +58,8 @@ fn find(context: &Context, given: Option<&Path>) -> Result<String, Failure> {
     if let Some(path) = candidates.iter().find(|path| path.exists()) {
         return read(path);
     }
-    let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-    Err(Failure::new(codes::NO_KUBECONFIG, format!("there is no kubeconfig at {}", looked.join(", "))))
+    let checked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+    Err(Failure::new(codes::NO_KUBECONFIG, format!("there is no kubeconfig at {}", checked.join(", "))))
 }
 
 fn of_user() -> Vec<PathBuf> {

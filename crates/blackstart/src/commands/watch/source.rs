@@ -102,7 +102,7 @@ impl Source {
     }
 
     /// Looks at the machines that can be seen from here.
-    pub(super) fn look(&self, facts: &mut Facts) -> Result<(), Ended> {
+    pub(super) fn check(&self, facts: &mut Facts) -> Result<(), Ended> {
         match &self.place {
             Place::Node { host, layout, name } => {
                 let run = RunSummary::of_machine(&*host.disk, &layout.state_dir);

@@ -8,19 +8,19 @@ use playbooks::{
 use spec::Role;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Context, Finding, Check, Part, Roles,
     codes::{CEPH_FAILS, CEPH_KEY, CEPH_PORT, CEPH_STOPPED},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
+    check::Checking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "ceph-daemons",
     about: "monitors, managers and OSDs of Ceph that do not run",
     codes: &[CEPH_STOPPED, CEPH_FAILS, CEPH_PORT, CEPH_KEY],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// The ports of a monitor; the other daemons take any that is free.
@@ -41,11 +41,11 @@ struct Daemon {
     port: Option<String>,
 }
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (unit, keyring) in expected(context).await? {
-            let state = systemd::look(context.host, &unit).await.map_err(|error| CouldNotLook(error.to_string()))?;
+            let state = systemd::check(context.host, &unit).await.map_err(|error| Inconclusive(error.to_string()))?;
             let said = recently(context, &unit).await?;
             let is_monitor_down = unit.starts_with("ceph-mon@") && (state.active != "active" || state.is_failing());
             let port = if is_monitor_down { foreign_holder(context).await? } else { None };
@@ -56,7 +56,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 }
 
 /// The daemons that were once seen to work here, each with its keyring.
-async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, CouldNotLook> {
+async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, Inconclusive> {
     let name = &context.node.name;
     let mut units = Vec::new();
     for (role, step, kind, dir) in
@@ -75,7 +75,7 @@ async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, CouldN
 }
 
 /// What a daemon said since it was last started.
-async fn recently(context: &Context<'_>, unit: &str) -> Result<String, CouldNotLook> {
+async fn recently(context: &Context<'_>, unit: &str) -> Result<String, Inconclusive> {
     let journal = ["--unit", unit, "--lines=40", "--output=cat", "--no-pager", "--quiet"];
     Ok(since_start(&context.output("journalctl", journal).await?).to_owned())
 }
@@ -87,7 +87,7 @@ fn since_start(journal: &str) -> &str {
 }
 
 /// Who listens on a monitor's port and is none.
-async fn foreign_holder(context: &Context<'_>) -> Result<Option<String>, CouldNotLook> {
+async fn foreign_holder(context: &Context<'_>) -> Result<Option<String>, Inconclusive> {
     Ok(holder(&context.output("ss", ["-Hltnp", MONITOR_PORTS]).await?))
 }
 

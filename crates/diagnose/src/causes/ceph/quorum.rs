@@ -6,29 +6,29 @@ use ceph::answers::MonStatus;
 use spec::Role;
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{could_not_look, has_monitor};
-use crate::{Context, Finding, Look, Part, Roles, codes::CEPH_NO_QUORUM, look::Looking};
+use super::{inconclusive, has_monitor};
+use crate::{Context, Finding, Check, Part, Roles, codes::CEPH_NO_QUORUM, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "ceph-quorum",
     about: "the quorum of Ceph's monitors",
     codes: &[CEPH_NO_QUORUM],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// Where monitors are reached.
 const PORT: u16 = 3300;
 const DEADLINE: Duration = Duration::from_secs(2);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !has_monitor(context).await? {
             return Ok(Vec::new());
         }
         // One that does not answer is told by the look at daemons.
-        let status = ceph::monitor(&context.node.name).await.map_err(|error| could_not_look(&error))?;
+        let status = ceph::monitor(&context.node.name).await.map_err(|error| inconclusive(&error))?;
         let Some(status) = status.filter(|status| !status.is_in_quorum()) else { return Ok(Vec::new()) };
         let mut silent = Vec::new();
         for node in context.cluster.with_role(Role::CephMon).filter(|node| node.name != context.node.name) {

@@ -14,17 +14,17 @@ use join::{Client, Trust, seal::Sealed};
 
 use self::evaluate::{Seen, ClusterStates, evaluate};
 use crate::{
-    Context, Look, Roles,
+    Context, Check, Roles,
     codes::{
         ETCD_APART, ETCD_LEARNER, ETCD_MEMBER_LOST, ETCD_MEMBER_SILENT, ETCD_NEVER_CAME, ETCD_NO_LEADER, ETCD_NO_MEMBER,
     },
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
+    check::Checking,
 };
 use playbooks::cluster::ids;
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "etcd-members",
     about: "etcd's members: quorum, one cluster, all started and voting",
     codes: &[
@@ -37,13 +37,13 @@ pub(crate) const LOOK: Look = Look {
         ETCD_APART,
     ],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::ETCD).await? {
             return Ok(Vec::new());
@@ -58,7 +58,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 }
 
 /// Asks the join services. Those that do not answer, or are not believed, are left out: nothing is concluded from silence.
-async fn cluster_states(context: &Context<'_>) -> Result<ClusterStates, CouldNotLook> {
+async fn cluster_states(context: &Context<'_>) -> Result<ClusterStates, Inconclusive> {
     let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else {
         return Ok(ClusterStates::new());
     };

@@ -17,18 +17,18 @@ use self::{
     ruleset::{Place, Ruleset},
 };
 use super::address::addresses;
-use crate::{Context, Finding, Look, Part, Roles, codes::FIREWALL, look::Looking};
+use crate::{Context, Finding, Check, Part, Roles, codes::FIREWALL, check::Checking};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "firewall",
     about: "firewall rules that block the node's own connections",
     codes: &[FIREWALL],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let rules = Ruleset::parse(&context.output("nft", ["-j", "list", "ruleset"]).await?)?;
         let there = addresses(&context.output("ip", ["-json", "address", "show"]).await?)?;

@@ -32,7 +32,7 @@ const CACHED_FOR: Duration = Duration::from_secs(3);
 /// The dashboard.
 pub(crate) struct Dashboard {
     cluster: ValidatedCluster,
-    looked: CachedProbe<Seen>,
+    probe: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -48,10 +48,10 @@ pub(crate) enum Seen {
 
 impl Dashboard {
     pub(crate) fn new(cluster: &ValidatedCluster) -> Self {
-        Self { cluster: cluster.clone(), looked: CachedProbe::new(CACHED_FOR) }
+        Self { cluster: cluster.clone(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let admin = Client::admin(host);
         let managers = match admin.managers().await {
             Ok(managers) if managers.available => managers,
@@ -91,7 +91,7 @@ impl Step for Dashboard {
         if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen::Early);
         }
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -131,7 +131,7 @@ impl Step for Dashboard {
             CERTIFY => self.certify(host).await,
             _ => tell(&["mgr", "module", "enable", DASHBOARD]).await,
         };
-        self.looked.forget().await;
+        self.probe.forget().await;
         done
     }
 

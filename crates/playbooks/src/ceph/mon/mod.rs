@@ -33,7 +33,7 @@ const BOOTSTRAP: &str = "bootstrap";
 const JOIN: &str = "join";
 
 /// How often the unit and the monitor's own socket are looked at.
-const LOOK: Duration = Duration::from_millis(300);
+const CHECK_INTERVAL: Duration = Duration::from_millis(300);
 /// How often a monitor without data asks what it may do, while it has to wait.
 const ASK: Duration = Duration::from_secs(3);
 
@@ -43,7 +43,7 @@ pub(crate) struct Monitor {
     name: String,
     daemon: Daemon,
     source: Arc<Source>,
-    looked: CachedProbe<Seen>,
+    probe: CachedProbe<Seen>,
     decided: CachedProbe<Next>,
 }
 
@@ -75,7 +75,7 @@ impl Monitor {
             name: node.name.clone(),
             daemon: Daemon::new(Kind::Mon, &node.name),
             source: source.clone(),
-            looked: CachedProbe::new(LOOK),
+            probe: CachedProbe::new(CHECK_INTERVAL),
             decided: CachedProbe::new(ASK),
         }
     }
@@ -105,12 +105,12 @@ impl Monitor {
         }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let Some(ours) = paths::own_fsid(&*host.disk)? else {
             let (data, daemon) = (Data::None(Next::Bootstrap), daemon::Seen::default());
             return Ok(Seen { is_begun: false, data, daemon, status: None });
         };
-        let daemon = self.daemon.look(host).await?;
+        let daemon = self.daemon.check(host).await?;
         let status = ::ceph::monitor(&self.name).await.map_err(|error| client::failed(&error))?;
         Ok(Seen { is_begun: true, data: self.data(host, &ours).await?, daemon, status })
     }
@@ -135,7 +135,7 @@ impl Step for Monitor {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -179,7 +179,7 @@ impl Step for Monitor {
             JOIN => self.make(host, Origin::Quorum).await,
             _ => self.daemon.start(host).await,
         };
-        self.looked.forget().await;
+        self.probe.forget().await;
         self.decided.forget().await;
         done
     }

@@ -34,7 +34,7 @@ const CACHED_FOR: Duration = Duration::from_secs(3);
 /// The data of a node's OSDs.
 pub(crate) struct Data {
     listed: Vec<Osd>,
-    looked: CachedProbe<Seen>,
+    probe: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -50,14 +50,14 @@ pub(crate) struct Seen {
 
 impl Data {
     pub(crate) fn new(node: &Node) -> Self {
-        Self { listed: node.osds.clone(), looked: CachedProbe::new(CACHED_FOR) }
+        Self { listed: node.osds.clone(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let Some(ours) = paths::own_fsid(&*host.disk)? else {
             return Ok(Seen { places: Vec::new(), directories: Vec::new(), silence: None });
         };
-        let places = places::look(host, &self.listed, &ours).await?;
+        let places = places::check(host, &self.listed, &ours).await?;
         let is_needed = places.iter().any(|place| matches!(place, Place::ToBeMade { .. }));
         let silence = if is_needed { self.silence(host).await? } else { None };
         Ok(Seen { places, directories: self.directories(&*host.disk)?, silence })
@@ -103,7 +103,7 @@ impl Step for Data {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -144,7 +144,7 @@ impl Step for Data {
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        self.looked.forget().await;
+        self.probe.forget().await;
         let Some(ours) = paths::own_fsid(&*host.disk)? else { return Ok(()) };
         if let Some(osd) = self.of_key(key, MAKE) {
             make::make(host, osd, &ours).await
@@ -217,7 +217,7 @@ impl Undo for Stores {
 async fn forget(host: &Host, store: &Path, ours: &Fsid, begun: &[Begun]) -> Result<(), StepError> {
     let Some(meta) = host.disk.meta(store)? else { return Ok(()) };
     let is_file = meta.kind == What::File;
-    let content = device::look(host, store, is_file).await.map_err(|error| StepError::from_explained(&error))?;
+    let content = device::check(host, store, is_file).await.map_err(|error| StepError::from_explained(&error))?;
     let is_begun = |osd: &Fsid| begun.iter().any(|begun| begun.uuid == *osd);
     match content {
         Content::Osd(label) if label.cluster.as_ref() == Some(ours) || is_begun(&label.osd) => {}
@@ -236,7 +236,7 @@ mod tests {
 
     fn data(paths: &[&str]) -> Data {
         let osd = |path: &&str| Osd { store: OsdStore::Device(PathBuf::from(path)), wipe: false };
-        Data { listed: paths.iter().map(osd).collect(), looked: CachedProbe::new(CACHED_FOR) }
+        Data { listed: paths.iter().map(osd).collect(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
     #[test]

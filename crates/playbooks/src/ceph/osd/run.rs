@@ -27,7 +27,7 @@ const CACHED_FOR: Duration = Duration::from_millis(500);
 /// The daemons of a node's OSDs.
 pub(crate) struct Run {
     listed: Vec<Osd>,
-    looked: CachedProbe<Vec<Found>>,
+    probe: CachedProbe<Vec<Found>>,
 }
 
 /// One OSD as it was found.
@@ -42,10 +42,10 @@ pub(crate) struct Found {
 
 impl Run {
     pub(crate) fn new(node: &Node) -> Self {
-        Self { listed: node.osds.clone(), looked: CachedProbe::new(CACHED_FOR) }
+        Self { listed: node.osds.clone(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
-    async fn look(&self, host: &Host) -> Result<Vec<Found>, StepError> {
+    async fn check(&self, host: &Host) -> Result<Vec<Found>, StepError> {
         let disk = &*host.disk;
         let Some(ours) = paths::own_fsid(disk)? else { return Ok(Vec::new()) };
         let made = places::made(disk, &ours)?;
@@ -57,7 +57,7 @@ impl Run {
             let is_device = matches!(osd.store, OsdStore::Device(_));
             let wanted = is_device.then(|| device_is_given(*id)).into_iter().collect();
             found.push(Found {
-                seen: daemon.look(host).await?,
+                seen: daemon.check(host).await?,
                 missing: Change::missing(wanted, disk)?,
                 status: ::ceph::osd(*id).await.map_err(|error| client::failed(&error))?,
                 daemon,
@@ -107,7 +107,7 @@ impl Step for Run {
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Found>, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, found: &Vec<Found>) -> Result<Vec<Planned>, StepError> {
@@ -133,7 +133,7 @@ impl Step for Run {
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let done = self.act(key, host).await;
-        self.looked.forget().await;
+        self.probe.forget().await;
         done
     }
 

@@ -61,7 +61,7 @@ pub(super) enum Seen {
         decision: Decision,
         /// Every master that was heard and knows of no cluster, and which machine it is; this one too.
         machines: Vec<(String, IpAddr, String)>,
-        /// Changes with every look: another machine is switched on when somebody switches it on.
+        /// Changes with every check: another machine is switched on when somebody switches it on.
         moment: String,
     },
 }

@@ -2,7 +2,7 @@
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Inconclusive, Checking},
 };
 use crate::codes;
 
@@ -12,13 +12,13 @@ pub(in super::super) const CHECK: Check = Check {
     about: "control groups of version 2 with the controllers that containers need",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 const NEEDED: [&str; 4] = ["cpu", "cpuset", "memory", "pids"];
 const UNIFIED: &str = "/sys/fs/cgroup/cgroup.controllers";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         // In version 2 this file is at the top; a hybrid system has it elsewhere, without controllers worth having.
         if let Some(controllers) = context.text_if_any(UNIFIED)? {
@@ -27,7 +27,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let mounts = context.text("/proc/self/mountinfo")?;
         let controllers = version_one(&mounts);
         if controllers.is_empty() {
-            return Err(CouldNotLook("no control groups are mounted at /sys/fs/cgroup".to_owned()));
+            return Err(Inconclusive("no control groups are mounted at /sys/fs/cgroup".to_owned()));
         }
         Ok(evaluate(Version::One, &controllers))
     })

@@ -7,7 +7,7 @@ use pki::{Existing, Which};
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Inconclusive, Checking},
 };
 use crate::{cluster::pki_input, codes};
 
@@ -17,13 +17,13 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the clock is plausible and kept right",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 /// systemd-timesyncd touches it when it has set the clock.
 const SYNCHRONISED: &str = "/run/systemd/timesync/synchronized";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let now = context.host.clock.now();
         // The PKI decides which clocks it issues certificates with; asked for what is due, it looks at the clock first.
@@ -42,14 +42,14 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
     })
 }
 
-fn evaluate(timedatectl: &str) -> Result<Finding, CouldNotLook> {
+fn evaluate(timedatectl: &str) -> Result<Finding, Inconclusive> {
     match timedatectl.trim() {
         "NTPSynchronized=yes" => Ok(Finding::Fine),
         "NTPSynchronized=no" => Ok(Finding::warning(
             "nothing keeps the clock right: it is plausible, but not synchronised",
             "enable `systemd-timesyncd` or `chronyd`: when clocks drift apart, certificates and leases fail",
         )),
-        other => Err(CouldNotLook(format!("`timedatectl show` answers `{other}`"))),
+        other => Err(Inconclusive(format!("`timedatectl show` answers `{other}`"))),
     }
 }
 

@@ -14,7 +14,7 @@ use host::{Disk, HostError};
 use super::{
     super::{
         Check, Context, Finding, Roles, When,
-        check::{CouldNotLook, Looking},
+        check::{Inconclusive, Checking},
     },
     disk_space::nearest,
 };
@@ -26,7 +26,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the disk is fast enough for etcd",
     roles: Roles::Masters,
     when: When::FirstTime,
-    look,
+    check,
 };
 
 const ETCD: &str = "/var/lib/etcd";
@@ -42,14 +42,14 @@ const LATE: Duration = Duration::from_millis(25);
 /// may be the moment: machines that boot together keep their disks busy.
 const TOO_LATE: Duration = Duration::from_millis(100);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let disk = context.host.disk.clone();
         let measured = tokio::task::spawn_blocking(move || {
             let dir = nearest(&*disk, Path::new(ETCD))?;
             measure(&*disk, &dir.join(PROBE))
         });
-        let times = measured.await.map_err(|error| CouldNotLook(format!("the measurement was cut off: {error}")))??;
+        let times = measured.await.map_err(|error| Inconclusive(format!("the measurement was cut off: {error}")))??;
         Ok(evaluate(&times))
     })
 }

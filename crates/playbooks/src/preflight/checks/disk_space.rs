@@ -7,7 +7,7 @@ use host::{Disk, HostError};
 
 use super::super::{
     Check, Context, Finding, Roles, Stage, When,
-    check::{CouldNotLook, Looking},
+    check::{Inconclusive, Checking},
 };
 use crate::codes;
 
@@ -17,7 +17,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "enough space is free for etcd, images and containers",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 const MIB: u64 = 1024;
@@ -46,13 +46,13 @@ const STORES: &[Store] = &[
     },
 ];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut shortages = Vec::new();
         for store in STORES.iter().filter(|store| store.roles.include(context.role())) {
             let dir = nearest(&*context.host.disk, Path::new(store.dir))?;
             let df = context.output("df", ["-Pk", &dir.to_string_lossy()]).await?;
-            let free = free(&df).ok_or_else(|| CouldNotLook(format!("`df` answers `{}`", df.trim())))?;
+            let free = free(&df).ok_or_else(|| Inconclusive(format!("`df` answers `{}`", df.trim())))?;
             shortages.extend(shortage(store, free));
         }
         Ok(evaluate(shortages, context.stage))

@@ -6,7 +6,7 @@
 
 use host::CommandError;
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 use crate::codes;
 
 /// See [`super`].
@@ -15,10 +15,10 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the kernel has overlay, nf_tables and writable settings",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut lacks = Vec::new();
         if !is_file_system(&context.text("/proc/filesystems")?, "overlay") {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use host::CommandError;
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 use crate::codes;
 
 /// See [`super`].
@@ -13,10 +13,10 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the host name resolves to the node's address",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let name = &context.node.hostname;
         let ip = context.node.ip;

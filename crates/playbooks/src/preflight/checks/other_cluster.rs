@@ -7,7 +7,7 @@ use pki::{EntryKind, Existing};
 use serde::Deserialize;
 use spec::{San, ValidatedCluster};
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 use crate::codes;
 
 /// See [`super`].
@@ -16,7 +16,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the machine is not part of another cluster",
     roles: Roles::All,
     when: When::FirstTime,
-    look,
+    check,
 };
 
 const KUBECONFIGS: [&str; 4] = ["admin.conf", "kubelet.conf", "controller-manager.conf", "scheduler.conf"];
@@ -34,7 +34,7 @@ const TRACES: &[(&str, &str)] = &[
     ("/var/snap/microk8s", "MicroK8s"),
 ];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let disk = &*context.host.disk;
         let mut signs = traces(disk)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 use crate::codes;
 
 /// See [`super`].
@@ -11,7 +11,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the system's programs that are needed are installed",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 /// Who needs it is said, because a person wants to know what for.
@@ -27,7 +27,7 @@ const NEEDED: &[(&str, &str)] = &[
 ];
 const DIRECTORIES: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut missing = Vec::new();
         for (program, why) in NEEDED {

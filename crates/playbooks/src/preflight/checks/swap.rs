@@ -1,13 +1,13 @@
 //! Swap. The kubelet runs with it and lets no pod use it, but the machine's own services may still be swapped out, etcd
 //! among them.
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 
 /// See [`super`].
 pub(in super::super) const CHECK: Check =
-    Check { name: "swap", about: "swap is off", roles: Roles::All, when: When::Always, look };
+    Check { name: "swap", about: "swap is off", roles: Roles::All, when: When::Always, check };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move { Ok(evaluate(&context.text_if_any("/proc/swaps")?.unwrap_or_default())) })
 }
 

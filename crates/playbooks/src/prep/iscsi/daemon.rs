@@ -60,7 +60,7 @@ impl Seen {
         }
     }
 
-    pub(super) async fn look(host: &Host) -> Result<Self, StepError> {
+    pub(super) async fn check(host: &Host) -> Result<Self, StepError> {
         const PROPERTIES: &str = "--property=ActiveState,UnitFileState,NRestarts,ActiveEnterTimestampMonotonic";
         let shown = systemctl(host, &["show", PROPERTIES, UNIT]).await?.stdout;
         let uptime = host.disk.read_optional(Path::new("/proc/uptime"))?.unwrap_or_default();
@@ -86,7 +86,7 @@ impl Step for Iscsid {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let mut seen = Seen::look(host).await?;
+        let mut seen = Seen::check(host).await?;
         if !seen.is_up() {
             seen.words = last_words(host, UNIT).await;
         }
@@ -124,12 +124,12 @@ impl Step for Iscsid {
         if key == ENABLE {
             return systemctl(host, &["enable", UNIT]).await.map(drop);
         }
-        if Seen::look(host).await?.active == "failed" {
+        if Seen::check(host).await?.active == "failed" {
             // Otherwise the failures before count, and systemd refuses to start it.
             systemctl(host, &["reset-failed", UNIT]).await?;
         }
         let started = systemctl(host, &["start", UNIT]).await;
-        if started.is_ok() && Seen::look(host).await?.is_up() {
+        if started.is_ok() && Seen::check(host).await?.is_up() {
             return Ok(());
         }
         let words = last_words(host, UNIT).await;

@@ -54,7 +54,7 @@ impl Proof {
         self.state_dir.join("login.json")
     }
 
-    fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let disk = &*host.disk;
         let noted: Option<Noted> = note::read(disk, &self.note())?;
         let mut can_be_target = true;
@@ -69,7 +69,7 @@ impl Proof {
 
 /// What was proved, for the report.
 pub(super) fn proved(host: &Host, state_dir: &Path) -> Result<&'static str, StepError> {
-    let Seen { can_be_target, is_noted, .. } = Proof::new(state_dir).look(host)?;
+    let Seen { can_be_target, is_noted, .. } = Proof::new(state_dir).check(host)?;
     Ok(match (is_noted, can_be_target) {
         (true, _) => "a login to a target on this machine, with the same bytes on both sides",
         (false, true) => "iscsiadm answers; no login was made in this boot",
@@ -87,7 +87,7 @@ impl Step for Proof {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let can_ask = ask(host).await?;
-        Ok(Seen { can_ask, ..self.look(host)? })
+        Ok(Seen { can_ask, ..self.check(host)? })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {

@@ -30,7 +30,7 @@ pub(in super::super) async fn seen(
 ) -> Result<BTreeMap<String, String>, StepError> {
     let disk = &*host.disk;
     let support = Support::read(disk)?;
-    let daemon = daemon::Seen::look(host).await?;
+    let daemon = daemon::Seen::check(host).await?;
     let mut seen = BTreeMap::new();
     let mut tell = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
     tell("kernel", support.kernel.release.clone());
@@ -55,7 +55,7 @@ pub(in super::super) async fn seen(
 
 /// Whether the other program that takes disks would take those of Longhorn.
 pub(in super::super) async fn multipath(host: &Host) -> Result<Requirement, StepError> {
-    let is_up = systemd::look(host, MULTIPATH).await?.is_up();
+    let is_up = systemd::check(host, MULTIPATH).await?.is_up();
     let text = host.disk.read_optional(Path::new(MULTIPATH_CONF))?.unwrap_or_default();
     Ok(evaluate(is_up, &String::from_utf8_lossy(&text)))
 }

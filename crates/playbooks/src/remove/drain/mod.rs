@@ -51,7 +51,7 @@ impl Drain {
         Self { target: target.clone(), within, force }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         // Pods of a Node that is gone are removed by Kubernetes itself.
         let Some(node) = self.target.node(host).await? else { return Ok(Seen { silence: None, pods: Vec::new() }) };
         let name = &self.target.name;
@@ -78,7 +78,7 @@ impl Drain {
         let until = Instant::now() + self.within;
         let mut told = String::new();
         loop {
-            let seen = self.look(host).await?;
+            let seen = self.check(host).await?;
             if seen.pods.is_empty() {
                 return Ok(());
             }
@@ -160,7 +160,7 @@ impl Step for Drain {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.look(host).await
+        self.check(host).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {

@@ -34,7 +34,7 @@ pub(super) struct Status {
     pub(super) api: ApiView,
     pub(super) certificates: Certificates,
     /// What could not be seen, and why.
-    pub(super) unseen: Vec<String>,
+    pub(super) inconclusive: Vec<String>,
     #[serde(skip)]
     pub(super) now: Timestamp,
 }
@@ -137,12 +137,12 @@ impl Status {
     /// From everything that was seen.
     pub(super) fn of(facts: Facts) -> Self {
         let Facts { now, boot_id, identity, joined_at, run, disk, units, api, certificates } = facts;
-        let mut unseen = Unseen::default();
-        let run = unseen.take("runs", run).flatten();
-        let units = unseen.take("units", units).unwrap_or_default();
-        let certificates = unseen.take("certificates", certificates).unwrap_or_default();
+        let mut inconclusive = Inconclusive::default();
+        let run = inconclusive.take("runs", run).flatten();
+        let units = inconclusive.take("units", units).unwrap_or_default();
+        let certificates = inconclusive.take("certificates", certificates).unwrap_or_default();
         let Identity { node, role, cluster, nodes, failure } = identity;
-        unseen.0.extend(failure.map(|why| format!("configuration: {why}")));
+        inconclusive.0.extend(failure.map(|why| format!("configuration: {why}")));
         let node = node.or_else(|| run.as_ref().map(|run| run.node.clone()).filter(|node| !node.is_empty()));
 
         let own = Own::of(&api, node.as_deref(), &boot_id);
@@ -169,7 +169,7 @@ impl Status {
             units,
             api: view(api, own, nodes),
             certificates: Certificates { count: certificates.len(), next },
-            unseen: unseen.0,
+            inconclusive: inconclusive.0,
             now,
         }
     }
@@ -177,9 +177,9 @@ impl Status {
 
 /// Collects what could not be seen.
 #[derive(Default)]
-struct Unseen(Vec<String>);
+struct Inconclusive(Vec<String>);
 
-impl Unseen {
+impl Inconclusive {
     fn take<T>(&mut self, what: &str, seen: Seen<T>) -> Option<T> {
         seen.map_err(|why| self.0.push(format!("{what}: {why}"))).ok()
     }

@@ -30,7 +30,7 @@ pub(super) async fn facts(context: &Context, name: Option<&str>) -> Facts {
     let now = context.host.clock.now();
     let identity = identity(context, name);
     let (units, api) = tokio::join!(
-        units::look(&context.host, identity.role, now),
+        units::check(&context.host, identity.role, now),
         api::ask(&context.host, &context.layout.kubernetes_dir)
     );
     Facts {

@@ -18,7 +18,7 @@ pub(super) fn show(status: &Status, color: bool) -> String {
     text += &error(status, color);
     text += &units(status, color);
     text += &conditions(status, color);
-    text + &unseen(status, color)
+    text + &inconclusive(status, color)
 }
 
 fn headline(status: &Status, color: bool) -> String {
@@ -172,14 +172,14 @@ fn is_good(condition: &Condition) -> bool {
 }
 
 /// What the picture lacks. What is a problem has been told.
-fn unseen(status: &Status, color: bool) -> String {
-    let mut lines = status.unseen.clone();
+fn inconclusive(status: &Status, color: bool) -> String {
+    let mut lines = status.inconclusive.clone();
     let api = status.api.why.as_ref().map(|why| format!("API: {why}"));
     lines.extend(api.filter(|_| !status.problems.iter().any(|problem| problem.starts_with("API "))));
     if lines.is_empty() {
         return String::new();
     }
-    let word = painted(color, Style::Dim, "not seen");
+    let word = painted(color, Style::Dim, "inconclusive");
     let list: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     format!("\n{word}:\n{list}")
 }

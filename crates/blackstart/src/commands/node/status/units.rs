@@ -19,7 +19,7 @@ const MASTERS_ONLY: [&str; 4] =
     ["etcd.service", "kube-apiserver.service", "kube-controller-manager.service", "kube-scheduler.service"];
 
 /// The units a node of this role has; of an unknown one, those that are installed.
-pub(super) async fn look(host: &Host, role: Option<BootstrapRole>, now: Timestamp) -> Seen<Vec<Unit>> {
+pub(super) async fn check(host: &Host, role: Option<BootstrapRole>, now: Timestamp) -> Seen<Vec<Unit>> {
     if !host.is_live {
         return Err("this machine was not booted by systemd".to_owned());
     }

@@ -102,7 +102,7 @@ async fn write_again(client: &Client, key: String) -> Result<(), String> {
         secrets.replace(name, &PostParams::default(), &secret).await.map(drop)
     };
     match written.await {
-        // Gone, or just written by somebody else: the next look tells.
+        // Gone, or just written by somebody else: the next check tells.
         Err(Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
         written => written.map_err(|error| error.to_string()),
     }

@@ -10,7 +10,7 @@ use spec::{BootstrapRole, ValidatedCluster, ports};
 use self::holder::{Holder, Holders};
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Inconclusive, Checking},
 };
 use crate::codes;
 
@@ -20,10 +20,10 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the node's ports are free, or held by its own services",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut listening = Vec::new();
         for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -68,7 +68,7 @@ fn wanted(cluster: &ValidatedCluster, role: BootstrapRole) -> BTreeMap<u16, &'st
 fn evaluate(
     wanted: &BTreeMap<u16, &'static str>,
     taken: &BTreeMap<u16, Option<&Holder>>,
-) -> Result<Finding, CouldNotLook> {
+) -> Result<Finding, Inconclusive> {
     let foreign = |holder: &Holder| !holder.unit.as_deref().is_some_and(|unit| render::units::NAMES.contains(&unit));
     let mut held = Vec::new();
     let mut unseen = Vec::new();
@@ -83,7 +83,7 @@ fn evaluate(
     if !held.is_empty() {
         Ok(Finding::problem(codes::PORT_HELD, format!("ports are held: {}", held.join("; "))))
     } else if !unseen.is_empty() {
-        Err(CouldNotLook(format!("port {} is in use; run as root to see by which process", unseen.join(", "))))
+        Err(Inconclusive(format!("port {} is in use; run as root to see by which process", unseen.join(", "))))
     } else {
         Ok(Finding::Fine)
     }

@@ -6,15 +6,15 @@ use host::{Cmd, CommandError, Host, HostError};
 
 /// Why something could not be looked at. That is not a finding: it is told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CouldNotLook(pub String);
+pub struct Inconclusive(pub String);
 
-impl From<HostError> for CouldNotLook {
+impl From<HostError> for Inconclusive {
     fn from(error: HostError) -> Self {
         Self(explain::chain(&error))
     }
 }
 
-impl From<CommandError> for CouldNotLook {
+impl From<CommandError> for Inconclusive {
     fn from(error: CommandError) -> Self {
         Self(explain::chain(&error))
     }
@@ -27,7 +27,7 @@ pub fn text(host: &Host, path: &Path) -> Result<Option<String>, HostError> {
 }
 
 /// What a command prints, in the language that parsers know.
-pub async fn output<const N: usize>(host: &Host, program: &str, arguments: [&str; N]) -> Result<String, CouldNotLook> {
+pub async fn output<const N: usize>(host: &Host, program: &str, arguments: [&str; N]) -> Result<String, Inconclusive> {
     let command = Cmd::new(program).args(arguments).env("LC_ALL", "C");
     Ok(host.commands.run(&command).await?.stdout)
 }

@@ -1,4 +1,4 @@
-//! What a look is.
+//! What a check is.
 
 use std::pin::Pin;
 
@@ -6,12 +6,12 @@ use explain::Code;
 use serde::Serialize;
 use spec::BootstrapRole;
 
-use crate::{Context, Finding, finding::CouldNotLook};
+use crate::{Context, Finding, finding::Inconclusive};
 
-/// A look at one thing that commonly breaks, as data and a function.
+/// A check of one thing that commonly breaks, as data and a function.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "a check does something")]
-pub struct Look {
+pub struct Check {
     /// Stable, kebab-case.
     pub name: &'static str,
     /// What is looked at, in one line.
@@ -20,13 +20,13 @@ pub struct Look {
     pub codes: &'static [Code],
     /// The nodes it is for.
     pub roles: Roles,
-    pub(crate) look: for<'a> fn(&'a Context<'a>) -> Looking<'a>,
+    pub(crate) check: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
 }
 
-/// A look at work. It ends with nothing where all is well.
-pub(crate) type Looking<'a> = Pin<Box<dyn Future<Output = Result<Vec<Finding>, CouldNotLook>> + Send + 'a>>;
+/// A running check. It ends with nothing where all is well.
+pub(crate) type Checking<'a> = Pin<Box<dyn Future<Output = Result<Vec<Finding>, Inconclusive>> + Send + 'a>>;
 
-/// The nodes a look is for.
+/// The nodes a check is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Roles {
