@@ -20,7 +20,7 @@ pub struct Ca {
     /// What this master tells every node.
     pub(crate) announced: watch::Sender<Heard>,
     /// What a master told this node.
-    pub(crate) heard: watch::Sender<Option<Told>>,
+    pub(crate) heard: watch::Sender<Option<Reported>>,
     /// Where everything on this node is that is the agent's concern.
     pub(crate) converged: watch::Sender<Converged>,
     /// The mark of the join key that this worker's secret is of, as a master said when it gave it. Only in memory: a
@@ -30,7 +30,7 @@ pub struct Ca {
 
 /// What a master told this node to trust and to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Reported {
     pub(crate) marks: Marks,
     /// Since when this is what is told. What is older may have what was told before in its memory.
     pub(crate) since: Timestamp,
@@ -68,15 +68,15 @@ pub(crate) fn mark_of(host: &Host, paths: &Paths) -> Result<Option<String>, Host
 impl Ca {
     /// Takes note of what a master told. Whoever has to act on it is woken until it has, and as long as keys are rotated:
     /// a pod that starts at the wrong moment has a token of the old key.
-    pub(crate) fn hear(&self, told: Heard, now: Timestamp) {
-        let is_converged = told.marks.is_none() || self.converged.borrow().on == told.marks;
+    pub(crate) fn hear(&self, reported: Heard, now: Timestamp) {
+        let is_converged = reported.marks.is_none() || self.converged.borrow().on == reported.marks;
         self.heard.send_if_modified(|known| {
             let known_marks = known.as_ref().map(|known| &known.marks);
-            let is_new = known_marks != told.marks.as_ref();
+            let is_new = known_marks != reported.marks.as_ref();
             if is_new {
-                *known = told.marks.map(|marks| Told { marks, since: now });
+                *known = reported.marks.map(|marks| Reported { marks, since: now });
             }
-            is_new || !is_converged || told.rotating
+            is_new || !is_converged || reported.rotating
         });
     }
 }
@@ -90,9 +90,9 @@ mod tests {
         let ca = Ca::default();
         let mut woken = ca.heard.subscribe();
         let marks = |ca: &str| Marks { ca: ca.to_owned(), tokens: "kid".to_owned(), join: None };
-        let mut hear = |told: Option<&str>, rotating: bool, second: i64| {
+        let mut hear = |reported: Option<&str>, rotating: bool, second: i64| {
             let now = Timestamp::from_second(second).unwrap();
-            ca.hear(Heard { marks: told.map(marks), rotating }, now);
+            ca.hear(Heard { marks: reported.map(marks), rotating }, now);
             let changed = woken.has_changed().unwrap();
             woken.mark_unchanged();
             changed
@@ -103,7 +103,7 @@ mod tests {
         ca.converged.send_replace(Converged { on: Some(marks("new")), why_not: None });
         assert!(!hear(Some("new"), false, 4));
         assert!(hear(Some("new"), true, 5), "a rotation goes on");
-        let since = ca.heard.borrow().as_ref().map(|told| told.since.as_second());
+        let since = ca.heard.borrow().as_ref().map(|reported| reported.since.as_second());
         assert_eq!(since, Some(2), "since it was first told");
         assert!(hear(None, false, 6));
         assert!(!hear(None, false, 7));

@@ -140,7 +140,7 @@ pub async fn run(agent: Agent) -> Result<(), AgentError> {
         running.spawn(async move { supervise::forever(duty.name, || (duty.run)(&agent)).await });
     }
     agent.cancel.cancelled().await;
-    notify::tell("STOPPING=1");
+    notify::notify("STOPPING=1");
     running.shutdown().await;
     Ok(())
 }

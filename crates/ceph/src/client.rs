@@ -91,12 +91,12 @@ impl<'a> Client<'a> {
     }
 
     /// Tells Ceph to do something, and returns what it says to that.
-    pub async fn tell(&self, words: &[&str]) -> Result<String, CephError> {
+    pub async fn send(&self, words: &[&str]) -> Result<String, CephError> {
         self.run(words, Vec::new()).await
     }
 
     /// The same, with something that is nobody else's to see; the words name it `-`.
-    pub async fn tell_with(&self, words: &[&str], input: impl Into<Vec<u8>>) -> Result<String, CephError> {
+    pub async fn send_with(&self, words: &[&str], input: impl Into<Vec<u8>>) -> Result<String, CephError> {
         self.run(words, input.into()).await
     }
 
@@ -166,11 +166,11 @@ mod tests {
             (None, "BS-CEPH-001"),
         ] {
             let host = Host { commands: Arc::new(Says(says)), ..Host::rooted("/nowhere") };
-            let told = match Client::admin(&host).health().await {
+            let reported = match Client::admin(&host).health().await {
                 Ok(health) => health.status,
                 Err(error) => error.code().id.to_owned(),
             };
-            assert_eq!(told, expected, "{says:?}");
+            assert_eq!(reported, expected, "{says:?}");
         }
     }
 }

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::{Part, codes::CRASH_LOOP};
 
-    fn told(found: &[(Kind, Part)]) -> Vec<(Part, usize)> {
+    fn reported(found: &[(Kind, Part)]) -> Vec<(Part, usize)> {
         let finding =
             |(kind, part): &(Kind, Part)| Finding { kind: *kind, ..Finding::cause(CRASH_LOOP, *part, "seen") };
         let diagnosis = narrow(found.iter().map(finding).collect(), Vec::new());
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn a_cause_explains_what_stands_on_it_and_nothing_else() {
         use Kind::{Cause, Suspicion, Symptom, Warning};
-        type Told<'a> = (&'a [(Kind, Part)], &'a [(Part, usize)]);
-        let cases: [Told<'_>; 9] = [
+        type Reported<'a> = (&'a [(Kind, Part)], &'a [(Part, usize)]);
+        let cases: [Reported<'_>; 9] = [
             (&[], &[]),
             (&[(Symptom, Part::Node), (Cause, Part::Machine), (Symptom, Part::Etcd)], &[(Part::Machine, 2)]),
             (&[(Symptom, Part::Node), (Symptom, Part::Etcd)], &[(Part::Etcd, 1)]),
@@ -118,7 +118,7 @@ mod tests {
             ),
         ];
         for (found, expected) in cases {
-            assert_eq!(told(found), expected, "{found:?}");
+            assert_eq!(reported(found), expected, "{found:?}");
         }
     }
 }

@@ -14,13 +14,13 @@ pub fn list(checks: &[Check]) -> String {
 pub fn show(diagnosis: &Diagnosis) -> String {
     let mut text = String::new();
     for Cause { finding, explains } in &diagnosis.findings {
-        text += &told("problem", finding);
+        text += &reported("problem", finding);
         for symptom in explains {
             text += &format!("         so: {}\n", symptom.evidence);
         }
     }
     for warning in &diagnosis.warnings {
-        text += &told("warning", warning);
+        text += &reported("warning", warning);
     }
     for (why, checks) in by_reason(&diagnosis.unknown) {
         text += &format!("unknown  {}: {why}\n", checks.join(", "));
@@ -58,7 +58,7 @@ pub fn show_likely_cause(diagnosis: &Diagnosis) -> Option<String> {
     Some(format!("likely cause[{}]: {}\n  fix: {}\n  {more}\n", finding.code, finding.evidence, finding.fix))
 }
 
-fn told(word: &str, finding: &Finding) -> String {
+fn reported(word: &str, finding: &Finding) -> String {
     format!("{word:8} {}: {}\n         fix: {}\n", finding.code, finding.evidence, finding.fix)
 }
 

@@ -40,13 +40,13 @@ pub async fn lab(
     lab: &Lab,
     capabilities: &Capabilities,
     host: &Host,
-    tell: &dyn Fn(&Progress<'_>),
+    emit: &dyn Fn(&Progress<'_>),
 ) -> Result<Gathered, GatherError> {
     let total = lab.machines.len() + 1;
     let done = std::cell::Cell::new(0);
     let ended = |last: &str| {
         done.set(done.get() + 1);
-        tell(&Progress { done: done.get(), total, last });
+        emit(&Progress { done: done.get(), total, last });
     };
     let machines = join_all(lab.machines.iter().map(|record| async {
         let collected = one(lab, &record.name, capabilities).await;

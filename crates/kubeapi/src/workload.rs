@@ -161,8 +161,8 @@ mod tests {
             ),
             (json!({"phase": "Running"}), None),
         ] {
-            let told = failure(&pod(status.clone())).map(|failure| failure.to_string());
-            assert_eq!(told.as_deref(), expected, "{status}");
+            let reported = failure(&pod(status.clone())).map(|failure| failure.to_string());
+            assert_eq!(reported.as_deref(), expected, "{status}");
         }
     }
 }

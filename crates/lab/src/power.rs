@@ -112,15 +112,15 @@ pub fn resume(machine: &Machine<'_>) -> Result<(), LabError> {
 pub async fn down(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.freeze(false)?;
     let deadline = Instant::now() + DEADLINE;
-    let mut told: Option<Instant> = None;
+    let mut reported: Option<Instant> = None;
     while !machine.groups.processes().is_empty() {
         give_up_after(machine, deadline, "be off").await?;
         // A system that has just been started does not hear it the first time.
-        if told.is_none_or(|at| at.elapsed() > Duration::from_secs(2))
+        if reported.is_none_or(|at| at.elapsed() > Duration::from_secs(2))
             && let Some(leader) = machine.groups.leader()
         {
             power_off(leader)?;
-            told = Some(Instant::now());
+            reported = Some(Instant::now());
         }
         sleep(POLL).await;
     }

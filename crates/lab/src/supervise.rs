@@ -47,7 +47,7 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
     let console = machine.dir().join("console.log");
     let log = OpenOptions::new().create(true).append(true).open(&console);
     let log = log.map_err(LabError::while_doing(format!("open {}", console.display())))?;
-    let told = log.metadata().map_or(0, |meta| meta.len());
+    let reported = log.metadata().map_or(0, |meta| meta.len());
     let errors = log.try_clone().map_err(LabError::while_doing(format!("open {}", console.display())))?;
     machine.groups.create()?;
     // The supervisor keeps a handle on this computer's network, to reach the bridge from its own.
@@ -67,7 +67,7 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
                 return Ok(()); // another supervisor has the machine: of a run that was killed a moment ago
             }
             let said = fs::read_to_string(&console).unwrap_or_default();
-            let said = said.get(usize::try_from(told).unwrap_or(0)..).unwrap_or_default().trim();
+            let said = said.get(usize::try_from(reported).unwrap_or(0)..).unwrap_or_default().trim();
             let said = said.lines().next().unwrap_or("its supervisor ended without an error").to_owned();
             return Err(LabError::System { doing, source: std::io::Error::other(said) });
         }

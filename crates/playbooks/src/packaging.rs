@@ -67,11 +67,11 @@ impl Failure {
             Self::Interrupted(program) => {
                 error(codes::PACKAGES_FAILED, format!("{program} was interrupted while it {past} {names}")).retryable()
             }
-            Self::Unreachable(told) => {
-                error(codes::PACKAGES_UNREACHABLE, format!("cannot fetch {names}: {told}")).retryable()
+            Self::Unreachable(reported) => {
+                error(codes::PACKAGES_UNREACHABLE, format!("cannot fetch {names}: {reported}")).retryable()
             }
-            Self::Full(told) => error(codes::PACKAGES_NO_SPACE, format!("no space to {verb} {names}: {told}")),
-            Self::Failed(told) => error(codes::PACKAGES_FAILED, format!("cannot {verb} {names}: {told}")),
+            Self::Full(reported) => error(codes::PACKAGES_NO_SPACE, format!("no space to {verb} {names}: {reported}")),
+            Self::Failed(reported) => error(codes::PACKAGES_FAILED, format!("cannot {verb} {names}: {reported}")),
         }
     }
 }
@@ -114,13 +114,13 @@ where
     A: Future<Output = Result<Printed, Problem>>,
 {
     let deadline = Instant::now() + BUSY;
-    let mut told = String::new();
+    let mut reported = String::new();
     loop {
         match attempt().await {
             Err(Problem::Failure(Failure::Busy(holder))) if Instant::now() < deadline => {
-                if told != holder {
+                if reported != holder {
                     host.doing(format!("waiting for {holder} to be done with packages"));
-                    told = holder;
+                    reported = holder;
                 }
                 sleep(POLL).await;
             }

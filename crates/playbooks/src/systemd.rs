@@ -74,19 +74,19 @@ pub async fn last_words(host: &Host, unit: &str) -> String {
     let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);
     // This only decorates another error; a journal that cannot be read must not hide it.
     let said = host.commands.run(&command).await.map(|printed| printed.stdout).unwrap_or_default();
-    in_short(telling_line(&said))
+    in_short(relevant_line(&said))
 }
 
 /// etcd and containerd speak JSON, with a stack trace; what a person needs of it is the message and the error.
 fn in_short(line: &str) -> String {
     let Ok(Value::Object(fields)) = serde_json::from_str(line) else { return line.to_owned() };
-    let told: Vec<&str> = ["msg", "error"].iter().filter_map(|key| fields.get(*key)?.as_str()).collect();
-    if told.is_empty() { line.to_owned() } else { told.join(": ") }
+    let reported: Vec<&str> = ["msg", "error"].iter().filter_map(|key| fields.get(*key)?.as_str()).collect();
+    if reported.is_empty() { line.to_owned() } else { reported.join(": ") }
 }
 
 /// systemd's own lines tell that a unit failed, those of the program tell why; the last line that looks like an error
 /// is worth more than a usage text after it.
-fn telling_line(said: &str) -> &str {
+fn relevant_line(said: &str) -> &str {
     const SYSTEMD: &[&str] = &[
         "Started ",
         "Starting ",
@@ -128,7 +128,7 @@ mod tests {
             ("hello\nbye\nStopped x.service\n", "bye"),
             ("", ""),
         ] {
-            assert_eq!(telling_line(said), expected);
+            assert_eq!(relevant_line(said), expected);
         }
     }
 

@@ -16,9 +16,9 @@ mod probe;
 mod report;
 #[cfg(test)]
 mod samples;
-mod told;
+mod reported;
 
 pub use error::PodError;
 pub use probe::Signs;
 pub use report::{Prep, Report, Requirement, State, Verdict};
-pub use told::Told;
+pub use reported::Reported;

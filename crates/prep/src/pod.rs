@@ -170,7 +170,7 @@ impl Pod {
     /// Tells everybody what a report says.
     async fn settle(&mut self, report: &Report) {
         self.show_readiness(report);
-        self.cluster.tell(report).await;
+        self.cluster.report(report).await;
         let (history, api_answers) = (self.history.clone(), self.cluster.answers());
         self.metrics.set(|figures| {
             figures.state = Some(report.state);

@@ -118,12 +118,12 @@ async fn a_server_hears_why_it_was_not_believed() {
         ),
     ] {
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let (emit, mut reported) = tokio::sync::mpsc::unbounded_channel();
         let certificate = ServerCertificate::new(&cert, &key).unwrap();
-        let on_failure = move |peer: Peer, why| tell.send((peer.ip(), why)).unwrap();
+        let on_failure = move |peer: Peer, why| emit.send((peer.ip(), why)).unwrap();
         let listener = Listener::reporting(tcp, &certificate, &ours.pem, on_failure).unwrap();
         assert!(ask(&client(&ours.pem, None).unwrap(), listener.address()).await.is_err());
-        let heard = timeout(SOON, told.recv()).await.unwrap();
+        let heard = timeout(SOON, reported.recv()).await.unwrap();
         assert_eq!(heard, Some(([127, 0, 0, 1].into(), expected)));
     }
 }

@@ -43,7 +43,7 @@ const MOST_CONNECTIONS: usize = 1024;
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let address = SocketAddr::from(([127, 0, 0, 1], ports::API_BALANCER));
     let listener = TcpListener::bind(address).await.map_err(|source| AgentError::Listen { address, source })?;
-    notify::tell("READY=1");
+    notify::notify("READY=1");
     let balancer = Balancer {
         host: agent.host.clone(),
         masters: agent.masters(agent.cluster.api().port),

@@ -44,7 +44,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let address = SocketAddr::new(everywhere(agent.node.ip), ports::JOIN);
     let tcp = TcpListener::bind(address).await.map_err(|source| AgentError::Listen { address, source })?;
     let (open, client) = watch::channel(None);
-    let (tell_ready, api_ready) = watch::channel(false);
+    let (report_ready, api_ready) = watch::channel(false);
     let records = Arc::new(Book::open(agent, &client, &api_ready)?);
     let setup = setup(agent, &client, api_ready, &records);
     let key_store = Arc::clone(&setup.key_store);
@@ -60,7 +60,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
         ended = identity::follow(agent, shown, &certificate, &clients) => ended,
         ended = keep_open(agent, &open) => ended,
         () = records.follow(agent, &*key_store) => Ok(()),
-        () = follow_readiness(client, tell_ready) => Ok(()),
+        () = follow_readiness(client, report_ready) => Ok(()),
     }
 }
 

@@ -13,7 +13,7 @@ use pki::{Existing, Signer, table};
 use super::{READ_ONCE, apply, kubelet, outdated, tokens, worker::Held};
 use crate::{
     Agent, AgentError,
-    ca::{self, Converged, Told},
+    ca::{self, Converged, Reported},
     join_key, rotation,
 };
 
@@ -22,27 +22,27 @@ const NAMED: usize = 3;
 
 /// Nothing, unless a master has told to trust what this node trusts.
 pub(super) async fn follow(agent: &Agent) -> Result<(), AgentError> {
-    let Some(told) = agent.ca.heard.borrow().clone() else { return Ok(()) };
-    if Some(&told.marks.ca) != ca::own_mark(agent)?.as_ref() || !has_joined(agent)? {
+    let Some(reported) = agent.ca.heard.borrow().clone() else { return Ok(()) };
+    if Some(&reported.marks.ca) != ca::own_mark(agent)?.as_ref() || !has_joined(agent)? {
         return Ok(());
     }
     kubelet::shed(agent).await?;
     apply(agent, &sealed(agent)?)?;
-    tokens::renew(agent, &told).await
+    tokens::renew(agent, &reported).await
 }
 
 /// Where everything here is that the agent looks after.
 pub(super) async fn converged(agent: &Agent) -> Result<Converged, AgentError> {
-    let told = agent.ca.heard.borrow().clone();
-    Ok(match left(agent, told.as_ref()).await? {
+    let reported = agent.ca.heard.borrow().clone();
+    Ok(match left(agent, reported.as_ref()).await? {
         Ok(marks) => Converged { on: Some(marks), why_not: None },
         Err(why) => Converged { on: None, why_not: Some(why) },
     })
 }
 
 /// What this node trusts and holds, or the first thing that is of other keys.
-async fn left(agent: &Agent, told: Option<&Told>) -> Result<Result<Marks, String>, AgentError> {
-    let Some(Told { marks, .. }) = told else { return Ok(Err("no master has reported what to trust".to_owned())) };
+async fn left(agent: &Agent, reported: Option<&Reported>) -> Result<Result<Marks, String>, AgentError> {
+    let Some(Reported { marks, .. }) = reported else { return Ok(Err("no master has reported what to trust".to_owned())) };
     let trusted = agent.host.disk.read_optional(&ca::file(agent))?.unwrap_or_default();
     for name in ["kube-proxy.conf", "agent.conf"] {
         // A master's agent has none, and signs for itself.
@@ -74,8 +74,8 @@ async fn left(agent: &Agent, told: Option<&Told>) -> Result<Result<Marks, String
 }
 
 /// The mark of the join key that this node's secret is of, as far as somebody wants to know.
-fn secret_of(agent: &Agent, told: &Marks) -> Result<Option<String>, AgentError> {
-    if told.join.is_none() {
+fn secret_of(agent: &Agent, reported: &Marks) -> Result<Option<String>, AgentError> {
+    if reported.join.is_none() {
         return Ok(None);
     }
     if !agent.is_master() {

@@ -19,8 +19,8 @@ pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
     let (Some(proxy), Some(own)) = (Held::read(agent, "kube-proxy.conf")?, Held::read(agent, "agent.conf")?) else {
         return Ok(()); // not joined yet
     };
-    let told = agent.ca.heard.borrow().clone().map(|told| told.marks);
-    let (heard, wanted) = told.map_or((None, None), |marks| (Some(marks.ca), marks.join));
+    let reported = agent.ca.heard.borrow().clone().map(|reported| reported.marks);
+    let (heard, wanted) = reported.map_or((None, None), |marks| (Some(marks.ca), marks.join));
     let replaced = heard.is_some() && heard != ca::own_mark(agent)?;
     let is_due = replaced || proxy.is_due(now)? || own.is_due(now)?;
     let wanted = wanted.filter(|wanted| agent.ca.secret_of.borrow().as_ref() != Some(wanted));

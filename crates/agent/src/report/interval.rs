@@ -14,11 +14,11 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// Between two checks whether something has happened.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Returns when there is something to tell that is not what was `told`, or when it is time for a sign of life.
-pub(super) async fn until_changed_or_due(last_run: &LastRun, told: Option<&Value>) {
+/// Returns when there is something to tell that is not what was `reported`, or when it is time for a sign of life.
+pub(super) async fn until_changed_or_due(last_run: &LastRun, reported: Option<&Value>) {
     let end = Instant::now() + LONGEST;
     sleep(SHORTEST).await;
-    while Instant::now() < end && last_run().as_ref() == told {
+    while Instant::now() < end && last_run().as_ref() == reported {
         sleep(CHECK_INTERVAL).await;
     }
 }
@@ -37,14 +37,14 @@ mod tests {
             let state = Arc::new(Mutex::new(json!("before")));
             let seen = state.clone();
             let last_run: LastRun = Arc::new(move || Some(seen.lock().unwrap().clone()));
-            let (begun, told) = (Instant::now(), json!("before"));
+            let (begun, reported) = (Instant::now(), json!("before"));
             let change = async {
                 if let Some(after) = changed_after {
                     sleep(Duration::from_millis(after)).await;
                     *state.lock().unwrap() = json!("after");
                 }
             };
-            tokio::join!(until_changed_or_due(&last_run, Some(&told)), change);
+            tokio::join!(until_changed_or_due(&last_run, Some(&reported)), change);
             assert_eq!(begun.elapsed().as_millis(), expected, "changed after {changed_after:?}");
         }
     }

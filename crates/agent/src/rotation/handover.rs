@@ -34,7 +34,7 @@ async fn hand_over(agent: &Agent) -> Result<Option<u64>, AgentError> {
     let heard = survey::ask(&access, masters).await;
     let Some(member) = etcd::successor(&heard, &agent.node.name) else { return Ok(None) };
     // Whose etcd is silent writes nothing, and would only be waited for.
-    let answers = |name: &str| heard.iter().any(|one| one.name == name && one.told.is_ok());
+    let answers = |name: &str| heard.iter().any(|one| one.name == name && one.reported.is_ok());
     let others = others(agent, answers)?;
     hold(&others, true).await;
     let led = access.member(etcd::client_url(agent.node.ip)).lead_by(member).await;

@@ -45,7 +45,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     // Outside of the session: it ends as soon as its own kubeconfig is written anew.
     let Some(rotation) = turn else { return Ok(()) };
     take(agent, &rotation).await?;
-    session::with_client(agent, |client| tell(agent, client, &rotation)).await
+    session::with_client(agent, |client| emit(agent, client, &rotation)).await
 }
 
 /// Announces what nodes are to trust and hold, until there is something to do here.
@@ -75,8 +75,8 @@ async fn next_turn(agent: &Agent, client: Client) -> Result<Rotation, AgentError
         let agreed = rotation.as_ref().is_none_or(|rotation| rotation.turn == Turn::Nodes);
         let under_way = rotation.as_ref().map(|rotation| (&rotation.subjects, rotation.stage));
         let marks = if agreed { marks(&agent.host, &agent.paths, under_way)? } else { None };
-        let told = Heard { marks, rotating: rotation.is_some() };
-        agent.ca.announced.send_if_modified(|known| std::mem::replace(known, told.clone()) != told);
+        let reported = Heard { marks, rotating: rotation.is_some() };
+        agent.ca.announced.send_if_modified(|known| std::mem::replace(known, reported.clone()) != reported);
         if let Some(rotation) = rotation.filter(|rotation| rotation.is_turn_of(&agent.node.name)) {
             return Ok(rotation);
         }
@@ -111,7 +111,7 @@ async fn take(agent: &Agent, rotation: &Rotation) -> Result<(), AgentError> {
 }
 
 /// Tells that it is done.
-async fn tell(agent: &Agent, client: Client, rotation: &Rotation) -> Result<(), AgentError> {
+async fn emit(agent: &Agent, client: Client, rotation: &Rotation) -> Result<(), AgentError> {
     let secrets: Api<Secret> = Api::namespaced(client, NAMESPACE);
     let (name, stage) = (agent.node.name.as_str(), rotation.stage);
     let patch = Patch::Merge(Rotation::report(name, stage));

@@ -53,8 +53,8 @@ pub(super) async fn open(agent: &Agent, rotation: &Rotation, encryption: &str) -
     let shown = (identity.certificate.as_str(), identity.key.as_str());
     for master in agent.cluster.masters().filter(|master| master.name != agent.node.name) {
         let member = Member::new(vec![SocketAddr::new(master.ip, ports::JOIN)], &identity.ca, shown)?;
-        let told = match member.rotation_key().await {
-            Ok(told) => told,
+        let reported = match member.rotation_key().await {
+            Ok(reported) => reported,
             Err(error) => {
                 tracing::warn!(
                     master = master.name,
@@ -64,7 +64,7 @@ pub(super) async fn open(agent: &Agent, rotation: &Rotation, encryption: &str) -
                 continue;
             }
         };
-        if let Some(key) = told
+        if let Some(key) = reported
             && let Ok(opened) = rotation.successors(encryption, &key)
         {
             write(&agent.host, &agent.paths, &key)?;

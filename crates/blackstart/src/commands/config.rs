@@ -44,7 +44,7 @@ pub(super) fn seal(context: &Context, options: &SealOptions) -> Result<(), Ended
     }
     let first = cluster.masters().next().map(|node| node.name.as_str()).unwrap_or_default();
     let out = out.display();
-    let ends = told(&ends);
+    let ends = reported(&ends);
     Ok(context.out.text(&match written {
         0 => format!("{out} is sealed already for {}\n{ends}", nodes.join(", ")),
         _ => format!(
@@ -70,7 +70,7 @@ fn terms(context: &Context, options: &SealOptions, cluster: &ValidatedCluster) -
 }
 
 /// When the nodes' secrets end: one line for those that end together.
-fn told(ends: &BTreeMap<String, Option<Timestamp>>) -> String {
+fn reported(ends: &BTreeMap<String, Option<Timestamp>>) -> String {
     let mut together: BTreeMap<Option<Timestamp>, Vec<&str>> = BTreeMap::new();
     for (node, end) in ends {
         together.entry(*end).or_default().push(node);
@@ -98,7 +98,7 @@ mod tests {
         let end = |text: &str| text.parse::<Timestamp>().ok();
         let december = end("2026-12-17T12:00:00Z");
         let named = |ends: &[(&str, Option<Timestamp>)]| {
-            told(&ends.iter().map(|(node, end)| ((*node).to_owned(), *end)).collect())
+            reported(&ends.iter().map(|(node, end)| ((*node).to_owned(), *end)).collect())
         };
         insta::assert_snapshot!(
             [

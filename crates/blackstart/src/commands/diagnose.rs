@@ -26,11 +26,11 @@ pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(
     let node = context.node(&cluster, name)?;
     let diagnosis = diagnosis(context, &cluster, node, registry())?;
     if context.out.is_json() {
-        context.out.json(&Told { node: &node.name, diagnosis: &diagnosis })?;
+        context.out.json(&Reported { node: &node.name, diagnosis: &diagnosis })?;
     } else {
         context.out.text(&coloured(context.out.color(), &diagnose::show(&diagnosis)))?;
     }
-    if diagnosis.is_well() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+    if diagnosis.is_well() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
 }
 
 /// Says under the error of a failed `node up` what is most likely behind it. `said` are the codes of that error: what it
@@ -39,7 +39,7 @@ pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: 
     let checks: Vec<Check> = registry().iter().filter(|check| check.name != ABOUT_NODE_UP).copied().collect();
     let Ok(diagnosis) = diagnosis(context, cluster, node, &checks) else { return };
     if context.out.is_json() {
-        let line = json!({ "diagnosis": Told { node: &node.name, diagnosis: &diagnosis } });
+        let line = json!({ "diagnosis": Reported { node: &node.name, diagnosis: &diagnosis } });
         // The run has failed already; a reader who has gone does not make it worse.
         let _ = print(format!("{line}\n").as_bytes());
         return;
@@ -52,7 +52,7 @@ pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: 
 
 /// A diagnosis for scripts.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Reported<'a> {
     node: &'a str,
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,

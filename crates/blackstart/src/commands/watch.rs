@@ -86,13 +86,13 @@ async fn once(context: &Context, source: &Source) -> Result<View, Ended> {
 
 /// One line of JSON per change, as long as somebody reads.
 async fn stream(context: &Context, source: &Source) -> Result<(), Ended> {
-    let mut told = None;
+    let mut reported = None;
     follow(context, source, |view| {
         let essence = view.essence();
-        if told.as_ref() == Some(&essence) {
+        if reported.as_ref() == Some(&essence) {
             return Ok(true);
         }
-        told = Some(essence);
+        reported = Some(essence);
         let mut line =
             serde_json::to_vec(&view).map_err(|error| Failure::new(codes::CANNOT_PRINT, error.to_string()))?;
         line.push(b'\n');
@@ -121,10 +121,10 @@ async fn follow(
     let no_signals = |error: io::Error| Failure::new(codes::NO_RUNTIME, format!("cannot install signal handlers: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
-    let (tell, mut told) = mpsc::channel(16);
+    let (emit, mut reported) = mpsc::channel(16);
     let mut asking = JoinSet::new();
     for master in source.masters() {
-        asking.spawn(master.forever(tell.clone()));
+        asking.spawn(master.forever(emit.clone()));
     }
     let mut facts = source.facts();
     loop {
@@ -133,10 +133,10 @@ async fn follow(
             return Ok(());
         }
         tokio::select! {
-            Some((master, answer)) = told.recv() => facts.take(&master, answer, context.host.clock.now()),
+            Some((master, answer)) = reported.recv() => facts.take(&master, answer, context.host.clock.now()),
             () = sleep(CHECK_INTERVAL) => {}
-            _ = interrupt.recv() => return Err(Ended::Told(Exit::Interrupted)),
-            _ = terminate.recv() => return Err(Ended::Told(Exit::Interrupted)),
+            _ = interrupt.recv() => return Err(Ended::Reported(Exit::Interrupted)),
+            _ = terminate.recv() => return Err(Ended::Reported(Exit::Interrupted)),
         }
     }
 }

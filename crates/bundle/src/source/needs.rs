@@ -66,7 +66,7 @@ impl Needs {
         if !may_install {
             return Err(BundleError::Tools { what, packages, why: None });
         }
-        job.tell(State::Installing(packages.clone()));
+        job.emit(State::Installing(packages.clone()));
         let installed = install(&packages, job.work(), job.stop);
         job.stop.check()?;
         match installed {

@@ -44,7 +44,7 @@ impl Releases {
     /// The programs of a component.
     pub(crate) fn fetch(&self, job: &Job, needs: &Needs) -> Result<Files, Refusal> {
         let (component, release) = (job.component, &job.component.release);
-        job.tell(State::Fetching(SourceKind::Release));
+        job.emit(State::Fetching(SourceKind::Release));
         let mut downloads: BTreeMap<String, PathBuf> = BTreeMap::new();
         let mut files = Files::new();
         for program in component.programs {

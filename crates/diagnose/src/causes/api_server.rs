@@ -108,7 +108,7 @@ fn of_master(asked: &Asked<'_>) -> Option<Finding> {
 fn of_worker(asked: &[Asked<'_>]) -> Vec<Finding> {
     let mut found = Vec::new();
     if !asked.iter().any(|asked| asked.api == ApiAnswer::Ready) {
-        found.extend(asked.iter().max_by_key(|asked| telling(asked)).map(|asked| why_not(asked)));
+        found.extend(asked.iter().max_by_key(|asked| relevance(asked)).map(|asked| why_not(asked)));
     }
     let is_gone = |asked: &Asked<'_>| asked.join == Port::Silent && matches!(asked.api, ApiAnswer::Silent(_));
     if !asked.iter().any(|asked| asked.join == Port::Open) && !asked.iter().all(is_gone) {
@@ -120,7 +120,7 @@ fn of_worker(asked: &[Asked<'_>]) -> Vec<Finding> {
 }
 
 /// Of several masters, the one that is nearest to working says most.
-fn reporting(asked: &Asked<'_>) -> u8 {
+fn relevance(asked: &Asked<'_>) -> u8 {
     match (&asked.api, asked.join) {
         (ApiAnswer::Ready, _) => 5,
         (ApiAnswer::NotReady(_), _) => 4,
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::testing::cluster;
 
-    fn told(answers: &[(ApiAnswer, Port)]) -> Vec<String> {
+    fn reported(answers: &[(ApiAnswer, Port)]) -> Vec<String> {
         let cluster = cluster();
         let master = cluster.masters().next().unwrap();
         let asked: Vec<Asked<'_>> =
@@ -201,7 +201,7 @@ mod tests {
             vec![(silent(), Port::Silent), (ApiAnswer::Refused, Port::Open)],
             vec![(ApiAnswer::Distrusted(Distrust::Ca), Port::Open)],
         ];
-        let text: Vec<String> = cases.iter().map(|case| format!("{case:?}\n  {}", told(case).join("\n  "))).collect();
+        let text: Vec<String> = cases.iter().map(|case| format!("{case:?}\n  {}", reported(case).join("\n  "))).collect();
         insta::assert_snapshot!(text.join("\n"));
     }
 
@@ -209,12 +209,12 @@ mod tests {
     fn a_master_speaks_of_its_own_api_server() {
         let cluster = cluster();
         let master = cluster.masters().next().unwrap();
-        let told =
+        let reported =
             |api| of_master(&Asked { master, api, join: Port::Open }).map(|finding| (finding.code, finding.evidence));
-        assert_eq!(told(ApiAnswer::Ready), None);
+        assert_eq!(reported(ApiAnswer::Ready), None);
         let expected = "this node's API server is not ready: etcd".to_owned();
-        assert_eq!(told(ApiAnswer::NotReady(vec!["etcd".into()])), Some((API_NOT_READY, expected)));
+        assert_eq!(reported(ApiAnswer::NotReady(vec!["etcd".into()])), Some((API_NOT_READY, expected)));
         let expected = "the certificate of this node's API server is not believed: it is not valid at this time";
-        assert_eq!(told(ApiAnswer::Distrusted(Distrust::Time)), Some((API_DISTRUSTED, expected.to_owned())));
+        assert_eq!(reported(ApiAnswer::Distrusted(Distrust::Time)), Some((API_DISTRUSTED, expected.to_owned())));
     }
 }

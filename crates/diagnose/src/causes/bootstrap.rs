@@ -139,9 +139,9 @@ mod tests {
             (run("2026-12-01T12:01:30Z"), Outcome::Working),
         ] {
             let found = evaluate(&run, outcome, false, now);
-            let told = found
+            let reported = found
                 .map_or_else(|| "nothing".to_owned(), |one| format!("{}: {}; {}", one.code, one.evidence, one.fix));
-            text += &format!("{outcome:?}: {told}\n");
+            text += &format!("{outcome:?}: {reported}\n");
         }
         insta::assert_snapshot!(text);
         let again = evaluate(&run("2026-12-01T12:00:00Z"), Outcome::Cancelled, true, now).unwrap();
@@ -151,11 +151,11 @@ mod tests {
     #[test]
     fn a_machine_on_which_nothing_ran() {
         let unit = |load: &str| Unit { load: load.into(), active: "inactive".into(), ..Unit::default() };
-        let told = ["loaded", "masked", "not-found"].map(|load| {
+        let reported = ["loaded", "masked", "not-found"].map(|load| {
             let finding = never(&unit(load));
             format!("{}; {}", finding.evidence, finding.fix)
         });
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(reported.join("\n"));
         assert_eq!(off(&unit("loaded"), true), None);
         assert!(off(&unit("loaded"), false).unwrap().evidence.contains("disabled"));
         assert!(off(&unit("masked"), true).unwrap().evidence.contains("masked"));

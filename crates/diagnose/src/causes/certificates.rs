@@ -154,7 +154,7 @@ mod tests {
         Fault { name, path: format!("/etc/kubernetes/{file}").into(), flaw }
     }
 
-    fn told(faults: &[Fault], is_worker: bool) -> String {
+    fn reported(faults: &[Fault], is_worker: bool) -> String {
         let line = |finding: &Finding| {
             let Finding { code, kind, part, evidence, fix } = finding;
             format!("{code} {kind:?} {part:?}: {evidence}\n  fix: {fix}")
@@ -174,7 +174,7 @@ mod tests {
             fault("kubelet.conf", Flaw::OtherServer { server: "https://a:1".into(), expected: "https://b:2".into() }),
             fault("etcd-peer", Flaw::Names { lacks: vec!["10.0.0.9".into()], has: vec!["10.0.0.8".into()] }),
         ];
-        insta::assert_snapshot!(told(&faults, false));
+        insta::assert_snapshot!(reported(&faults, false));
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
             fault("kube-proxy.conf", Flaw::Unreadable { why: "it is no kubeconfig" }),
             fault("ca", Flaw::Exchanged),
         ];
-        insta::assert_snapshot!(told(&faults, true));
-        assert_eq!(told(&[], true), "");
+        insta::assert_snapshot!(reported(&faults, true));
+        assert_eq!(reported(&[], true), "");
     }
 }

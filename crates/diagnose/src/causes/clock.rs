@@ -33,15 +33,15 @@ const LIMIT: Duration = Duration::from_secs(2);
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let others = context.cluster.masters().filter(|master| master.name != context.node.name);
-        let told = join_all(others.map(async |master| {
+        let reported = join_all(others.map(async |master| {
             let api = SocketAddr::new(master.ip, context.cluster.api().port);
             let join = SocketAddr::new(master.ip, ports::JOIN);
             let dates = join_all([api, join].map(async |address| date_of(address).await)).await;
             Some((master.name.as_str(), dates.into_iter().flatten().next()?))
         }));
-        let told: Vec<(&str, Timestamp)> = told.await.into_iter().flatten().collect();
+        let reported: Vec<(&str, Timestamp)> = reported.await.into_iter().flatten().collect();
         let now = context.host.clock.now();
-        Ok(evaluate(now, &told, last_noted(context).await?).into_iter().collect())
+        Ok(evaluate(now, &reported, last_noted(context).await?).into_iter().collect())
     })
 }
 
@@ -87,13 +87,13 @@ mod tests {
     fn the_masters_are_right_and_time_does_not_go_back() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-12-01T12:00:00Z");
-        let told = |masters: &[(&str, Timestamp)], noted| evaluate(now, masters, noted).map(|finding| finding.evidence);
-        assert_eq!(told(&[], None), None);
-        assert_eq!(told(&[("m", at("2026-12-01T12:00:09Z"))], Some(at("2026-12-01T11:00:00Z"))), None);
+        let reported = |masters: &[(&str, Timestamp)], noted| evaluate(now, masters, noted).map(|finding| finding.evidence);
+        assert_eq!(reported(&[], None), None);
+        assert_eq!(reported(&[("m", at("2026-12-01T12:00:09Z"))], Some(at("2026-12-01T11:00:00Z"))), None);
         insta::assert_snapshot!([
-            told(&[("m", at("2026-12-01T12:00:30Z"))], None),
-            told(&[("m", at("2026-11-30T12:00:00Z"))], Some(at("2026-12-05T00:00:00Z"))),
-            told(&[("m", now)], Some(at("2026-12-02T00:00:00Z"))),
+            reported(&[("m", at("2026-12-01T12:00:30Z"))], None),
+            reported(&[("m", at("2026-11-30T12:00:00Z"))], Some(at("2026-12-05T00:00:00Z"))),
+            reported(&[("m", now)], Some(at("2026-12-02T00:00:00Z"))),
         ].map(Option::unwrap).join("\n"), @r"
         clock skew: this node is 30 s behind m: 2026-12-01 12:00:00 UTC here, 12:00:30 there
         clock skew: this node is 86400 s ahead of m: 2026-12-01 12:00:00 UTC here, 12:00:00 there

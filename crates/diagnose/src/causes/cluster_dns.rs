@@ -124,17 +124,17 @@ mod tests {
         }
     }
 
-    fn told(seen: &Seen, answer: Result<(), String>) -> Vec<String> {
+    fn reported(seen: &Seen, answer: Result<(), String>) -> Vec<String> {
         evaluate(seen, answer).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect()
     }
 
     #[test]
     fn what_is_missing_and_who_is_silent() {
         let no_answer = || Err("10.96.0.10:53 does not answer".to_owned());
-        assert_eq!(told(&seen(2), Ok(())), [""; 0]);
-        assert_eq!(told(&seen(2), no_answer()), ["BS-DIAG-056 10.96.0.10:53 does not answer"]);
+        assert_eq!(reported(&seen(2), Ok(())), [""; 0]);
+        assert_eq!(reported(&seen(2), no_answer()), ["BS-DIAG-056 10.96.0.10:53 does not answer"]);
         assert_eq!(
-            told(&Seen { service: None, ..seen(0) }, Ok(())),
+            reported(&Seen { service: None, ..seen(0) }, Ok(())),
             ["BS-DIAG-055 Service kube-system/kube-dns is missing; Deployment kube-system/coredns is scaled to 0"]
         );
         let pod = serde_json::from_value(json!({
@@ -143,7 +143,7 @@ mod tests {
         }));
         let waiting = Seen { pods: vec![pod.unwrap()], ..seen(2) };
         assert_eq!(
-            told(&waiting, no_answer()),
+            reported(&waiting, no_answer()),
             ["BS-DIAG-056 10.96.0.10:53 does not answer; coredns-1 has no node: 0/1 nodes"]
         );
     }

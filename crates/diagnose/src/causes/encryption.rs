@@ -174,8 +174,8 @@ mod tests {
             (false, aes(), Some(ENCRYPTION_KEY)),
             (true, away(), None),
         ] {
-            let told = evaluate(Path::new("/etc/kubernetes/encryption.yaml"), is_changed, &read);
-            assert_eq!(told.map(|finding| finding.code), expected, "{is_changed} {read:?}");
+            let reported = evaluate(Path::new("/etc/kubernetes/encryption.yaml"), is_changed, &read);
+            assert_eq!(reported.map(|finding| finding.code), expected, "{is_changed} {read:?}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
                 let silent = || Finding::symptom(UNREACHABLE, Part::Etcd, format!("etcd on this node: {why}"));
                 Ok((!is_failing).then(silent).into_iter().chain(data_failure(&said)).collect())
             }
-            Ok(told) => Ok(full(&told.status).into_iter().chain(slow(&view.metrics)).collect()),
+            Ok(reported) => Ok(full(&reported.status).into_iter().chain(slow(&view.metrics)).collect()),
         }
     })
 }
@@ -103,9 +103,9 @@ fn most(status: &Status) -> String {
 /// was said before the others removed this member is of no interest any more.
 fn data_failure(log: &str) -> Option<Finding> {
     let is_newer = |line: &&str| !REMOVED.iter().any(|words| line.contains(words));
-    let telling =
+    let relevant =
         |line: &&str| !line.contains("\"level\":\"info\"") && DATA_WORDS.iter().any(|words| line.contains(words));
-    let line = log.lines().take_while(is_newer).find(telling)?;
+    let line = log.lines().take_while(is_newer).find(relevant)?;
     Some(Finding::cause(ETCD_DATA, Part::Etcd, format!("etcd logged: {}", line.trim())))
 }
 
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_full_database_is_told_before_and_after_etcd_raises_the_alarm() {
-        let told = |mebibytes: u64, quota: u64, errors: &[&str]| {
+        let reported = |mebibytes: u64, quota: u64, errors: &[&str]| {
             let [size, in_use, quota] = [mebibytes, mebibytes / 2, quota].map(|size| (size * MIB).to_string());
             let status = json!({ "header": {"member_id": "7"}, "version": "3.7.3", "leader": "7", "errors": errors,
                                  "dbSize": size, "dbSizeInUse": in_use, "dbSizeQuota": quota });
@@ -150,11 +150,11 @@ mod tests {
         for (mebibytes, quota, errors) in
             [(3, 0, vec![]), (3, 2048, vec![]), (1638, 2048, vec![]), (3, 2048, vec!["etcdserver: no leader"])]
         {
-            assert_eq!(told(mebibytes, quota, &errors), None, "{mebibytes} of {quota}, {errors:?}");
+            assert_eq!(reported(mebibytes, quota, &errors), None, "{mebibytes} of {quota}, {errors:?}");
         }
         let alarm = ["memberID:7 alarm:NOSPACE "];
         insta::assert_snapshot!(
-            [told(1639, 2048, &[]), told(2049, 2048, &alarm), told(3, 0, &alarm)].map(Option::unwrap).join("\n")
+            [reported(1639, 2048, &[]), reported(2049, 2048, &alarm), reported(3, 0, &alarm)].map(Option::unwrap).join("\n")
         );
     }
 

@@ -63,11 +63,11 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 
 /// What the node proves itself with, where that is a secret of its own, and whom it believes.
 fn read_trust(disk: &dyn Disk, context: &Context<'_>) -> Result<(Option<NodeSecret>, Option<Trust>), Box<Finding>> {
-    let told = |error: &dyn Explain| Box::new(found(error.code(), explain::chain(&error), error.advice()));
+    let reported = |error: &dyn Explain| Box::new(found(error.code(), explain::chain(&error), error.advice()));
     match Sealed::read(disk, &context.layout.config_dir) {
         Ok(Some(sealed)) => Ok((Some(sealed.secret), Some(Trust::Ca(sealed.ca_pem)))),
         Ok(None) => Ok((None, context.cluster.bootstrap().token.clone().map(Trust::Token))),
-        Err(error) => Err(told(&error)),
+        Err(error) => Err(reported(&error)),
     }
 }
 
@@ -111,8 +111,8 @@ mod tests {
             (key.node_secret("worker-01", Generation(1), at("2026-11-16T03:00:00Z")), Some(codes::EXPIRED)),
             (key.node_secret("worker-02", Generation(1), None), Some(codes::OTHER_NODE)),
         ] {
-            let told = evaluate(&secret, "worker-01", now);
-            assert_eq!(told.map(|finding| finding.code), expected, "{:?}", secret.expires);
+            let reported = evaluate(&secret, "worker-01", now);
+            assert_eq!(reported.map(|finding| finding.code), expected, "{:?}", secret.expires);
         }
     }
 

@@ -104,17 +104,17 @@ mod tests {
     #[test]
     fn one_that_answers_is_enough() {
         let servers: [IpAddr; 2] = ["192.168.1.1", "192.168.1.2"].map(|ip| ip.parse().unwrap());
-        let told = |there: &[IpAddr], answers, wanted: &[IpAddr]| {
+        let reported = |there: &[IpAddr], answers, wanted: &[IpAddr]| {
             evaluate("/etc/resolv.conf", there, answers, wanted).map(|finding| (finding.kind, finding.evidence))
         };
-        assert_eq!(told(&servers, true, &servers), None);
-        let (kind, evidence) = told(&servers, false, &[]).unwrap();
+        assert_eq!(reported(&servers, true, &servers), None);
+        let (kind, evidence) = reported(&servers, false, &[]).unwrap();
         assert_eq!(kind, Kind::Symptom);
         insta::assert_snapshot!(
             evidence,
             @"no answer from 192.168.1.1, 192.168.1.2 on port 53, which is all that /etc/resolv.conf names"
         );
-        assert_eq!(told(&[], false, &servers).unwrap().0, Kind::Cause);
-        assert_eq!(told(&[], false, &[]).unwrap().0, Kind::Suspicion);
+        assert_eq!(reported(&[], false, &servers).unwrap().0, Kind::Cause);
+        assert_eq!(reported(&[], false, &[]).unwrap().0, Kind::Suspicion);
     }
 }

@@ -117,7 +117,7 @@ mod tests {
         .unwrap()
     }
 
-    fn told(nodes: &[ApiNode]) -> Vec<String> {
+    fn reported(nodes: &[ApiNode]) -> Vec<String> {
         let line = |finding: &Finding| format!("{} {:?} {}", finding.code, finding.kind, finding.evidence);
         evaluate(&cluster(), "worker-01", nodes).iter().map(line).collect()
     }
@@ -125,10 +125,10 @@ mod tests {
     #[test]
     fn a_node_and_its_neighbours() {
         let master = || node("master-01", "True", "", &json!({}));
-        assert_eq!(told(&[master(), node("worker-01", "True", "", &json!({}))]), [""; 0]);
-        assert_eq!(told(&[master()]), ["BS-DIAG-049 Symptom the API knows no Node worker-01, which was there before"]);
+        assert_eq!(reported(&[master(), node("worker-01", "True", "", &json!({}))]), [""; 0]);
+        assert_eq!(reported(&[master()]), ["BS-DIAG-049 Symptom the API knows no Node worker-01, which was there before"]);
         assert_eq!(
-            told(&[
+            reported(&[
                 master(),
                 node("worker-01", "False", "cni plugin not initialized", &json!({"unschedulable": true}))
             ]),
@@ -138,7 +138,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(&[node("worker-01", "True", "", &json!({})), node("stranger", "True", "", &json!({}))]),
+            reported(&[node("worker-01", "True", "", &json!({})), node("stranger", "True", "", &json!({}))]),
             [
                 "BS-DIAG-052 Warning master-01 has not joined, or its Node was deleted",
                 "BS-DIAG-053 Warning stranger in the API, and not in cluster.yaml",

@@ -95,12 +95,12 @@ mod tests {
     #[test]
     fn the_first_configuration_counts() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let told = |list: &[&str], is_built_in| evaluate(first(&names(list)), is_built_in).map(|finding| finding.code.id);
-        assert_eq!(told(&[OURS, "README", "99-other.conf"], true), None);
-        assert_eq!(told(&["00-other.conflist", OURS], true), Some(FOREIGN_POD_NETWORK.id));
-        assert_eq!(told(&["10-calico.conflist"], false), None);
-        assert_eq!(told(&[], true), Some(NO_POD_NETWORK.id));
-        assert_eq!(told(&["10-blackstart.conflist.tmp"], false), Some(NO_POD_NETWORK.id));
+        let reported = |list: &[&str], is_built_in| evaluate(first(&names(list)), is_built_in).map(|finding| finding.code.id);
+        assert_eq!(reported(&[OURS, "README", "99-other.conf"], true), None);
+        assert_eq!(reported(&["00-other.conflist", OURS], true), Some(FOREIGN_POD_NETWORK.id));
+        assert_eq!(reported(&["10-calico.conflist"], false), None);
+        assert_eq!(reported(&[], true), Some(NO_POD_NETWORK.id));
+        assert_eq!(reported(&["10-blackstart.conflist.tmp"], false), Some(NO_POD_NETWORK.id));
     }
 
     #[test]

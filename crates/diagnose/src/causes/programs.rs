@@ -85,10 +85,10 @@ mod tests {
     #[test]
     fn the_way_to_a_program() {
         let link = Path::new("/usr/local/bin/etcd");
-        let told = |target: Option<&str>, exists| displaced(link, target.map(PathBuf::from), exists);
-        assert_eq!(told(Some("/opt/blackstart/current/bin/etcd"), true), None);
+        let reported = |target: Option<&str>, exists| displaced(link, target.map(PathBuf::from), exists);
+        assert_eq!(reported(Some("/opt/blackstart/current/bin/etcd"), true), None);
         insta::assert_snapshot!(
-            [told(Some("/opt/etcd"), true), told(None, true), told(None, false)].map(Option::unwrap).join("\n"),
+            [reported(Some("/opt/etcd"), true), reported(None, true), reported(None, false)].map(Option::unwrap).join("\n"),
             @r"
         /usr/local/bin/etcd leads to /opt/etcd, not to /opt/blackstart/current/bin/etcd
         /usr/local/bin/etcd is a file of somebody else, not a link to /opt/blackstart/current/bin/etcd

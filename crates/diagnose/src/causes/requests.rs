@@ -114,7 +114,7 @@ mod tests {
     /// Who asks, when, and how it was decided.
     type Made = (&'static str, &'static str, Option<&'static str>);
 
-    fn told(requests: &[Made]) -> Vec<String> {
+    fn reported(requests: &[Made]) -> Vec<String> {
         let request = |(index, (user, made, decision)): (usize, &Made)| -> CertificateSigningRequest {
             let condition =
                 |type_: &str| json!([{"type": type_, "status": "True", "reason": "BS-CSR-004", "message": "names"}]);
@@ -148,7 +148,7 @@ mod tests {
             (&[("system:bootstrap:x", "03:28", Some("Denied"))], &stranger),
         ];
         for (requests, expected) in cases {
-            assert_eq!(told(requests), *expected, "{requests:?}");
+            assert_eq!(reported(requests), *expected, "{requests:?}");
         }
     }
 }

@@ -98,8 +98,8 @@ mod tests {
             (unit("bad-setting", "inactive", "dead"), true),
         ] {
             let found = evaluate(&unit, is_enabled);
-            let told = found.map_or_else(|| "nothing".to_owned(), |one| format!("{:?}: {}", one.kind, one.evidence));
-            text += &format!("{} {} {}, enabled {is_enabled}: {told}\n", unit.load, unit.active, unit.sub);
+            let reported = found.map_or_else(|| "nothing".to_owned(), |one| format!("{:?}: {}", one.kind, one.evidence));
+            text += &format!("{} {} {}, enabled {is_enabled}: {reported}\n", unit.load, unit.active, unit.sub);
         }
         insta::assert_snapshot!(text);
     }

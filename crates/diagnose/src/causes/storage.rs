@@ -112,10 +112,10 @@ fn mount_of<'a>(mountinfo: &'a str, dir: &Path) -> Option<Mount<'a>> {
 fn by_mount<'a>(places: &'a [Place<'a>]) -> Vec<(Mount<'a>, Vec<String>)> {
     let mut all: Vec<(Mount<'a>, Vec<String>)> = Vec::new();
     for Place { what, dir, mount } in places {
-        let told = format!("{what} ({})", dir.display());
+        let reported = format!("{what} ({})", dir.display());
         match all.iter_mut().find(|(known, _)| known == mount) {
-            Some((_, whats)) => whats.push(told),
-            None => all.push((*mount, vec![told])),
+            Some((_, whats)) => whats.push(reported),
+            None => all.push((*mount, vec![reported])),
         }
     }
     all
@@ -194,15 +194,15 @@ mod tests {
     fn little_is_told_only_where_it_is_next_to_nothing() {
         let mount = Mount { at: "/var", is_read_only: false };
         let what = ["etcd (/var/lib/etcd)".to_owned()];
-        let told = |total, free, inodes: (u64, u64)| {
+        let reported = |total, free, inodes: (u64, u64)| {
             used_up(mount, &what, Share { total, free }, Share { total: inodes.0, free: inodes.1 })
                 .map(|finding| format!("{}: {}", finding.code, finding.evidence))
         };
         let enough = (1000, 500);
-        assert_eq!(told(10_000_000, 5_000_000, enough), None);
-        assert_eq!(told(1_000_000_000, 1_000_000, enough), None, "a gigabyte of a large disk");
-        assert_eq!(told(0, 0, (0, 0)), None, "a file system that counts nothing");
-        insta::assert_snapshot!([told(8192, 0, enough), told(8192, 8000, (1000, 3))].map(Option::unwrap).join("\n"), @r"
+        assert_eq!(reported(10_000_000, 5_000_000, enough), None);
+        assert_eq!(reported(1_000_000_000, 1_000_000, enough), None, "a gigabyte of a large disk");
+        assert_eq!(reported(0, 0, (0, 0)), None, "a file system that counts nothing");
+        insta::assert_snapshot!([reported(8192, 0, enough), reported(8192, 8000, (1000, 3))].map(Option::unwrap).join("\n"), @r"
         BS-PRE-012: /var is full: 0 of 8 MiB are free; it holds etcd (/var/lib/etcd)
         BS-DIAG-012: /var has no room for more files: 3 of 1000 inodes are free; it holds etcd (/var/lib/etcd)
         ");
@@ -220,10 +220,10 @@ mod tests {
     fn a_mount_is_told_once_with_all_it_holds() {
         let place = |what, at| Place { what, dir: "/d".into(), mount: Mount { at, is_read_only: true } };
         let places = [place("a", "/"), place("b", "/x"), place("c", "/")];
-        let told: Vec<String> =
+        let reported: Vec<String> =
             by_mount(&places).iter().map(|(mount, what)| read_only(*mount, what).evidence).collect();
         assert_eq!(
-            told,
+            reported,
             ["/ is mounted read-only; it holds a (/d), c (/d)", "/x is mounted read-only; it holds b (/d)"]
         );
     }

@@ -104,8 +104,8 @@ mod tests {
             waiting("crashes", "CrashLoopBackOff"),
         ];
         pods.extend((0..7).map(|number| waiting(&format!("web-{number}"), "ImagePullBackOff")));
-        let told: Vec<String> =
+        let reported: Vec<String> =
             evaluate(&pods).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect();
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(reported.join("\n"));
     }
 }

@@ -31,8 +31,8 @@ impl Certificates {
         let mut faults = pki::faults(&Existing::read(disk, root)?, input, now);
         let ca = disk.read_optional(&root.join(CA))?;
         let of_kubelet = of_kubelet(disk, &ca.unwrap_or_default(), now)?;
-        let is_told = faults.iter().any(|fault| fault.name == "ca");
-        faults.extend(of_kubelet.into_iter().filter_map(Checked::fault).filter(|fault| !(is_told && is_foreign(fault))));
+        let is_reported = faults.iter().any(|fault| fault.name == "ca");
+        faults.extend(of_kubelet.into_iter().filter_map(Checked::fault).filter(|fault| !(is_reported && is_foreign(fault))));
         Ok(Self { faults })
     }
 
@@ -136,14 +136,14 @@ mod tests {
         disk
     }
 
-    fn told(certificates: Result<Certificates, HostError>) -> Vec<(&'static str, Flaw)> {
+    fn reported(certificates: Result<Certificates, HostError>) -> Vec<(&'static str, Flaw)> {
         certificates.unwrap().faults.into_iter().map(|fault| (fault.name, fault.flaw)).collect()
     }
 
     #[test]
     fn a_worker_is_evaluated_by_what_it_was_handed() {
         let disk = worker();
-        let of_worker = || told(Certificates::of_worker(&disk, Path::new(ROOT), now()));
+        let of_worker = || reported(Certificates::of_worker(&disk, Path::new(ROOT), now()));
         assert_eq!(of_worker(), []);
         Change::Remove { path: "/etc/kubernetes/agent.conf".into() }.apply(&disk).unwrap();
         assert_eq!(of_worker(), [("agent.conf", Flaw::Missing)]);
@@ -157,10 +157,10 @@ mod tests {
     fn an_exchanged_ca_is_one_fault() {
         let (disk, other) = (worker(), master());
         write(&disk, "/etc/kubernetes/pki/ca.crt", other.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap());
-        assert_eq!(told(Certificates::of_worker(&disk, Path::new(ROOT), now())), [("ca", Flaw::Exchanged)]);
+        assert_eq!(reported(Certificates::of_worker(&disk, Path::new(ROOT), now())), [("ca", Flaw::Exchanged)]);
 
         let disk = master();
-        let of_master = || told(Certificates::of_master(&disk, Path::new(ROOT), &input(), now()));
+        let of_master = || reported(Certificates::of_master(&disk, Path::new(ROOT), &input(), now()));
         assert_eq!(of_master(), []);
         let pair =
             ["pki/apiserver.crt", "pki/apiserver.key"].map(|name| disk.read(&Path::new(ROOT).join(name)).unwrap());

@@ -4,7 +4,7 @@ use std::{net::Ipv4Addr, time::Duration};
 
 use etcd::{
     Access,
-    survey::{self, Heard, Told},
+    survey::{self, Heard, Reported},
 };
 use host::Cmd;
 use spec::ports;
@@ -36,9 +36,9 @@ impl EtcdView {
     }
 
     /// What this master's member told, or why it did not.
-    pub(crate) fn own(&self) -> Result<&Told, &str> {
+    pub(crate) fn own(&self) -> Result<&Reported, &str> {
         let own = self.heard.iter().find(|one| one.name == self.own);
-        own.map_or(Err("it was not asked"), |one| one.told.as_ref().map_err(String::as_str))
+        own.map_or(Err("it was not asked"), |one| one.reported.as_ref().map_err(String::as_str))
     }
 }
 

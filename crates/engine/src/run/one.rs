@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Book, Runner, listen::listening, teller::Teller};
+use super::{Book, Runner, listen::listening, emitter::Emitter};
 use crate::{
     Ledger, LedgerError, Planned, Playbook, State, StepError, UndoEntry, Verdict, codes, deadline::Deadline,
     playbook::Entry, step::Observation,
@@ -20,7 +20,7 @@ pub(super) struct OneStep<'a> {
     pub(super) runner: &'a Runner,
     pub(super) playbook: &'a Playbook,
     pub(super) book: &'a Book<'a>,
-    pub(super) teller: &'a Teller<'a>,
+    pub(super) emitter: &'a Emitter<'a>,
     pub(super) halt: &'a CancellationToken,
     pub(super) entry: &'a Entry,
 }
@@ -63,7 +63,7 @@ impl OneStep<'_> {
                 Ok(()) => return Ok(Ended::Verified { changed }),
                 Err(Stop::Ledger(error)) => return Err(error),
                 Err(Stop::Cancelled) => {
-                    self.tell(State::Cancelled, attempt, "stopped; run again to go on".to_owned());
+                    self.emit(State::Cancelled, attempt, "stopped; run again to go on".to_owned());
                     return Ok(Ended::Cancelled);
                 }
                 Err(Stop::Error(error)) => error,
@@ -71,7 +71,7 @@ impl OneStep<'_> {
             let pause = if error.is_retryable() { pauses.next() } else { None };
             let state = if pause.is_some() { State::Retrying } else { State::Failed };
             // Told before it is recorded: on a full disk the ledger fails too, and this is the cause.
-            self.teller.failure(self.entry.about.id.as_str(), state, attempt, &error);
+            self.emitter.failure(self.entry.about.id.as_str(), state, attempt, &error);
             self.book
                 .write(|ledger| ledger.fail(&self.key(), format!("{}: {}", error.code(), explain::chain(&error))))?;
             let Some(pause) = pause else { return Ok(Ended::Failed(error)) };
@@ -82,7 +82,7 @@ impl OneStep<'_> {
 
     async fn attempt(&self, attempt: u32, changed: &mut bool) -> Result<(), Stop> {
         self.stop_if_cancelled().await?;
-        self.tell(State::Started, attempt, self.entry.about.title.to_string());
+        self.emit(State::Started, attempt, self.entry.about.title.to_string());
         let mut observation = self.first_check(attempt).await?;
         if observation.changes.is_empty() && !observation.is_met() {
             // What has to be changed may depend on what is waited for.
@@ -93,7 +93,7 @@ impl OneStep<'_> {
             *changed = true;
             for change in &observation.changes {
                 self.stop_if_cancelled().await?;
-                self.tell(State::Applying, attempt, change.to_string());
+                self.emit(State::Applying, attempt, change.to_string());
                 self.apply(change, attempt).await?;
             }
         }
@@ -102,7 +102,7 @@ impl OneStep<'_> {
         }
         self.record_verified(*changed)?;
         let state = if *changed { State::Verified } else { State::Unchanged };
-        self.tell(state, attempt, self.entry.about.title.to_string());
+        self.emit(state, attempt, self.entry.about.title.to_string());
         Ok(())
     }
 
@@ -123,13 +123,13 @@ impl OneStep<'_> {
         attempt: u32,
         work: impl FnOnce(Host) -> F,
     ) -> Result<T, StepError> {
-        listening(&self.runner.host, work, |what| self.tell(state, attempt, what)).await
+        listening(&self.runner.host, work, |what| self.emit(state, attempt, what)).await
     }
 
     /// Looks until it is enough, as long as there is progress.
     async fn wait(&self, attempt: u32, is_enough: impl Fn(&Observation) -> bool) -> Result<Observation, Stop> {
         let mut deadline = Deadline::new(self.entry.step.deadline(), Instant::now());
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             let observation = self.entry.step.check(&self.runner.host).await?;
             if is_enough(&observation) {
@@ -141,9 +141,9 @@ impl OneStep<'_> {
                 let message = format!("waited for {what}; no progress for {limit} s");
                 return Err(StepError::new(codes::NOT_IN_TIME, message).retryable().into());
             }
-            if told != what {
-                self.tell(State::Waiting, attempt, what.clone());
-                told = what;
+            if reported != what {
+                self.emit(State::Waiting, attempt, what.clone());
+                reported = what;
             }
             self.halt.run_until_cancelled(sleep(self.runner.tuning.poll)).await;
             self.stop_if_cancelled().await?;
@@ -191,8 +191,8 @@ impl OneStep<'_> {
         if self.halt.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 
-    fn tell(&self, state: State, attempt: u32, message: String) {
-        self.teller.step(&self.entry.about, state, attempt, message);
+    fn emit(&self, state: State, attempt: u32, message: String) {
+        self.emitter.step(&self.entry.about, state, attempt, message);
     }
 
     fn key(&self) -> String {

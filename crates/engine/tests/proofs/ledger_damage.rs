@@ -138,9 +138,9 @@ async fn a_damaged_ledger_is_recovered_or_stops_the_run() {
         match expected {
             Recovers => {
                 assert!(ended.unwrap().is_complete(), "{name}");
-                let told: Vec<_> = events.iter().filter(|event| event.state == State::LedgerRecovered).collect();
-                assert_eq!(told.len(), 1, "{name}");
-                assert!(told[0].message.contains("ledger.json"), "{name}: {}", told[0].message);
+                let reported: Vec<_> = events.iter().filter(|event| event.state == State::LedgerRecovered).collect();
+                assert_eq!(reported.len(), 1, "{name}");
+                assert!(reported[0].message.contains("ledger.json"), "{name}: {}", reported[0].message);
                 let opened = LedgerStore::new(STATE_DIR).open(&disk).unwrap();
                 assert_eq!((opened.recovered, opened.ledger.steps.len()), (None, 3), "{name}: not healed");
             }

@@ -1,6 +1,6 @@
 //! From what was heard to one row per member. Pure.
 
-use super::{Figures, Health, Heard, Role, Row, Survey, Told, best_list};
+use super::{Figures, Health, Heard, Role, Row, Survey, Reported, best_list};
 use crate::{Alarm, Member};
 
 pub(super) fn evaluate(heard: &[Heard]) -> Survey {
@@ -8,9 +8,9 @@ pub(super) fn evaluate(heard: &[Heard]) -> Survey {
     let leader = leader(heard);
     let alarms = alarms(heard);
     let mut rows: Vec<Row> = members.iter().map(|member| of_member(member, heard, leader, &alarms)).collect();
-    let nobody_told = members.is_empty();
+    let none_reported = members.is_empty();
     let strangers = heard.iter().filter(|one| !members.iter().any(|member| is_of(one, member)));
-    rows.extend(strangers.map(|one| of_stranger(one, nobody_told)));
+    rows.extend(strangers.map(|one| of_stranger(one, none_reported)));
     rows.sort_by(|one, next| one.name.cmp(&next.name));
     let voters = rows.iter().filter(|row| matches!(row.role, Role::Leader | Role::Voter));
     let healthy = voters.clone().filter(|row| row.health == Health::Healthy).count();
@@ -19,8 +19,8 @@ pub(super) fn evaluate(heard: &[Heard]) -> Survey {
 
 /// Whether this is what was heard of that member.
 fn is_of(heard: &Heard, member: &Member) -> bool {
-    match &heard.told {
-        Ok(told) => told.status.member_id() == member.id,
+    match &heard.reported {
+        Ok(reported) => reported.status.member_id() == member.id,
         // One that was only announced has no name yet, and is known by its address.
         Err(_) => heard.name == member.name || member.peer_urls.iter().any(|url| address(url) == address(&heard.url)),
     }
@@ -33,14 +33,14 @@ fn address(url: &str) -> &str {
 
 /// As whoever has seen the latest election says; zero if nobody knows one.
 fn leader(heard: &[Heard]) -> u64 {
-    let told = heard.iter().filter_map(|one| one.told.as_ref().ok());
-    told.max_by_key(|told| told.status.raft_term).map_or(0, |told| told.status.leader)
+    let reported = heard.iter().filter_map(|one| one.reported.as_ref().ok());
+    reported.max_by_key(|reported| reported.status.raft_term).map_or(0, |reported| reported.status.leader)
 }
 
 fn alarms(heard: &[Heard]) -> Vec<Alarm> {
-    let told = heard.iter().filter_map(|one| one.told.as_ref().ok());
+    let reported = heard.iter().filter_map(|one| one.reported.as_ref().ok());
     let mut all: Vec<Alarm> = Vec::new();
-    for alarm in told.flat_map(|told| &told.alarms) {
+    for alarm in reported.flat_map(|reported| &reported.alarms) {
         if !all.contains(alarm) {
             all.push(alarm.clone());
         }
@@ -52,17 +52,17 @@ fn of_member(member: &Member, heard: &[Heard], leader: u64, alarms: &[Alarm]) ->
     let of_it = heard.iter().find(|one| is_of(one, member));
     let own = alarms.iter().filter(|alarm| alarm.member == member.id);
     let mut problems: Vec<String> = own.map(|alarm| alarm.kind.meaning().to_owned()).collect();
-    let told = of_it.and_then(|one| one.told.as_ref().ok());
-    let health = match (told, of_it) {
-        (Some(told), _) => {
-            problems.extend(complaints(told));
+    let reported = of_it.and_then(|one| one.reported.as_ref().ok());
+    let health = match (reported, of_it) {
+        (Some(reported), _) => {
+            problems.extend(complaints(reported));
             if problems.is_empty() { Health::Healthy } else { Health::Ailing }
         }
         (None, _) if !member.has_started() => {
             problems.push("it was added but never started".to_owned());
             Health::NotStarted
         }
-        (None, Some(Heard { told: Err(why), .. })) => {
+        (None, Some(Heard { reported: Err(why), .. })) => {
             problems.push(why.clone());
             Health::Silent
         }
@@ -84,23 +84,23 @@ fn of_member(member: &Member, heard: &[Heard], leader: u64, alarms: &[Alarm]) ->
         peer_urls: member.peer_urls.clone(),
         role,
         health,
-        told: told.map(figures),
+        reported: reported.map(figures),
         problems,
     }
 }
 
-fn complaints(told: &Told) -> Vec<String> {
+fn complaints(reported: &Reported) -> Vec<String> {
     // What etcd reports as an error of its own repeats the alarm.
-    let own = told.status.errors.iter().filter(|error| !error.contains("alarm"));
-    let leaderless = (told.status.leader == 0).then(|| "it sees no leader".to_owned());
+    let own = reported.status.errors.iter().filter(|error| !error.contains("alarm"));
+    let leaderless = (reported.status.leader == 0).then(|| "it sees no leader".to_owned());
     own.cloned().chain(leaderless).collect()
 }
 
 /// A master that is not in the list, or of which nobody could tell whether it is.
-fn of_stranger(heard: &Heard, nobody_told: bool) -> Row {
-    let (health, problem) = match &heard.told {
+fn of_stranger(heard: &Heard, none_reported: bool) -> Row {
+    let (health, problem) = match &heard.reported {
         Ok(_) => (Health::NotAMember, "it answers but is not a member of this cluster".to_owned()),
-        Err(why) if nobody_told => (Health::Silent, why.clone()),
+        Err(why) if none_reported => (Health::Silent, why.clone()),
         Err(why) => (Health::NotAMember, format!("not a member yet; {why}")),
     };
     Row {
@@ -110,13 +110,13 @@ fn of_stranger(heard: &Heard, nobody_told: bool) -> Row {
         peer_urls: Vec::new(),
         role: Role::None,
         health,
-        told: heard.told.as_ref().ok().map(figures),
+        reported: heard.reported.as_ref().ok().map(figures),
         problems: vec![problem],
     }
 }
 
-fn figures(told: &Told) -> Figures {
-    let status = &told.status;
+fn figures(reported: &Reported) -> Figures {
+    let status = &reported.status;
     Figures {
         version: status.version.clone(),
         db_size: status.db_size,
@@ -155,7 +155,7 @@ mod tests {
                 let leader = if letter == 'q' { 0 } else { leader };
                 let status = json!({ "header": { "member_id": id.to_string(), "revision": "70" }, "version": "3.7.3",
                     "dbSize": "20480", "leader": leader.to_string(), "raftIndex": "99", "raftTerm": "2" });
-                let told = || Told {
+                let reported = || Reported {
                     status: serde_json::from_value(status).unwrap(),
                     known: members.clone(),
                     agreed: agreed.then(|| members.clone()),
@@ -164,7 +164,7 @@ mod tests {
                 Heard {
                     name: format!("m{id}"),
                     url: format!("https://10.0.0.{id}:2379"),
-                    told: if matches!(letter, 'v' | 'n' | 'x') { Err("connection refused".into()) } else { Ok(told()) },
+                    reported: if matches!(letter, 'v' | 'n' | 'x') { Err("connection refused".into()) } else { Ok(reported()) },
                 }
             })
             .collect();
@@ -184,7 +184,7 @@ mod tests {
             ("LVx", true),
             ("LVf", true),
         ];
-        let told = cases.map(|(masters, agreed)| {
+        let reported = cases.map(|(masters, agreed)| {
             let survey = survey(masters, agreed);
             let rows: Vec<String> = survey
                 .members
@@ -198,6 +198,6 @@ mod tests {
             let well = if survey.is_well() { ", well" } else { "" };
             format!("{masters}: {}, {majority}{well}\n{}", survey.votes(), rows.join("\n"))
         });
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(reported.join("\n"));
     }
 }

@@ -63,16 +63,16 @@ impl Round<'_> {
     /// What to tell of a round in which no master helped: whatever says more than that nobody was there.
     pub(super) fn verdict(self) -> JoinError {
         let mut tried = Vec::new();
-        let mut telling = Vec::new();
+        let mut relevant = Vec::new();
         for failure in self.failures {
             match failure {
                 JoinError::Unreachable { tried: more } => tried.extend(more),
-                other => telling.push(other),
+                other => relevant.push(other),
             }
         }
         // One that will not go away by waiting comes before one that may.
-        telling.sort_by_key(JoinError::is_retryable);
-        telling.into_iter().next().unwrap_or(JoinError::Unreachable { tried })
+        relevant.sort_by_key(JoinError::is_retryable);
+        relevant.into_iter().next().unwrap_or(JoinError::Unreachable { tried })
     }
 }
 

@@ -26,13 +26,13 @@ const MOST: usize = 256;
 /// Says of each address at most once a minute that it does not believe this master.
 pub struct HandshakeFailures {
     cluster: watch::Receiver<Arc<ValidatedCluster>>,
-    told: Mutex<BTreeMap<IpAddr, Instant>>,
+    reported: Mutex<BTreeMap<IpAddr, Instant>>,
 }
 
 impl HandshakeFailures {
     /// Of a master of this cluster.
     pub fn new(cluster: watch::Receiver<Arc<ValidatedCluster>>) -> Self {
-        Self { cluster, told: Mutex::default() }
+        Self { cluster, reported: Mutex::default() }
     }
 
     /// A client broke off.
@@ -47,12 +47,12 @@ impl HandshakeFailures {
     }
 
     fn is_new(&self, address: IpAddr, now: Instant) -> bool {
-        let mut told = locked(&self.told);
-        told.retain(|_, when| now.saturating_duration_since(*when) < QUIET);
-        if told.contains_key(&address) || told.len() >= MOST {
+        let mut reported = locked(&self.reported);
+        reported.retain(|_, when| now.saturating_duration_since(*when) < QUIET);
+        if reported.contains_key(&address) || reported.len() >= MOST {
             return false;
         }
-        told.insert(address, now);
+        reported.insert(address, now);
         true
     }
 }

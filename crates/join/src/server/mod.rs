@@ -125,13 +125,13 @@ pub async fn serve(listener: Listener, setup: Setup, stop: CancellationToken) ->
     let service = Service::new(setup).map_err(io::Error::other)?;
     tokio::select! {
         never = serve_router(listener, routes(&service)) => match never {},
-        () = tell_refusals(&service) => Ok(()),
+        () = report_refusals(&service) => Ok(()),
         () = stop.cancelled() => Ok(()),
     }
 }
 
 /// Says now and then what was refused, also where nobody asks any more.
-async fn tell_refusals(service: &Service) {
+async fn report_refusals(service: &Service) {
     let mut check = interval(tally::MINUTE / 6);
     loop {
         check.tick().await;

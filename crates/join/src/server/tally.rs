@@ -25,7 +25,7 @@ struct Seen {
     /// When each kind was last seen.
     kinds: HashMap<Kind, Instant>,
     /// Those that were not told one by one, since the last summary.
-    untold: Untold,
+    unreported: Unreported,
     since: Instant,
 }
 
@@ -33,7 +33,7 @@ struct Seen {
 type Kind = (&'static str, &'static str, IpAddr);
 
 #[derive(Default)]
-struct Untold {
+struct Unreported {
     by_code: BTreeMap<&'static str, u64>,
     addresses: HashSet<IpAddr>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Said {
 
 impl Tally {
     pub(super) fn new(now: Instant) -> Self {
-        Self(Mutex::new(Seen { kinds: HashMap::new(), untold: Untold::default(), since: now }))
+        Self(Mutex::new(Seen { kinds: HashMap::new(), unreported: Unreported::default(), since: now }))
     }
 
     /// Counts a refusal.
@@ -65,9 +65,9 @@ impl Tally {
         let last = if is_known || has_room { seen.kinds.insert(kind, now) } else { Some(now) };
         let is_new = last.is_none_or(|last| now.saturating_duration_since(last) >= MINUTE);
         if !is_new {
-            *seen.untold.by_code.entry(code).or_default() += 1;
-            if seen.untold.addresses.len() < MOST {
-                seen.untold.addresses.insert(address);
+            *seen.unreported.by_code.entry(code).or_default() += 1;
+            if seen.unreported.addresses.len() < MOST {
+                seen.unreported.addresses.insert(address);
             }
         }
         Said { is_new, summary }
@@ -86,7 +86,7 @@ impl Seen {
             return None;
         }
         self.since = now;
-        let Untold { by_code, addresses } = std::mem::take(&mut self.untold);
+        let Unreported { by_code, addresses } = std::mem::take(&mut self.unreported);
         if by_code.is_empty() {
             return None;
         }
@@ -136,11 +136,11 @@ mod tests {
     fn memory_is_bounded() {
         let begun = Instant::now();
         let tally = Tally::new(begun);
-        let told = (0..=u16::MAX).filter(|number| {
+        let reported = (0..=u16::MAX).filter(|number| {
             let [high, low] = number.to_be_bytes();
             tally.note("A", "join", [10, 9, high, low].into(), begun).is_new
         });
-        assert_eq!(told.count(), MOST);
+        assert_eq!(reported.count(), MOST);
         let summary = tally.due(begun + MINUTE).unwrap();
         assert!(summary.contains("x65280 from 256 or more addresses"), "{summary}");
         assert!(tally.note("A", "join", ip(1), begun + MINUTE).is_new, "what is old is forgotten");

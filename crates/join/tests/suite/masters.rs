@@ -71,7 +71,7 @@ async fn nodes_go_to_a_master_that_can_let_them_in() {
 }
 
 /// What each of three masters says to somebody: gone, apart, member.
-async fn told(world: &World, shows: Option<(String, String)>) -> [Option<(ClusterState, bool)>; 3] {
+async fn reported(world: &World, shows: Option<(String, String)>) -> [Option<(ClusterState, bool)>; 3] {
     let apart = Held { cluster_state: ClusterState::Apart, admits: false, join_key: None, previous_join_key: None };
     let waiting = world.serve(Setup { key_store: Arc::new(apart), ..world.setup() }).await;
     let gone = "127.0.0.1:1".parse().unwrap();
@@ -105,7 +105,7 @@ async fn how_masters_stand_is_told_to_masters_and_administrators() {
         ("an administrator", WORKER_01, Some(world.admin.clone()), all),
     ] {
         world.come_from(address);
-        assert_eq!(told(&world, shows).await, expected, "{who}");
+        assert_eq!(reported(&world, shows).await, expected, "{who}");
     }
 }
 

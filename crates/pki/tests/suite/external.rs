@@ -88,9 +88,9 @@ fn a_subject_that_cannot_be_repeated_is_refused() {
     for subject in ["/DC=org/DC=example/CN=Example Root", "/O=Example+OU=Two in one/CN=Example Root"] {
         let machine = Machine::new();
         foreign_ca(&machine, subject);
-        let told = outcome(&machine.plan(&input(), Timestamp::now()));
-        assert_eq!(told.matches("BS-PKI-014 the subject of /etc/kubernetes/pki/").count(), 3, "{subject}: {told}");
-        assert_eq!(told.matches("BS-").count(), 3, "told once per CA: {told}");
+        let reported = outcome(&machine.plan(&input(), Timestamp::now()));
+        assert_eq!(reported.matches("BS-PKI-014 the subject of /etc/kubernetes/pki/").count(), 3, "{subject}: {reported}");
+        assert_eq!(reported.matches("BS-").count(), 3, "told once per CA: {reported}");
     }
 }
 
@@ -139,8 +139,8 @@ fn keys_are_read_in_the_forms_that_openssl_writes() {
     machine.restore("pki/ca.key", &[parameters, traditional].concat());
     assert_eq!(outcome(&machine.plan(&input(), now())), "nothing to do");
     machine.restore("pki/ca.key", &encrypted);
-    let told = outcome(&machine.plan(&input(), now()));
-    assert_eq!(told, "BS-PKI-002 cannot use /etc/kubernetes/pki/ca.key: its private key is encrypted");
+    let reported = outcome(&machine.plan(&input(), now()));
+    assert_eq!(reported, "BS-PKI-002 cannot use /etc/kubernetes/pki/ca.key: its private key is encrypted");
 }
 
 #[test]

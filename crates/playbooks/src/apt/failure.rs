@@ -34,14 +34,14 @@ pub(super) fn read(said: &str) -> Failure {
     }
     // What is meant for people begins with `E:`; around it are notes and progress.
     let complaints: Vec<&str> = said.split(" / ").filter_map(|line| line.strip_prefix("E: ")).collect();
-    let told = if complaints.is_empty() { said.to_owned() } else { complaints.join("; ") };
+    let reported = if complaints.is_empty() { said.to_owned() } else { complaints.join("; ") };
     if FULL.iter().any(|words| said.contains(words)) {
-        return Failure::Full(told);
+        return Failure::Full(reported);
     }
     if UNREACHABLE.iter().any(|words| said.contains(words)) {
-        Failure::Unreachable(told)
+        Failure::Unreachable(reported)
     } else {
-        Failure::Failed(told)
+        Failure::Failed(reported)
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_was_said_tells_why() {
-        let mut told = String::new();
+        let mut reported = String::new();
         for said in [
             "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 (unattended-upgr) / N: Be aware \
              that removing the lock file is not a solution and may break your system. / E: Unable to acquire the dpkg \
@@ -100,9 +100,9 @@ mod tests {
         ] {
             let error = read(said).into_error(Work::Install, "ceph-mon");
             let retry = if error.is_retryable() { ", tried again" } else { "" };
-            told += &format!("{} {error}{retry}\n", error.code().id);
+            reported += &format!("{} {error}{retry}\n", error.code().id);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
         let full = with_words(read("E: Sub-process returned 1"), "dpkg: error (No space left on device)".into());
         assert_eq!(full.into_error(Work::Install, "x").code(), codes::PACKAGES_NO_SPACE);
         let leaving = read("it has no output").into_error(Work::Remove, "ceph-mon");

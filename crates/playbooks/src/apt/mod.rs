@@ -48,11 +48,11 @@ impl Source<'_> {
     /// For people. That a package is not there has another cure where there is no mirror.
     fn error(self, problem: Problem, names: &str) -> StepError {
         match (self, problem) {
-            (Self::Directory(directory), Problem::Failure(Failure::Unreachable(told))) => {
-                directory.lacks(&format!("{names}: {told}"))
+            (Self::Directory(directory), Problem::Failure(Failure::Unreachable(reported))) => {
+                directory.lacks(&format!("{names}: {reported}"))
             }
             // What exactly is missing apt says elsewhere; that something is, it puts like this.
-            (Self::Directory(directory), Problem::Failure(Failure::Failed(told))) if told.contains(UNMET) => {
+            (Self::Directory(directory), Problem::Failure(Failure::Failed(reported))) if reported.contains(UNMET) => {
                 directory.lacks(&format!("something that {names} depends on"))
             }
             (_, problem) => explained(problem, Work::Install, names),

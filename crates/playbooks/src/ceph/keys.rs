@@ -186,14 +186,14 @@ mod tests {
     #[test]
     fn each_role_has_its_files_and_the_cluster_is_named_last() {
         let cluster = cluster();
-        let mut told = String::new();
+        let mut reported = String::new();
         for node in cluster.nodes() {
             let keys = Keys::new(node, &source(&cluster, &node.name));
             let changes = keys.write(&handed(&cluster, &node.name)).unwrap();
             let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
-            told += &format!("{}:\n  {}\n", node.name, shown.join("\n  "));
+            reported += &format!("{}:\n  {}\n", node.name, shown.join("\n  "));
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[test]

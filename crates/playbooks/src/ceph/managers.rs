@@ -59,13 +59,13 @@ impl Managers {
         Ok(Seen::Unknown(self.entities.iter().filter(|entity| !is_known(entity)).cloned().collect()))
     }
 
-    async fn tell(&self, host: &Host, key: &str) -> Result<(), StepError> {
+    async fn send(&self, host: &Host, key: &str) -> Result<(), StepError> {
         let handed = self.source.handed(host).await?;
         for entity in self.entities.iter().filter(|entity| entity.to_string() == key) {
             let missing = || BadIdentity { field: format!("key.{entity}") };
             let key = handed.key(entity).ok_or_else(|| StepError::from_explained(&missing()))?;
             let said =
-                Client::admin(host).tell_with(&["auth", "import", "-i", "-"], keyring_text([(entity, key)])).await;
+                Client::admin(host).send_with(&["auth", "import", "-i", "-"], keyring_text([(entity, key)])).await;
             said.map_err(|error| client::failed(&error))?;
         }
         Ok(())
@@ -99,7 +99,7 @@ impl Step for Managers {
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        let done = self.tell(host, key).await;
+        let done = self.send(host, key).await;
         self.probe.forget().await;
         done
     }

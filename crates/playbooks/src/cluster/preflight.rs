@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn all_problems_are_told_and_nothing_else_stops() {
-        let told = |outcomes: &[Outcome]| {
+        let reported = |outcomes: &[Outcome]| {
             let error = problems(outcomes)?;
             Some(format!("{}: {error}\nhint: {}", error.code(), error.advice()))
         };
@@ -142,9 +142,9 @@ mod tests {
         let clock = Outcome { check: "clock", finding: Finding::Unknown { why: "no `timedatectl`".into() } };
         let root = problem("root", codes::NOT_ROOT, "the program runs as user 1000");
         let port = problem("ports", codes::PORT_HELD, "ports are held: 6443 (for the API server) by `nginx`");
-        assert_eq!(told(&[swap.clone(), clock.clone()]), None);
-        let one = told(&[clock.clone(), root.clone()]).unwrap();
-        let two = told(&[root, swap, clock, port]).unwrap();
+        assert_eq!(reported(&[swap.clone(), clock.clone()]), None);
+        let one = reported(&[clock.clone(), root.clone()]).unwrap();
+        let two = reported(&[root, swap, clock, port]).unwrap();
         insta::assert_snapshot!(format!("{one}\n\n{two}"));
     }
 }

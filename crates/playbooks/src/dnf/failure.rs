@@ -39,13 +39,13 @@ pub(super) fn read(said: &str, name_of: impl Fn(&str) -> Option<String>) -> Fail
         return Failure::Busy("another process".to_owned());
     }
     let complaints: Vec<&str> = said.split(" / ").filter(|line| !line.starts_with("(try to add ")).collect();
-    let told = complaints.join("; ");
+    let reported = complaints.join("; ");
     if says(FULL) {
-        Failure::Full(told)
+        Failure::Full(reported)
     } else if says(UNREACHABLE) {
-        Failure::Unreachable(told)
+        Failure::Unreachable(reported)
     } else {
-        Failure::Failed(told)
+        Failure::Failed(reported)
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn what_was_said_tells_why() {
-        let mut told = String::new();
+        let mut reported = String::new();
         for said in [
             "Error: metadata already locked by 3541",
             "Existing lock /var/cache/dnf/metadata_lock.pid: another copy is running as pid 77.",
@@ -95,8 +95,8 @@ mod tests {
             let name_of = |pid: &str| (pid == "3541").then(|| "packagekitd".to_owned());
             let error = read(said, name_of).into_error(Work::Install, "iscsi-initiator-utils");
             let retry = if error.is_retryable() { ", tried again" } else { "" };
-            told += &format!("{} {error}{retry}\n", error.code().id);
+            reported += &format!("{} {error}{retry}\n", error.code().id);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 }

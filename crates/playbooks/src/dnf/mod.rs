@@ -56,7 +56,7 @@ pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> 
         return Err(lacks("no file in it ends with .rpm"));
     }
     let error = |problem: Problem| match problem {
-        Problem::Failure(Failure::Failed(told)) if told.contains(UNMET) => lacks(&told),
+        Problem::Failure(Failure::Failed(reported)) if reported.contains(UNMET) => lacks(&reported),
         problem => problem.into_error(Work::Install, &listed),
     };
     let question = rpm(["--query", "--package", "--queryformat=%{NAME}\\n"]).args(&files);

@@ -91,12 +91,12 @@ async fn story(asked: &Asked, answers: &[Answer], locks: &[&'static str]) -> Str
         Asked::Remove => remove(&host, &owned[..1], &owned.clone().into()).await,
     };
     drop(host);
-    let mut told: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
+    let mut reported: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
     while let Ok(line) = heard.try_recv() {
-        told.push(format!("- {line}"));
+        reported.push(format!("- {line}"));
     }
-    told.dedup();
-    told.push(match result {
+    reported.dedup();
+    reported.push(match result {
         Ok(stay) if stay.is_empty() => "done".to_owned(),
         Ok(stay) => format!("done, and there stay: {stay:?}"),
         Err(error) => {
@@ -104,12 +104,12 @@ async fn story(asked: &Asked, answers: &[Answer], locks: &[&'static str]) -> Str
             format!("{}: {error}{retry}", error.code().id)
         }
     });
-    told.join("\n") + "\n\n"
+    reported.join("\n") + "\n\n"
 }
 
 #[tokio::test(start_paused = true)]
 async fn packages_come_and_go_with_retries() {
-    let mut told = String::new();
+    let mut reported = String::new();
     let never = vec![LOCKED; 700];
     for (case, asked, answers) in [
         ("nothing in the way", Asked::Install, &[][..]),
@@ -127,9 +127,9 @@ async fn packages_come_and_go_with_retries() {
         ("somebody needs it", Asked::Remove, &[INSTALLED, Ok("nfs-utils\ntheir-tool\n\n")]),
         ("it is gone", Asked::Remove, &[BASH]),
     ] {
-        told += &format!("{case}:\n{}", story(&asked, answers, &[]).await);
+        reported += &format!("{case}:\n{}", story(&asked, answers, &[]).await);
     }
     let locks = [RPM_LOCKED, RPM_LOCKED];
-    told += &format!("somebody has rpm's lock for a while:\n{}", story(&Asked::Install, &[], &locks).await);
-    insta::assert_snapshot!(told);
+    reported += &format!("somebody has rpm's lock for a while:\n{}", story(&Asked::Install, &[], &locks).await);
+    insta::assert_snapshot!(reported);
 }

@@ -127,7 +127,7 @@ pub struct Outcome {
 
 /// What a person would read of these findings.
 #[cfg(test)]
-pub(super) fn told(findings: impl IntoIterator<Item = impl Into<Finding>>) -> String {
+pub(super) fn reported(findings: impl IntoIterator<Item = impl Into<Finding>>) -> String {
     let outcome = |finding: Finding| Outcome { check: "case", finding };
     super::show(&findings.into_iter().map(Into::into).map(outcome).collect::<Vec<_>>())
 }

@@ -244,7 +244,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_done_depends_on_what_is_there() {
-        let mut told = String::new();
+        let mut reported = String::new();
         let before = r#"{"asked": ["open-iscsi"], "added": [], "before": ["bash"]}"#;
         for (case, status, note, dir) in [
             ("an empty machine", BASH.to_owned(), None, None),
@@ -258,9 +258,9 @@ mod tests {
             if let Some(note) = note {
                 machine.write("/var/lib/node-bootstrap/iscsi/packages.json", note);
             }
-            told += &format!("{case}:\n{}", machine.planned(&step(dir)).await);
+            reported += &format!("{case}:\n{}", machine.planned(&step(dir)).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[tokio::test]

@@ -17,12 +17,12 @@ pub(super) type Answer = Result<String, String>;
 
 type Answering = Box<dyn Fn(&str) -> Answer + Send + Sync>;
 
-struct Told {
+struct Reported {
     answer: Answering,
     asked: Mutex<Vec<String>>,
 }
 
-impl Commands for Told {
+impl Commands for Reported {
     fn run<'a>(&'a self, command: &'a Cmd) -> Running<'a> {
         let shown = command.to_string();
         self.asked.lock().unwrap().push(shown.clone());
@@ -42,17 +42,17 @@ impl Commands for Told {
 /// A machine that is a directory.
 pub(super) struct Machine {
     root: TempDir,
-    commands: Arc<Told>,
+    commands: Arc<Reported>,
 }
 
 impl Default for Machine {
     fn default() -> Self {
-        Self { root: tempfile::tempdir().unwrap(), commands: told(|_| Ok(String::new())) }
+        Self { root: tempfile::tempdir().unwrap(), commands: reported(|_| Ok(String::new())) }
     }
 }
 
-fn told(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Arc<Told> {
-    Arc::new(Told { answer: Box::new(answer), asked: Mutex::default() })
+fn reported(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Arc<Reported> {
+    Arc::new(Reported { answer: Box::new(answer), asked: Mutex::default() })
 }
 
 impl Machine {
@@ -65,7 +65,7 @@ impl Machine {
 
     /// One whose commands answer this.
     pub(super) fn answering(mut self, answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
-        self.commands = told(answer);
+        self.commands = reported(answer);
         self
     }
 

@@ -58,7 +58,7 @@ impl Trace {
         }
     }
 
-    fn told(&self) -> String {
+    fn reported(&self) -> String {
         match self {
             Self::Request(name) => format!("delete the pending certificate request {name}"),
             // Its name holds its public half only.
@@ -120,7 +120,7 @@ impl Step for Traces {
     }
 
     fn plan(&self, left: &Vec<Trace>) -> Result<Vec<Planned>, StepError> {
-        Ok(left.iter().map(|trace| Planned::act(trace.key(), trace.told())).collect())
+        Ok(left.iter().map(|trace| Planned::act(trace.key(), trace.reported())).collect())
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
@@ -193,7 +193,7 @@ mod tests {
             assert_eq!(Trace::parse(&trace.key()).as_ref(), Some(trace));
         }
         assert_eq!(Trace::parse("pod/x"), None);
-        insta::assert_snapshot!(all.map(|trace| trace.told()).join("\n"), @r"
+        insta::assert_snapshot!(all.map(|trace| trace.reported()).join("\n"), @r"
         delete the certificate request csr-abc, which nobody has answered
         delete the join token abcdef, which is bound to it
         delete the lease worker-01 in kube-node-lease

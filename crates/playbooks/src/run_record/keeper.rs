@@ -10,7 +10,7 @@ use explain::Code;
 use host::Disk;
 use jiff::Timestamp;
 
-use super::{Outcome, Process, Purpose, RunRecord, RecordedError, process::boot_id, store, tell::Origin, writer::Writer};
+use super::{Outcome, Process, Purpose, RunRecord, RecordedError, process::boot_id, store, apply::Origin, writer::Writer};
 
 /// Keeps the record of one run. Nothing is written before the run begins.
 pub struct RecordKeeper {
@@ -94,7 +94,7 @@ impl Sink for RecordKeeper {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *kept {
             Some(kept) => {
-                kept.record.tell(event);
+                kept.record.apply(event);
                 self.put(kept);
             }
             None => *kept = Some(self.keep(RunRecord::begun(&self.origin, event))),

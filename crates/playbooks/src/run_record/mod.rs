@@ -1,7 +1,7 @@
 //! What became of each run on this node: its steps with their times, attempts, waits and errors, kept for whoever asks
 //! later (`node status`, `node timeline`, `watch`) and for whoever looks from outside while it goes on.
 //!
-//! Events come in through [`RecordKeeper`], a sink of the engine. [`RunRecord::tell`] makes the record of them and touches
+//! Events come in through [`RecordKeeper`], a sink of the engine. [`RunRecord::apply`] makes the record of them and touches
 //! nothing; a thread of its own writes it to `runs/RUN.json` in the state directory, whole at every instant but not
 //! synced, so that the bootstrap waits for no disk because of it. Nobody decides from a record what is done on the
 //! machine: that is the ledger's and the next check's.
@@ -9,12 +9,12 @@
 //! After a crash the last record still says that the run is working. [`RunRecord::outcome_seen_by`] knows better: the
 //! process that wrote it is gone, or the machine has booted since.
 //!
-//! To keep something more of a run: a field here, its line in `tell.rs`, its row in `docs/reference/node-timeline.md`.
+//! To keep something more of a run: a field here, its line in `apply.rs`, its row in `docs/reference/node-timeline.md`.
 
 mod keeper;
 mod process;
 mod store;
-mod tell;
+mod apply;
 #[cfg(test)]
 mod tests;
 mod waiting;

@@ -8,7 +8,7 @@ use host::{Disk, RealDisk};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Outcome, Process, Purpose, RecordError, RecordKeeper, RunRecord, StepState, Waiting, store::make_room, tell::Origin,
+    Outcome, Process, Purpose, RecordError, RecordKeeper, RunRecord, StepState, Waiting, store::make_room, apply::Origin,
 };
 
 const STATE: &str = "/var/lib/cluster-state";
@@ -48,7 +48,7 @@ fn wrong(millis: i64, step: &str, state: State, attempt: u32, message: &str) -> 
 fn record(events: &[Event]) -> RunRecord {
     let origin = Origin { purpose: Purpose::Up, boot_id: "b1".into(), process: Process { pid: 7, began: 100 } };
     let mut record = RunRecord::begun(&origin, &events[0]);
-    events[1..].iter().for_each(|event| record.tell(event));
+    events[1..].iter().for_each(|event| record.apply(event));
     record
 }
 

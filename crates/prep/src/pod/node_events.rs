@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{Prep, Report, Requirement, State, Told, Verdict, codes, names};
+use crate::{Prep, Report, Requirement, State, Reported, Verdict, codes, names};
 
 /// Longer ones are refused by the API server.
 const LONGEST_MESSAGE: usize = 1000;
@@ -30,16 +30,16 @@ pub(super) fn patch(report: &Report, since: Timestamp) -> Value {
 }
 
 /// Whether the Node says all of it already; when it was written does not count.
-pub(super) fn is_reported(told: Option<&Told>, report: &Report) -> bool {
-    let Some(told) = told else { return false };
-    let said = told.report.as_ref().map(|said| Report { at: report.at, ..said.clone() });
-    told.label == report.state.name() && said.as_ref() == Some(report)
+pub(super) fn is_reported(reported: Option<&Reported>, report: &Report) -> bool {
+    let Some(reported) = reported else { return false };
+    let said = reported.report.as_ref().map(|said| Report { at: report.at, ..said.clone() });
+    reported.label == report.state.name() && said.as_ref() == Some(report)
 }
 
 /// Since when a node is in the state it is in: as it said before, unless that was another one.
-pub(super) fn since(told: Option<&Told>, report: &Report) -> Timestamp {
-    let same = told.filter(|told| told.label == report.state.name());
-    same.and_then(|told| told.since).unwrap_or(report.at)
+pub(super) fn since(reported: Option<&Reported>, report: &Report) -> Timestamp {
+    let same = reported.filter(|reported| reported.label == report.state.name());
+    same.and_then(|reported| reported.since).unwrap_or(report.at)
 }
 
 /// What happened since the Node last said something. Its state is an event when it, its reason or its words are other ones; a
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
     use crate::samples::{incapable, ready};
 
-    fn told(report: &Report) -> Told {
-        Told { label: report.state.name().into(), report: Some(report.clone()), since: Some(report.at) }
+    fn reported(report: &Report) -> Reported {
+        Reported { label: report.state.name().into(), report: Some(report.clone()), since: Some(report.at) }
     }
 
     #[test]
@@ -193,13 +193,13 @@ mod tests {
     fn a_later_time_is_no_news_and_a_lost_label_is() {
         let ready = ready();
         let later = Report { at: ready.at + jiff::SignedDuration::from_hours(1), ..ready.clone() };
-        assert!(is_reported(Some(&told(&ready)), &later));
+        assert!(is_reported(Some(&reported(&ready)), &later));
         assert!(!is_reported(None, &later));
-        assert!(!is_reported(Some(&Told { label: String::new(), ..told(&ready) }), &later));
-        assert!(!is_reported(Some(&told(&ready)), &Report { boot_id: "other".into(), ..later.clone() }));
+        assert!(!is_reported(Some(&Reported { label: String::new(), ..reported(&ready) }), &later));
+        assert!(!is_reported(Some(&reported(&ready)), &Report { boot_id: "other".into(), ..later.clone() }));
 
-        assert_eq!(since(Some(&told(&ready)), &later), ready.at);
-        assert_eq!(since(Some(&told(&incapable())), &later), later.at);
+        assert_eq!(since(Some(&reported(&ready)), &later), ready.at);
+        assert_eq!(since(Some(&reported(&incapable())), &later), later.at);
     }
 
     #[test]

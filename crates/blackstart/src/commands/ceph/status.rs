@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
             } else {
                 context.out.text(&report.text(context.out.color()))?;
             }
-            if report.is_well() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+            if report.is_well() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
         }
         Err(silence) => {
             if context.out.is_json() {
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
                 let hint = codes::NO_ANSWER.fix.to_owned();
                 context.out.failure(&Failure { hint, ..Failure::new(codes::NO_ANSWER, silence.text()) });
             }
-            Err(Ended::Told(NO_QUORUM))
+            Err(Ended::Reported(NO_QUORUM))
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, file: &Path, name: Option<&str>, yes: bool)
     if context.out.is_json() {
         return Ok(context.out.json(&json!({ "restored": node.name, "aside": settled.aside }))?);
     }
-    Ok(context.out.text(&format!("{}etcd is ready to start: run `blackstart node up`\n", told(&settled)))?)
+    Ok(context.out.text(&format!("{}etcd is ready to start: run `blackstart node up`\n", reported(&settled)))?)
 }
 
 /// Makes etcd's data from a snapshot that is had when there is a place for it, and puts it in the place of the old.
@@ -92,7 +92,7 @@ pub(in crate::commands) fn machine(context: &Context) -> Result<String, Failure>
 }
 
 /// Where the old data is.
-pub(in crate::commands) fn told(settled: &Settled) -> String {
+pub(in crate::commands) fn reported(settled: &Settled) -> String {
     let aside = settled.aside.as_ref();
     aside.map_or_else(String::new, |path| format!("what was there before is in {}\n", path.display()))
 }

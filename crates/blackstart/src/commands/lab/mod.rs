@@ -156,8 +156,8 @@ fn ended(status: ExitStatus) -> Result<(), Ended> {
     let code = status.code().or_else(|| Some(128 + status.signal()?));
     match code {
         Some(0) => Ok(()),
-        Some(code) => Err(Ended::Told(Exit::Other(u8::try_from(code).unwrap_or(1)))),
-        None => Err(Ended::Told(Exit::Failed)),
+        Some(code) => Err(Ended::Reported(Exit::Other(u8::try_from(code).unwrap_or(1)))),
+        None => Err(Ended::Reported(Exit::Failed)),
     }
 }
 

@@ -47,7 +47,7 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
     if options.dry_run {
         return dry_run(context, name, &steps);
     }
-    tell_refusals(context, &steps)?;
+    report_refusals(context, &steps)?;
     let changes = show::changes(&steps);
     if changes.is_empty() {
         // What is neither in the cluster nor in its description was mistyped.
@@ -87,19 +87,19 @@ fn dry_run(context: &Context, name: &str, steps: &[StepPlan]) -> Result<(), Ende
     } else {
         context.out.text(&plan::listed(steps, context.out.color()))?;
     }
-    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Told(Exit::Failed)) } else { Ok(()) }
+    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
 }
 
 /// Ends where a step would refuse. An API that does not answer is told once, and not by every step.
-fn tell_refusals(context: &Context, steps: &[StepPlan]) -> Result<(), Ended> {
-    let mut told = Vec::new();
+fn report_refusals(context: &Context, steps: &[StepPlan]) -> Result<(), Ended> {
+    let mut reported = Vec::new();
     for StepPlan { about, changes, .. } in steps {
         if let Err(error) = changes
-            && !told.contains(&error.code())
+            && !reported.contains(&error.code())
         {
             context.out.failure(&Failure::in_step(about.id.as_str(), error));
-            told.push(error.code());
+            reported.push(error.code());
         }
     }
-    if told.is_empty() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+    if reported.is_empty() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
 }

@@ -113,8 +113,8 @@ fn end(context: &Context, report: &UndoReport, is_kept: bool) -> Result<(), Ende
         context.out.text(&show::end(report, &context.layout.state_dir, is_kept))?;
     }
     match (report.cancelled, report.failed.is_empty()) {
-        (true, _) => Err(Ended::Told(Exit::Interrupted)),
-        (false, false) => Err(Ended::Told(Exit::Failed)),
+        (true, _) => Err(Ended::Reported(Exit::Interrupted)),
+        (false, false) => Err(Ended::Reported(Exit::Failed)),
         (false, true) => Ok(()),
     }
 }

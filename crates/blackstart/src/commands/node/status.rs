@@ -29,6 +29,6 @@ pub(in crate::commands) fn status(context: &Context, name: Option<&str>) -> Resu
     }
     match status.state.exit() {
         Exit::Done => Ok(()),
-        exit => Err(Ended::Told(exit)),
+        exit => Err(Ended::Reported(exit)),
     }
 }

@@ -39,7 +39,7 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
     });
     let Some(Prepared { cluster, node, .. }) = prepared else { return ran.map(drop) };
     let report = ran.or_else(|ended| explained(context, &cluster, &node, ended))?;
-    if let Err(ended) = context.tell_failures(&report) {
+    if let Err(ended) = context.report_failures(&report) {
         // Whoever stopped the run knows why.
         if !report.cancelled {
             let said: Vec<&str> = report.failed.iter().map(|failed| failed.error.code().id).collect();
@@ -108,7 +108,7 @@ fn explained<T>(context: &Context, cluster: &ValidatedCluster, node: &Node, ende
         Ended::Failure(failure) if failure.code != engine::codes::LOCKED => {
             context.out.failure(&failure);
             likely_cause(context, cluster, node, &[failure.code.id]);
-            Err(Ended::Told(failure.exit))
+            Err(Ended::Reported(failure.exit))
         }
         ended => Err(ended),
     }

@@ -69,24 +69,24 @@ pub(in crate::commands) fn rotate(context: &Context, asked: &Asked<'_>) -> Resul
         RotationStage::Trust => Stage::Trust,
         RotationStage::Sign => Stage::Sign,
     });
-    let mut told = Told { subjects, turns: Vec::new(), revoked: None, backup: None };
+    let mut reported = Reported { subjects, turns: Vec::new(), revoked: None, backup: None };
     if begun.stage > last {
         note(&format!("stage `{}` is behind it, and nothing was done\n", last.name()));
-        return if context.out.is_json() { told.json(context, begun.stage, false) } else { Ok(()) };
+        return if context.out.is_json() { reported.json(context, begun.stage, false) } else { Ok(()) };
     }
     for stage in Stage::ALL.into_iter().filter(|stage| *stage >= begun.stage && *stage <= last) {
         for what in way.work(stage, &begun.subjects) {
             let took = work(context, &way, stage, &begun, &what)?;
-            told.turns.push(json!({ "stage": stage.name(), "who": what.name(), "seconds": took.as_secs() }));
+            reported.turns.push(json!({ "stage": stage.name(), "who": what.name(), "seconds": took.as_secs() }));
         }
     }
     if last == Stage::Drop {
-        end(context, &way, asked.all, &mut told)?;
+        end(context, &way, asked.all, &mut reported)?;
     }
     if context.out.is_json() {
-        return told.json(context, last, last == Stage::Drop);
+        return reported.json(context, last, last == Stage::Drop);
     }
-    Ok(context.out.text(&ending::words(&told.subjects, asked.all, last))?)
+    Ok(context.out.text(&ending::words(&reported.subjects, asked.all, last))?)
 }
 
 /// Something that is waited for before the next may begin.
@@ -114,14 +114,14 @@ impl Work {
 }
 
 /// What was done, for scripts.
-struct Told {
+struct Reported {
     subjects: Subjects,
     turns: Vec<Value>,
     revoked: Option<usize>,
     backup: Option<String>,
 }
 
-impl Told {
+impl Reported {
     fn json(&self, context: &Context, stage: Stage, is_finished: bool) -> Result<(), Ended> {
         let subjects: Vec<&str> = self.subjects.iter().map(|subject| subject.name()).collect();
         Ok(context.out.json(&json!({
@@ -246,20 +246,20 @@ async fn reach(way: &Way<'_>, stage: Stage, rotation: &Rotation, what: &Work) ->
 
 /// What comes behind the last stage. The rotation is over only when all of it is done: until then the same command does it
 /// again.
-fn end(context: &Context, way: &Way<'_>, all: bool, told: &mut Told) -> Result<(), Ended> {
+fn end(context: &Context, way: &Way<'_>, all: bool, reported: &mut Reported) -> Result<(), Ended> {
     let say = |text: String| if context.out.is_json() { Ok(()) } else { context.out.text(&text) };
     if all {
         let revoked = block_on(async { ending::revoke_tokens(&way.client().await?).await })??;
         say(format!("{} revoked\n", explain::counted(revoked, "bootstrap token")))?;
-        told.revoked = Some(revoked);
+        reported.revoked = Some(revoked);
         if way.cluster.bootstrap().token.is_some() {
             note("cluster.yaml has a bootstrap token of its own: take it out, or put another one in, on every node\n");
         }
     }
-    if told.subjects.contains(&Subject::Backup) || told.subjects.contains(&Subject::Join) {
+    if reported.subjects.contains(&Subject::Backup) || reported.subjects.contains(&Subject::Join) {
         let made = busy(context.out, "making a backup for the new key", || block_on(way.back_up(context)))??;
         say(format!("{}: a backup for the new key; older ones open with the old key only\n", made.display()))?;
-        told.backup = Some(made.display().to_string());
+        reported.backup = Some(made.display().to_string());
     }
     Ok(block_on(way.end())??)
 }

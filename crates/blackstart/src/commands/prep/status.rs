@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ::prep::{Prep, Told, codes, names};
+use ::prep::{Prep, Reported, codes, names};
 use kubeapi::{
     ApiError, Client,
     k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Node},
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, kubeconfig: Option<&Path>) -> Result<(), En
     } else {
         context.out.text(&overview.text(context.out.color()))?;
     }
-    if overview.is_fine() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+    if overview.is_fine() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
 }
 
 /// The one given, else the first that there is of the user's and the node's own.
@@ -113,11 +113,11 @@ async fn rows(client: &Client) -> Result<Vec<Row>, ApiError> {
 
 fn row(node: Node) -> Row {
     let (labels, annotations) = (node.metadata.labels.as_ref(), node.metadata.annotations.as_ref());
-    let told = |prep| Told::of(prep, labels, annotations);
+    let reported = |prep| Reported::of(prep, labels, annotations);
     let conditions = node.status.and_then(|status| status.conditions).unwrap_or_default();
     Row {
-        iscsi: told(Prep::Iscsi),
-        gpu: told(Prep::Gpu),
+        iscsi: reported(Prep::Iscsi),
+        gpu: reported(Prep::Gpu),
         answers: conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True"),
         name: node.metadata.name.unwrap_or_default(),
     }

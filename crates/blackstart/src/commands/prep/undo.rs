@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
         }
         return nothing(context, prep);
     }
-    let is_told_on_node = !prep::brought(prep, disk)?.is_empty();
+    let is_reported_on_node = !prep::brought(prep, disk)?.is_empty();
     let undos = prep::undos(prep, disk)?;
     let mut runner = Runner::new(context.host.clone(), paths::state_dir(prep), prep.name());
     let mut plan = runner.plan_undo(&undos)?;
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
         report
     })??;
     let is_left = prep::tidy(prep, disk)?;
-    if is_told_on_node && report.failed.is_empty() && !report.cancelled {
+    if is_reported_on_node && report.failed.is_empty() && !report.cancelled {
         report.notes.push(on_node(prep));
     }
     end(context, prep, &report, is_left)
@@ -111,8 +111,8 @@ fn end(context: &Context, prep: Prep, report: &UndoReport, is_left: bool) -> Res
         context.out.text(&ending(prep, report, is_left))?;
     }
     match (report.cancelled, report.failed.is_empty()) {
-        (true, _) => Err(Ended::Told(Exit::Interrupted)),
-        (false, false) => Err(Ended::Told(Exit::Failed)),
+        (true, _) => Err(Ended::Reported(Exit::Interrupted)),
+        (false, false) => Err(Ended::Reported(Exit::Failed)),
         (false, true) => Ok(()),
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         let notes = vec!["the package open-iscsi stays: their-tool would go with it".to_owned()];
         let error = StepError::new(playbooks::codes::PACKAGES_BUSY, "process 7 keeps open-iscsi from being removed");
         let failed = vec![StepFailure { step: "packages".into(), error }];
-        let told = [
+        let reported = [
             question(Prep::Iscsi, &plan),
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), ..UndoReport::default() }, false),
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), notes, ..UndoReport::default() }, false),
@@ -159,6 +159,6 @@ mod tests {
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), failed, ..UndoReport::default() }, true),
             ending(Prep::Iscsi, &UndoReport { undone, cancelled: true, ..UndoReport::default() }, true),
         ];
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(reported.join("\n"));
     }
 }

@@ -47,10 +47,10 @@ impl Asked {
     }
 
     /// Asks for ever and tells what came back.
-    pub(super) async fn forever(mut self, tell: mpsc::Sender<(String, Answer)>) {
+    pub(super) async fn forever(mut self, emit: mpsc::Sender<(String, Answer)>) {
         loop {
             let answer = self.once().await;
-            if tell.send((self.name.clone(), answer)).await.is_err() {
+            if emit.send((self.name.clone(), answer)).await.is_err() {
                 return; // nobody is interested any more
             }
             sleep(PAUSE).await;

@@ -157,7 +157,7 @@ fn below(node: &NodeView, widths: &Widths, now: Timestamp) -> Vec<Line> {
     for (unit, state) in &node.failing_units {
         lines.push(Line::default().text(INDENT).styled(Style::Bad, format!("{unit} {state}")));
     }
-    if let Some(error) = node.last_error.as_ref().filter(|error| is_untold(node, error)) {
+    if let Some(error) = node.last_error.as_ref().filter(|error| is_unreported(node, error)) {
         let word = if node.state == NodeState::Failed { "failed" } else { "last error" };
         lines.extend(of_error(INDENT, word, error));
     }
@@ -165,7 +165,7 @@ fn below(node: &NodeView, widths: &Widths, now: Timestamp) -> Vec<Line> {
 }
 
 /// An error that is of interest and not in a line of its own step.
-fn is_untold(node: &NodeView, error: &RecordedError) -> bool {
+fn is_unreported(node: &NodeView, error: &RecordedError) -> bool {
     let is_over = matches!(node.state, NodeState::Ready | NodeState::Reset | NodeState::Off);
     !is_over && node.steps.iter().all(|step| step.error.as_ref() != Some(error))
 }

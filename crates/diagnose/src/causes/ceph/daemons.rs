@@ -135,7 +135,7 @@ mod tests {
             |active: &str, sub: &str| UnitState { active: active.into(), sub: sub.into(), pid: None, restarts: 4 };
         let refused = "monclient(hunting): handle_auth_bad_method server allowed_methods [2] but i only support [2]\n";
         let held = Some("port 3300 is held by `socat`, process 812".to_owned());
-        let mut told = String::new();
+        let mut reported = String::new();
         for (state, said, port) in [
             (state("active", "running"), "osd.0 12 log_to_monitors {default=true}\n", None),
             // It tries for minutes before it gives up.
@@ -148,12 +148,12 @@ mod tests {
         ] {
             let (unit, keyring) = ("ceph-mon@m.service".to_owned(), "/var/lib/ceph/mon/ceph-m/keyring".to_owned());
             let found = evaluate(&Daemon { unit, keyring, state, said: said.to_owned(), port });
-            told += &found.map_or_else(
+            reported += &found.map_or_else(
                 || "nothing\n".to_owned(),
                 |one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence),
             );
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 }
 
 fn evaluate(health: &Health) -> Vec<Finding> {
-    let told = |(name, check): (&String, &HealthCheck)| {
+    let reported = |(name, check): (&String, &HealthCheck)| {
         let evidence = evidence(name, check);
         let is = |names: &[&str]| names.contains(&name.as_str());
         if is(CLOCK) {
@@ -62,7 +62,7 @@ fn evaluate(health: &Health) -> Vec<Finding> {
             Finding::warning(CEPH_UNWELL, Part::Ceph, evidence)
         }
     };
-    health.checks.iter().filter(|(_, check)| !check.muted).map(told).collect()
+    health.checks.iter().filter(|(_, check)| !check.muted).map(reported).collect()
 }
 
 /// Ceph's name for it, what it says, and where; of many places the first.
@@ -102,10 +102,10 @@ mod tests {
             muted(check("POOL_NO_REDUNDANCY", "HEALTH_WARN", "1 pool(s) have no replicas configured", &[])),
         ];
         let health = Health { status: "HEALTH_ERR".into(), checks: checks.into_iter().collect() };
-        let told = evaluate(&health)
+        let reported = evaluate(&health)
             .iter()
             .map(|one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence))
             .collect::<String>();
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 }

@@ -70,11 +70,11 @@ mod tests {
             r#"{"state":"probing","monmap":{"fsid":"f","mons":[{"name":"a"},{"name":"b"},{"name":"c"}]}}"#,
         )
         .unwrap();
-        let told = |silent: &[&str]| {
+        let reported = |silent: &[&str]| {
             let finding = evaluate(&status, silent);
             format!("{:?}: {}", finding.kind, finding.evidence)
         };
-        insta::assert_snapshot!([told(&["b", "c"]), told(&["c"])].join("\n"), @r"
+        insta::assert_snapshot!([reported(&["b", "c"]), reported(&["c"])].join("\n"), @r"
         Cause: 1 of 3 monitors answer on port 3300, 2 are needed; silent: b, c
         Symptom: this monitor is `probing`, and enough others answer on port 3300
         ");

@@ -56,9 +56,9 @@ pub(super) fn evaluate(seen: &Seen<'_>) -> Vec<Finding> {
 /// Whether nothing can be read or written through this master, or through any. A symptom: the network of this machine may
 /// be the reason, and has looks of its own.
 fn without_leader(seen: &Seen<'_>, survey: &Survey) -> Option<Finding> {
-    let told = || seen.heard.iter().filter_map(|one| Some((one, one.told.as_ref().ok()?)));
-    let own_sees_none = told().any(|(one, told)| one.name == seen.own && told.status.leader == 0);
-    let nobody_sees_one = told().next().is_some() && told().all(|(_, told)| told.status.leader == 0);
+    let reported = || seen.heard.iter().filter_map(|one| Some((one, one.reported.as_ref().ok()?)));
+    let own_sees_none = reported().any(|(one, reported)| one.name == seen.own && reported.status.leader == 0);
+    let nobody_sees_one = reported().next().is_some() && reported().all(|(_, reported)| reported.status.leader == 0);
     if !own_sees_none && !nobody_sees_one {
         return None;
     }

@@ -50,7 +50,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
         }
         let view = context.etcd().await?;
         let own = context.node.name.as_str();
-        let another_is_silent = view.heard.iter().any(|one| one.told.is_err() && one.name != own);
+        let another_is_silent = view.heard.iter().any(|one| one.reported.is_err() && one.name != own);
         let cluster_states = if another_is_silent { cluster_states(context).await? } else { ClusterStates::new() };
         let log = if view.own().is_err() { context.etcd_log().await? } else { String::new() };
         Ok(evaluate(&Seen { own, heard: &view.heard, cluster_states: &cluster_states, log: &log }))
@@ -67,6 +67,6 @@ async fn cluster_states(context: &Context<'_>) -> Result<ClusterStates, Inconclu
         Some((certificate, key)) => client.showing(certificate, key),
         None => client,
     };
-    let told = client.survey(LIMIT).await.into_iter().filter_map(|(_, outcome)| outcome.ok());
-    Ok(told.filter_map(|hello| Some((hello.master, hello.cluster_state?))).collect())
+    let reported = client.survey(LIMIT).await.into_iter().filter_map(|(_, outcome)| outcome.ok());
+    Ok(reported.filter_map(|hello| Some((hello.master, hello.cluster_state?))).collect())
 }

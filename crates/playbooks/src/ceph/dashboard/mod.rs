@@ -71,7 +71,7 @@ impl Dashboard {
         let made = certificate::make(self.cluster.name(), names.collect(), host.clock.now());
         let pair = made.map_err(|error| StepError::from_explained(&error))?;
         for (key, text) in CERTIFICATE.into_iter().zip([pair.certificate, pair.key]) {
-            let said = Client::admin(host).tell_with(&["config-key", "set", key, "-i", "-"], text).await;
+            let said = Client::admin(host).send_with(&["config-key", "set", key, "-i", "-"], text).await;
             said.map_err(|error| client::failed(&error))?;
         }
         Ok(())
@@ -123,13 +123,13 @@ impl Step for Dashboard {
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        let tell = async |words: &[&str]| {
-            Client::admin(host).tell(words).await.map(drop).map_err(|error| client::failed(&error))
+        let send = async |words: &[&str]| {
+            Client::admin(host).send(words).await.map(drop).map_err(|error| client::failed(&error))
         };
         let done = match key.as_str() {
-            DISABLE => tell(&["mgr", "module", "disable", RESTFUL]).await,
+            DISABLE => send(&["mgr", "module", "disable", RESTFUL]).await,
             CERTIFY => self.certify(host).await,
-            _ => tell(&["mgr", "module", "enable", DASHBOARD]).await,
+            _ => send(&["mgr", "module", "enable", DASHBOARD]).await,
         };
         self.probe.forget().await;
         done

@@ -212,7 +212,7 @@ mod tests {
     fn from_nothing_to_the_quorum() {
         let cluster = cluster();
         let step = Monitor::new(&cluster, cluster.node("m1").unwrap(), &source(&cluster, "m1"));
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, seen) in [
             ("an image", Seen { is_begun: false, ..seen(Data::None(Next::Bootstrap), "", None) }),
             ("an initial monitor", seen(Data::None(Next::Bootstrap), "inactive", None)),
@@ -224,9 +224,9 @@ mod tests {
             ("in the quorum", seen(Data::Ours, "active", Some("peon"))),
         ] {
             let changes: Vec<String> = step.plan(&seen).unwrap().iter().map(ToString::to_string).collect();
-            told += &format!("{case}: {changes:?} {:?}\n", step.verify(&seen));
+            reported += &format!("{case}: {changes:?} {:?}\n", step.verify(&seen));
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[test]
@@ -234,8 +234,8 @@ mod tests {
         let cluster = cluster();
         let step = Monitor::new(&cluster, cluster.node("m1").unwrap(), &source(&cluster, "m1"));
         let other = Fsid::parse("11111111-0d6c-4a43-9d0e-2f1f4d1c9b10");
-        let told =
+        let reported =
             [other, None].map(|fsid| step.plan(&seen(Data::Foreign(fsid), "inactive", None)).unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(reported.join("\n"));
     }
 }

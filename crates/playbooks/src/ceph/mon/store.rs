@@ -43,7 +43,7 @@ pub(super) async fn make(
         Origin::InitialMonmap => drop(run(host, &monmap::make(&handed.fsid, &handed.initial_monitors, &map)).await?),
         Origin::Quorum => {
             let to = map.display().to_string();
-            Client::admin(host).tell(&["mon", "getmap", "-o", &to]).await.map_err(|error| client::failed(&error))?;
+            Client::admin(host).send(&["mon", "getmap", "-o", &to]).await.map_err(|error| client::failed(&error))?;
         }
     }
     owned::give(host, &room).await?;

@@ -79,7 +79,7 @@ pub(super) async fn give(host: &Host, store: &Path) -> Result<(), StepError> {
 async fn number(host: &Host, begun: &Begun) -> Result<u32, StepError> {
     let bootstrap = Client::new(host, Entity::BootstrapOsd, paths::BOOTSTRAP_OSD_KEYRING);
     let secret = serde_json::json!({ "cephx_secret": begun.key.expose() }).to_string();
-    let said = bootstrap.tell_with(&["osd", "new", begun.uuid.as_str(), "-i", "-"], secret).await;
+    let said = bootstrap.send_with(&["osd", "new", begun.uuid.as_str(), "-i", "-"], secret).await;
     let said = said.map_err(|error| match &error {
         CephError::Command(CommandError::Failed { said, .. }) if said.contains("EEXIST") => {
             StepError::new(codes::LOST_SECRET, format!("Ceph knows the OSD {} under another key", begun.uuid))

@@ -34,13 +34,13 @@ pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u6
         Some(own) if own.is_learner => Next::Remove(own.id),
         Some(own) => allowed(Change::Remove(own.id), Next::Remove(own.id)),
         None => match members.iter().find(|member| member.is_learner) {
-            Some(other) => Next::Wait(format!("{} to have its vote: one member at a time", told(other))),
+            Some(other) => Next::Wait(format!("{} to have its vote: one member at a time", reported(other))),
             None => allowed(Change::Add, Next::Add),
         },
     }
 }
 
-fn told(member: &Member) -> String {
+fn reported(member: &Member) -> String {
     let url = || member.peer_urls.first().cloned().unwrap_or_default();
     if member.name.is_empty() { format!("the member at {}", url()) } else { member.name.clone() }
 }
@@ -90,10 +90,10 @@ mod tests {
             "1V*+ 2V*",
             "1V*+ 2V*+ 3V",
         ];
-        let told = |text: &str| {
+        let reported = |text: &str| {
             let (members, healthy) = members(text);
             format!("{text}: {:?}", next("m3", "https://m3:2380", &members, &healthy))
         };
-        insta::assert_snapshot!(cases.map(told).join("\n"));
+        insta::assert_snapshot!(cases.map(reported).join("\n"));
     }
 }

@@ -55,11 +55,11 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
     if let Some((name, _)) = others.iter().find(|(_, said)| matches!(said, Said::Part { .. })) {
         return Decision::Wait(format!("{name} to have the cluster's keys, so that it can let this master in"));
     }
-    let told = || others.iter().map(|(name, said)| tell(name, said)).collect::<Vec<_>>().join("; ");
+    let reported = || others.iter().map(|(name, said)| emit(name, said)).collect::<Vec<_>>().join("; ");
     if let Some(first) = first {
         return Decision::Wait(format!(
             "{first} to start the cluster, or another master to be part of it ({})",
-            told()
+            reported()
         ));
     }
     let apart = |said: &Said| *said == Said::Apart;
@@ -73,17 +73,17 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
         return Decision::Wait(format!(
             "most of the {all} masters to report that there is no cluster yet ({}); if there is none, \
              `systemctl stop cluster-bootstrap` and then `blackstart node up --force-new-cluster` starts one",
-            told()
+            reported()
         ));
     }
     if rest().all(|(_, said)| matches!(said, Said::Silent { since, .. } if is_long(*since))) {
         return Decision::Bootstrap(Vec::new());
     }
     let seconds = DEADLINE.as_secs();
-    Decision::Wait(format!("the other masters, to bootstrap etcd with them, for {seconds} s at most ({})", told()))
+    Decision::Wait(format!("the other masters, to bootstrap etcd with them, for {seconds} s at most ({})", reported()))
 }
 
-fn tell(name: &str, said: &Said) -> String {
+fn emit(name: &str, said: &Said) -> String {
     match said {
         Said::Apart => format!("{name} knows of none"),
         Said::Part { .. } => format!("{name} is part of one"),
@@ -99,7 +99,7 @@ mod tests {
     const NOW: &str = "2026-11-16T08:00:00Z";
 
     /// One letter per other master: a apart, p part, P part and admits, s silent for 30 s, S silent for two minutes, d doubtful.
-    fn told(first: Option<&str>, others: &str) -> String {
+    fn reported(first: Option<&str>, others: &str) -> String {
         let now: Timestamp = NOW.parse().unwrap();
         let silent = |seconds| Said::Silent { since: now - SignedDuration::from_secs(seconds), why: "refused".into() };
         let said = |letter| match letter {
@@ -123,8 +123,8 @@ mod tests {
     fn a_cluster_is_started_once() {
         let of_first = ["", "aa", "aP", "SP", "ap", "as", "aS", "SS", "ad", "a", "S", "aaaa", "aaSS", "aSSS", "aaSs"];
         let of_others = ["aa", "Pa", "SS", "pS", "SP"];
-        let lines = of_first.map(|others| format!("first {others:5} {}", told(None, others)));
-        let more = of_others.map(|others| format!("other {others:5} {}", told(Some("m2"), others)));
+        let lines = of_first.map(|others| format!("first {others:5} {}", reported(None, others)));
+        let more = of_others.map(|others| format!("other {others:5} {}", reported(Some("m2"), others)));
         insta::assert_snapshot!(lines.into_iter().chain(more).collect::<Vec<_>>().join("\n"));
     }
 }

@@ -69,7 +69,7 @@ fn version_one(mountinfo: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     const HYBRID: &str = "\
 70 134 0:50 / /sys/fs/cgroup ro,nosuid shared:17 - tmpfs tmpfs ro,size=4096k,mode=755
@@ -94,6 +94,6 @@ mod tests {
             evaluate(Version::Two, &["memory", "io"]),
             evaluate(Version::One, &version_one(&without_memory)),
         ];
-        insta::assert_snapshot!(told(verdicts));
+        insta::assert_snapshot!(reported(verdicts));
     }
 }

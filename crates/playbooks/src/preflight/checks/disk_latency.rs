@@ -97,7 +97,7 @@ fn evaluate(times: &[Duration]) -> Finding {
 mod tests {
     use host::RealDisk;
 
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn one_hiccup_is_forgiven() {
@@ -108,7 +108,7 @@ mod tests {
         let slow = [150; 20];
         let cases: [&[u64]; 6] = [&[], &[900], &[900, 20], &[30, 40], &[300, 400], &slow];
         let verdicts: Vec<_> = cases.iter().map(|slow| evaluate(&times(slow))).collect();
-        insta::assert_snapshot!(told(verdicts));
+        insta::assert_snapshot!(reported(verdicts));
     }
 
     #[test]

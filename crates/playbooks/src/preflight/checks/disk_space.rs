@@ -99,7 +99,7 @@ fn evaluate(shortages: Vec<(bool, String)>, stage: Stage) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn what_df_prints() {
@@ -118,7 +118,7 @@ mod tests {
             (100 * MIB, Stage::Untouched),
             (100 * MIB, Stage::Begun),
         ];
-        insta::assert_snapshot!(told(
+        insta::assert_snapshot!(reported(
             cases.map(|(free, stage)| evaluate(shortage(etcd, free).into_iter().collect(), stage))
         ));
     }

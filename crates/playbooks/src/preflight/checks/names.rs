@@ -73,7 +73,7 @@ fn from_getent(ahosts: &str) -> Vec<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn what_hosts_says() {
@@ -97,6 +97,6 @@ mod tests {
         let other = IpAddr::from([10, 0, 0, 2]);
         let cases: [&[IpAddr]; 5] = [&[own], &[loopback, own], &[], &[loopback], &[loopback, other]];
         let verdicts: Vec<_> = cases.iter().map(|found| evaluate("master-01", own, found, "/etc/hosts")).collect();
-        insta::assert_snapshot!(told(verdicts));
+        insta::assert_snapshot!(reported(verdicts));
     }
 }

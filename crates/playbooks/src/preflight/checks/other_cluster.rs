@@ -132,7 +132,7 @@ fn host_of(url: &str) -> Option<&str> {
 mod tests {
     use host::RealDisk;
 
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn a_host_in_a_url() {
@@ -176,7 +176,7 @@ mod tests {
         for dir in ["var/lib/etcd/member", "var/lib/rancher/k3s"] {
             std::fs::create_dir_all(root.path().join(dir)).unwrap();
         }
-        insta::assert_snapshot!(told([evaluate(&traces(&disk).unwrap())]));
+        insta::assert_snapshot!(reported([evaluate(&traces(&disk).unwrap())]));
 
         std::fs::remove_dir_all(root.path().join("var/lib/rancher")).unwrap();
         let decision = etcd::Initial::bootstrapping([("m", Ipv4Addr::LOCALHOST.into(), "aa")]);

@@ -53,12 +53,12 @@ fn evaluate(missing: &[(&str, &str)]) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn all_that_is_missing_is_named_with_its_use() {
         assert_eq!(evaluate(&[]), Finding::Fine);
         let two: Vec<_> = NEEDED.iter().filter(|(name, _)| matches!(*name, "nft" | "conntrack")).copied().collect();
-        insta::assert_snapshot!(told([evaluate(&two)]));
+        insta::assert_snapshot!(reported([evaluate(&two)]));
     }
 }

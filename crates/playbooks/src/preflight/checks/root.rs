@@ -53,7 +53,7 @@ fn garbled() -> Inconclusive {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn root_with_its_rights() {
@@ -68,6 +68,6 @@ mod tests {
         .iter()
         .map(|status| evaluate(status))
         .collect();
-        insta::assert_snapshot!(told(verdicts));
+        insta::assert_snapshot!(reported(verdicts));
     }
 }

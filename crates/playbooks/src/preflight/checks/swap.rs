@@ -25,7 +25,7 @@ fn evaluate(swaps: &str) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn swap_is_a_warning_that_names_it() {
@@ -33,6 +33,6 @@ mod tests {
         assert_eq!(evaluate(heading), Finding::Fine);
         assert_eq!(evaluate(""), Finding::Fine);
         let on = format!("{heading}/dev/sda2  partition\t999420\t0\t-2\n/dev/zram0  partition\t1024\t0\t100\n");
-        insta::assert_snapshot!(told([evaluate(&on)]));
+        insta::assert_snapshot!(reported([evaluate(&on)]));
     }
 }

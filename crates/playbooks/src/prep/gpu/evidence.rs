@@ -83,21 +83,21 @@ impl Evidence {
     /// For the report, each under its name.
     pub(in super::super) fn seen(&self) -> BTreeMap<String, String> {
         let mut seen = BTreeMap::new();
-        let mut tell = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
-        tell("kernel", self.kernel.clone());
+        let mut emit = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
+        emit("kernel", self.kernel.clone());
         let modules = self.modules.iter().map(|(module, state)| format!("{module} {}", state.words()));
-        tell("modules", modules.collect::<Vec<_>>().join(", "));
+        emit("modules", modules.collect::<Vec<_>>().join(", "));
         if !self.packages.is_empty() {
             let packages = self.packages.iter().map(|(name, version)| format!("{name} {version}"));
-            tell("packages", packages.collect::<Vec<_>>().join(", "));
+            emit("packages", packages.collect::<Vec<_>>().join(", "));
         }
         match &self.gpu {
-            None => tell("gpu", "no display device of Intel".to_owned()),
+            None => emit("gpu", "no display device of Intel".to_owned()),
             Some(Device { address, id, driver, render_node }) => {
-                tell("gpu", format!("{id} at {address}"));
-                tell("driver", driver.clone().unwrap_or_else(|| "none".to_owned()));
-                tell("render-node", render_node.clone().unwrap_or_else(|| "none".to_owned()));
-                tell("vainfo", explain::counted(self.entrypoints, "entrypoint"));
+                emit("gpu", format!("{id} at {address}"));
+                emit("driver", driver.clone().unwrap_or_else(|| "none".to_owned()));
+                emit("render-node", render_node.clone().unwrap_or_else(|| "none".to_owned()));
+                emit("vainfo", explain::counted(self.entrypoints, "entrypoint"));
             }
         }
         seen

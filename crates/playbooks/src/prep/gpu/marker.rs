@@ -159,7 +159,7 @@ mod tests {
 
     const VAINFO: &str = "Package: vainfo\nStatus: install ok installed\nVersion: 2.12\n\n";
 
-    async fn told(machine: &Machine) -> String {
+    async fn reported(machine: &Machine) -> String {
         format!("{}{}", machine.planned(&TrueMarker).await, machine.planned(&Marker).await)
     }
 
@@ -167,16 +167,16 @@ mod tests {
     async fn a_marker_is_true_or_gone() {
         let machine = Machine::default().apt(VAINFO);
         machine.write("/proc/sys/kernel/osrelease", "6.1.0\n");
-        let mut text = format!("nothing was done yet:\n{}", told(&machine).await);
+        let mut text = format!("nothing was done yet:\n{}", reported(&machine).await);
         machine.write(FILE, "");
-        text += &format!("somebody else's, empty:\n{}", told(&machine).await);
+        text += &format!("somebody else's, empty:\n{}", reported(&machine).await);
         machine.apply(&TrueMarker).await;
         machine.apply(&Marker).await;
-        text += &format!("written:\n{}{}", told(&machine).await, machine.read(FILE).unwrap());
+        text += &format!("written:\n{}{}", reported(&machine).await, machine.read(FILE).unwrap());
         machine.write("/var/lib/dpkg/status", &VAINFO.replace("2.12", "2.13"));
-        text += &format!("an upgrade:\n{}", told(&machine).await);
+        text += &format!("an upgrade:\n{}", reported(&machine).await);
         machine.write("/var/lib/dpkg/status", &VAINFO.replace("vainfo", "vim"));
-        text += &format!("a package was removed:\n{}", told(&machine).await);
+        text += &format!("a package was removed:\n{}", reported(&machine).await);
         insta::assert_snapshot!(text);
         for _ in 0..2 {
             Marked.act(KEY, &machine.host()).await.unwrap();

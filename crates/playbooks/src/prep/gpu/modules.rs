@@ -71,17 +71,17 @@ mod tests {
     async fn what_the_kernel_has_is_listed_and_loaded() {
         let machine = Machine::default();
         machine.write("/proc/sys/kernel/osrelease", "6.1.0\n");
-        let mut told = format!("no modules at all:\n{}", machine.planned(&Modules).await);
+        let mut reported = format!("no modules at all:\n{}", machine.planned(&Modules).await);
         machine.write("/lib/modules/6.1.0/modules.builtin", "kernel/drivers/gpu/drm/drm.ko\n");
         machine.write(
             "/lib/modules/6.1.0/modules.dep",
             "kernel/i915.ko: kernel/drm_kms_helper.ko\nkernel/drm_kms_helper.ko:\n",
         );
-        told += &format!("some:\n{}", machine.planned(&Modules).await);
+        reported += &format!("some:\n{}", machine.planned(&Modules).await);
         machine.apply(&Modules).await;
         machine.write("/proc/modules", "i915 1 0\ndrm_kms_helper 1 0\n");
-        told += &format!("done:\n{}\n{}", machine.planned(&Modules).await, machine.read(FILE).unwrap());
-        insta::assert_snapshot!(told);
+        reported += &format!("done:\n{}\n{}", machine.planned(&Modules).await, machine.read(FILE).unwrap());
+        insta::assert_snapshot!(reported);
         assert_eq!(machine.asked(), ["modprobe i915", "modprobe drm_kms_helper"]);
     }
 }

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn nothing_counts_but_what_vainfo_lists() {
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, driver, node, state, complaint, entrypoints) in [
             ("it works", Some("i915"), true, ModuleState::Loaded, None, 14),
             ("a newer driver", Some("xe"), true, ModuleState::Absent, None, 20),
@@ -97,9 +97,9 @@ mod tests {
                 Err(error) => format!("{} {error}", error.code().id),
                 Ok(_) => format!("{:?}", Proof.verify(&evidence)),
             };
-            told += &format!("{case}: {line}\n");
+            reported += &format!("{case}: {line}\n");
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
         assert_eq!(Proof.verify(&Evidence::default()), Verdict::Met, "without a GPU there is nothing to show");
     }
 }

@@ -193,7 +193,7 @@ mod tests {
 
     #[tokio::test]
     async fn up_means_up_for_a_while() {
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, shown) in [
             ("as Debian's package leaves it", shown("inactive", "disabled", 0, 0)),
             ("started a moment ago", shown("active", "enabled", 0, 100_000_000)),
@@ -203,9 +203,9 @@ mod tests {
             ("dead", shown("failed", "enabled", 5, 99_900_000)),
             ("forbidden", shown("inactive", "masked", 0, 0)),
         ] {
-            told += &format!("{case}:\n{}", machine(shown).planned(&Iscsid).await);
+            reported += &format!("{case}:\n{}", machine(shown).planned(&Iscsid).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[tokio::test]

@@ -236,7 +236,7 @@ mod tests {
         let chosen = "InitiatorName = iqn.2001-04.com.example:worker-01\n";
         let (session, record) =
             ("/sys/class/iscsi_session/session1/state", "/etc/iscsi/nodes/iqn.x/10.0.0.1,3260,1/default");
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, file, noted, is_older, extra) in [
             ("no file", "", None, false, ""),
             ("a package that asks for a name", "GenerateName=yes\n", None, false, ""),
@@ -256,9 +256,9 @@ mod tests {
             if !extra.is_empty() {
                 machine.write(extra, "");
             }
-            told += &format!("{case}:\n{}", machine.planned(&step()).await);
+            reported += &format!("{case}:\n{}", machine.planned(&step()).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[tokio::test]

@@ -140,7 +140,7 @@ mod tests {
         let built_in = ("/lib/modules/6.1.0/modules.builtin", "kernel/drivers/scsi/iscsi_tcp.ko\n");
         let (transport, loaded) =
             (("/sys/class/iscsi_transport/tcp/handle", "1\n"), ("/proc/modules", "iscsi_tcp 1 0\n"));
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, files) in [
             ("a module that nobody loaded", &[dep][..]),
             ("a module that is loaded", &[dep, loaded, transport]),
@@ -155,9 +155,9 @@ mod tests {
             for (path, text) in files {
                 machine.write(path, text);
             }
-            told += &format!("{case}:\n{}", machine.planned(&KernelSupport).await);
+            reported += &format!("{case}:\n{}", machine.planned(&KernelSupport).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[tokio::test]

@@ -152,7 +152,7 @@ mod tests {
     async fn a_login_is_made_once_per_boot_where_there_is_a_target() {
         let proof = Proof::new(Path::new("/state"));
         let none = || Err("exit status: 21|iscsiadm: No active sessions.".to_owned());
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, files, is_broken) in [
             ("no program for a target", &[][..], false),
             ("a target is possible", &TARGET[..], false),
@@ -165,12 +165,12 @@ mod tests {
             for file in files {
                 machine.write(file, "");
             }
-            told += &format!("{case}:\n{}", machine.planned(&proof).await);
+            reported += &format!("{case}:\n{}", machine.planned(&proof).await);
             machine.write("/state/login.json", r#"{"bootId": "boot-1"}"#);
-            told += &format!("  then:\n{}", machine.planned(&proof).await);
+            reported += &format!("  then:\n{}", machine.planned(&proof).await);
             machine.write("/proc/sys/kernel/random/boot_id", "boot-2\n");
-            told += &format!("  after a boot:\n{}", machine.planned(&proof).await);
+            reported += &format!("  after a boot:\n{}", machine.planned(&proof).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 }

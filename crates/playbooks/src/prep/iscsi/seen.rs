@@ -32,23 +32,23 @@ pub(in super::super) async fn seen(
     let support = Support::read(disk)?;
     let daemon = daemon::Seen::check(host).await?;
     let mut seen = BTreeMap::new();
-    let mut tell = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
-    tell("kernel", support.kernel.release.clone());
-    tell("iscsi-tcp", support.state().words().to_owned());
-    tell("package", kernel::package(host).await?);
+    let mut emit = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
+    emit("kernel", support.kernel.release.clone());
+    emit("iscsi-tcp", support.state().words().to_owned());
+    emit("package", kernel::package(host).await?);
     if with_nfs && let Some(manager) = Manager::find(disk)? {
         let versions = manager.installed(host).await?.versions;
         let name = wanted(true).with(manager)[1];
-        tell("nfs", versions.get(name).map_or_else(|| format!("{name} not"), |version| format!("{name} {version}")));
+        emit("nfs", versions.get(name).map_or_else(|| format!("{name} not"), |version| format!("{name} {version}")));
     }
     if let Some(name) = initiator::name(disk)? {
-        tell(Report::INITIATOR_NAME, name);
+        emit(Report::INITIATOR_NAME, name);
     }
     let is_up = daemon.active == "active";
     let file = if daemon.file.is_empty() { "unknown" } else { &daemon.file };
-    tell("iscsid", format!("{}, {file}", daemon.active));
+    emit("iscsid", format!("{}, {file}", daemon.active));
     if is_up && support.state().works() {
-        tell("proof", proof::proved(host, state_dir)?.to_owned());
+        emit("proof", proof::proved(host, state_dir)?.to_owned());
     }
     Ok(seen)
 }

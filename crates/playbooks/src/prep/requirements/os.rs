@@ -17,9 +17,9 @@ fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
         None => (Verdict::Unmet, format!("{name}, without apt or dnf")),
         Some(manager @ Manager::Dnf) => (Verdict::Warning, format!("{name}, with {}; untested", manager.name())),
         Some(manager @ Manager::Apt) => {
-            let told = format!("{name}, with {}", manager.name());
+            let reported = format!("{name}, with {}", manager.name());
             let is_known = KNOWN.iter().any(|(id, version)| os.id == *id && name.contains(version));
-            if is_known { (Verdict::Met, told) } else { (Verdict::Warning, format!("{told}; untested")) }
+            if is_known { (Verdict::Met, reported) } else { (Verdict::Warning, format!("{reported}; untested")) }
         }
     }
 }

@@ -76,7 +76,7 @@ impl Drain {
     /// Until all of them are gone, or the time is over.
     async fn drain(&self, host: &Host) -> Result<(), StepError> {
         let until = Instant::now() + self.within;
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             let seen = self.check(host).await?;
             if seen.pods.is_empty() {
@@ -95,9 +95,9 @@ impl Drain {
                 let limit = self.within.as_secs();
                 return Err(StepError::new(codes::NOT_DRAINED, format!("{left}; waited for {limit} s")));
             }
-            if left != told {
+            if left != reported {
                 host.doing(left.clone());
-                told = left;
+                reported = left;
             }
             sleep(PAUSE).await;
         }
@@ -221,7 +221,7 @@ mod tests {
             ("dead, force", planned(true, dead, pods())),
             ("dead and empty", planned(false, dead, Vec::new())),
         ];
-        insta::assert_snapshot!(cases.map(|(what, told)| format!("{what}: {told}")).join("\n"));
+        insta::assert_snapshot!(cases.map(|(what, reported)| format!("{what}: {reported}")).join("\n"));
     }
 
     #[test]

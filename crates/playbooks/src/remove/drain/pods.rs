@@ -64,13 +64,13 @@ fn tolerates_cordon(pod: &Pod) -> bool {
 
 /// Their names, as far as a person reads them.
 pub(super) fn listed(pods: &[Leaving]) -> String {
-    let told = |pod: &Leaving| {
+    let reported = |pod: &Leaving| {
         if pod.is_alone { format!("{pod} (no controller restarts it)") } else { pod.to_string() }
     };
     // Those that are lost for good are not left out.
     let (alone, others): (Vec<&Leaving>, Vec<&Leaving>) = pods.iter().partition(|pod| pod.is_alone);
     let shown = alone.len().max(SHOWN);
-    let mut names: Vec<String> = alone.into_iter().chain(others).take(shown).map(told).collect();
+    let mut names: Vec<String> = alone.into_iter().chain(others).take(shown).map(reported).collect();
     if pods.len() > shown {
         names.push(format!("{} more", pods.len() - shown));
     }

@@ -91,7 +91,7 @@ fn evaluate(
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     fn cluster() -> ValidatedCluster {
         let text = "cluster: { name: home, api: { port: 8443 } }\n\
@@ -121,6 +121,6 @@ mod tests {
         .iter()
         .map(|taken| evaluate(&wanted, taken))
         .collect();
-        insta::assert_snapshot!(told(verdicts));
+        insta::assert_snapshot!(reported(verdicts));
     }
 }

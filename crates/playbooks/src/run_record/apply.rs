@@ -44,12 +44,12 @@ impl RunRecord {
     /// The record of a run that begins with this event.
     pub(super) fn begun(origin: &Origin, event: &Event) -> Self {
         let mut record = Self::new(origin, &event.run, &event.node, &event.playbook, event.time);
-        record.tell(event);
+        record.apply(event);
         record
     }
 
     /// Takes in one event of the run.
-    pub fn tell(&mut self, event: &Event) {
+    pub fn apply(&mut self, event: &Event) {
         self.updated = event.time;
         (self.done, self.total) = (event.done, event.total);
         let failure = failure(event);
@@ -57,7 +57,7 @@ impl RunRecord {
             self.last_error.clone_from(&failure);
         }
         match &event.step {
-            Some(id) => self.step(id).tell(event, failure),
+            Some(id) => self.step(id).apply(event, failure),
             None => self.summary.clone_from(&event.message),
         }
         if event.state == State::RunFinished {
@@ -113,7 +113,7 @@ impl StepRun {
         }
     }
 
-    fn tell(&mut self, event: &Event, failure: Option<RecordedError>) {
+    fn apply(&mut self, event: &Event, failure: Option<RecordedError>) {
         let now = event.time;
         match event.state {
             // The first word of an attempt is the step's title, the others are what it has to say.

@@ -6,7 +6,7 @@ use explain::Explain;
 
 use crate::{About, EVENT_SCHEMA_VERSION, Event, Runner, State};
 
-pub(super) struct Teller<'a> {
+pub(super) struct Emitter<'a> {
     runner: &'a Runner,
     playbook: &'static str,
     run: String,
@@ -20,7 +20,7 @@ struct Count {
     total: usize,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Emitter<'a> {
     pub(super) fn new(runner: &'a Runner, playbook: &'static str, total: usize) -> Self {
         let started = runner.host.clock.now().strftime("%Y%m%dT%H%M%SZ");
         let run = format!("{started}-{}", std::process::id());
@@ -39,34 +39,34 @@ impl<'a> Teller<'a> {
 
     /// Tells something of the run itself.
     pub(super) fn run(&self, state: State, message: String) {
-        self.tell(None, state, 0, message, None);
+        self.emit(None, state, 0, message, None);
     }
 
     /// Tells something of a step.
     pub(super) fn step(&self, about: &About, state: State, attempt: u32, message: String) {
-        self.tell(Some(about.id.as_str()), state, attempt, message, None);
+        self.emit(Some(about.id.as_str()), state, attempt, message, None);
     }
 
     /// Tells something of a step that may not be in the playbook any more.
     pub(super) fn undo(&self, step: &str, state: State, message: String) {
-        self.tell(Some(step), state, 1, message, None);
+        self.emit(Some(step), state, 1, message, None);
     }
 
     /// Tells that a step went wrong.
     pub(super) fn failure(&self, step: &str, state: State, attempt: u32, error: &dyn Explain) {
-        self.tell(Some(step), state, attempt, explain::chain(error), Some(error));
+        self.emit(Some(step), state, attempt, explain::chain(error), Some(error));
     }
 
     /// Tells that the run as a whole cannot go on.
     pub(super) fn broken(&self, error: &dyn Explain) {
-        self.tell(None, State::RunFinished, 0, explain::chain(error), Some(error));
+        self.emit(None, State::RunFinished, 0, explain::chain(error), Some(error));
     }
 
     fn count(&self) -> MutexGuard<'_, Count> {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, step: Option<&str>, state: State, attempt: u32, message: String, error: Option<&dyn Explain>) {
+    fn emit(&self, step: Option<&str>, state: State, attempt: u32, message: String, error: Option<&dyn Explain>) {
         let mut count = self.count();
         count.sequence += 1;
         if matches!(state, State::Verified | State::Unchanged | State::Undone) {

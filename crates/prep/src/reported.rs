@@ -8,7 +8,7 @@ use crate::{Prep, Report, names};
 
 /// What a Node says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct Reported {
     /// Its label: the name of a state.
     pub label: String,
     /// Its last report, as far as it can be understood.
@@ -17,7 +17,7 @@ pub struct Told {
     pub since: Option<Timestamp>,
 }
 
-impl Told {
+impl Reported {
     /// From the labels and annotations of a Node; `None` if it never said anything.
     pub fn of(
         prep: Prep,
@@ -57,8 +57,8 @@ mod tests {
             ..samples::ready()
         };
         let annotations = [(names::annotation(Prep::Iscsi), serde_json::to_string(&report).unwrap())].into();
-        let told = format!("{:?}", Told::of(Prep::Iscsi, None, Some(&annotations)).unwrap());
-        assert!(told.matches(" [2Jx").count() == 8 && !told.contains("u{1b}"), "{told}");
+        let reported = format!("{:?}", Reported::of(Prep::Iscsi, None, Some(&annotations)).unwrap());
+        assert!(reported.matches(" [2Jx").count() == 8 && !reported.contains("u{1b}"), "{reported}");
     }
 
     #[test]
@@ -70,12 +70,12 @@ mod tests {
             ("blackstart.io/prep-iscsi-report".to_owned(), text),
             ("blackstart.io/prep-iscsi-since".to_owned(), report.at.to_string()),
         ]);
-        let told = Told::of(Prep::Iscsi, Some(&labels), Some(&annotations)).unwrap();
-        assert_eq!(told, Told { label: "ready".into(), since: Some(report.at), report: Some(report) });
-        assert_eq!(Told::of(Prep::Gpu, Some(&labels), Some(&annotations)), None);
+        let reported = Reported::of(Prep::Iscsi, Some(&labels), Some(&annotations)).unwrap();
+        assert_eq!(reported, Reported { label: "ready".into(), since: Some(report.at), report: Some(report) });
+        assert_eq!(Reported::of(Prep::Gpu, Some(&labels), Some(&annotations)), None);
 
         annotations.insert("blackstart.io/prep-iscsi-report".to_owned(), "{".to_owned());
-        let told = Told::of(Prep::Iscsi, None, Some(&annotations)).unwrap();
-        assert_eq!((told.label.as_str(), told.report), ("", None));
+        let reported = Reported::of(Prep::Iscsi, None, Some(&annotations)).unwrap();
+        assert_eq!((reported.label.as_str(), reported.report), ("", None));
     }
 }
