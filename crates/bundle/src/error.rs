@@ -102,14 +102,14 @@ pub enum BundleError {
         source: io::Error,
     },
     /// A program of another version than the table's.
-    #[error("{path} should be version {wanted}, but says {said:?}", path = .path.display())]
+    #[error("{path} should be version {wanted}, but says {output:?}", path = .path.display())]
     Version {
         /// The program.
         path: PathBuf,
         /// The version in the table.
         wanted: String,
         /// The first line of its answer.
-        said: String,
+        output: String,
     },
     /// A program that needs libraries cannot be the only file of an image.
     #[error("{path} {found}", path = .path.display())]

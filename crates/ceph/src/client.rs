@@ -115,11 +115,11 @@ impl<'a> Client<'a> {
 
     /// The command ends with 1 whatever the cause; only its words tell them apart.
     fn understood(&self, error: CommandError) -> CephError {
-        let CommandError::Failed { said, .. } = &error else { return CephError::Command(error) };
-        if said.contains("timed out") || said.contains("TimedOut") {
+        let CommandError::Failed { output, .. } = &error else { return CephError::Command(error) };
+        if output.contains("timed out") || output.contains("TimedOut") {
             return CephError::Silent { why: format!("no answer within {} s", self.connect.as_secs()) };
         }
-        if said.contains("RADOS permission denied") {
+        if output.contains("RADOS permission denied") {
             return CephError::Denied { entity: self.entity.to_string(), keyring: self.keyring.display().to_string() };
         }
         CephError::Command(error)
@@ -144,10 +144,10 @@ mod tests {
             Box::pin(async move {
                 match says {
                     Some(Ok(text)) => Ok(Printed { stdout: (*text).to_owned(), stderr: String::new() }),
-                    Some(Err(said)) => Err(CommandError::Failed {
+                    Some(Err(output)) => Err(CommandError::Failed {
                         command: command.to_string(),
                         status: "exit status: 1".into(),
-                        said: (*said).to_owned(),
+                        output: (*output).to_owned(),
                     }),
                     None => std::future::pending().await,
                 }

@@ -110,8 +110,8 @@ async fn ask(machine: &Machine<'_>) -> Result<Archive, String> {
         Err(_) => return Err(format!("it did not answer within {} s", LIMIT.as_secs())),
     };
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`blackstart gather` in it ended with {}: {}", output.status, said.trim()));
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`blackstart gather` in it ended with {}: {}", output.status, message.trim()));
     }
     Archive::unpack(&output.stdout).map_err(|error| format!("its archive cannot be read: {error}"))
 }

@@ -66,10 +66,10 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
             if status.success() {
                 return Ok(()); // another supervisor has the machine: of a run that was killed a moment ago
             }
-            let said = fs::read_to_string(&console).unwrap_or_default();
-            let said = said.get(usize::try_from(reported).unwrap_or(0)..).unwrap_or_default().trim();
-            let said = said.lines().next().unwrap_or("its supervisor ended without an error").to_owned();
-            return Err(LabError::System { doing, source: std::io::Error::other(said) });
+            let output = fs::read_to_string(&console).unwrap_or_default();
+            let output = output.get(usize::try_from(reported).unwrap_or(0)..).unwrap_or_default().trim();
+            let output = output.lines().next().unwrap_or("its supervisor ended without an error").to_owned();
+            return Err(LabError::System { doing, source: std::io::Error::other(output) });
         }
         if Instant::now() > deadline {
             let source = std::io::Error::other(format!("no process within {} s", FIRST_PROCESS.as_secs()));

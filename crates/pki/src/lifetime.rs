@@ -27,14 +27,14 @@ const PLAUSIBLE: i64 = 50 * 365 * DAY;
 /// The earliest moment a right clock can show: the build's date where the build says it, else the code's own.
 const BUILT: i64 = {
     // Reproducible builds set this; the compiler tracks it, so no build script is needed.
-    let said = match option_env!("SOURCE_DATE_EPOCH") {
+    let output = match option_env!("SOURCE_DATE_EPOCH") {
         Some(text) => match i64::from_str_radix(text, 10) {
             Ok(seconds) => seconds,
             Err(_) => WRITTEN,
         },
         None => WRITTEN,
     };
-    if said > WRITTEN { said } else { WRITTEN }
+    if output > WRITTEN { output } else { WRITTEN }
 };
 
 /// How pressing a renewal is.

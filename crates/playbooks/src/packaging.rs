@@ -103,7 +103,7 @@ pub(crate) async fn attempt(
         CommandError::Failed { status, .. } if status.starts_with("signal") => {
             Problem::Failure(Failure::Interrupted(program))
         }
-        CommandError::Failed { said, .. } => Problem::Failure(read(&said)),
+        CommandError::Failed { output, .. } => Problem::Failure(read(&output)),
         error @ CommandError::NotStarted { .. } => Problem::NotStarted(error),
     })
 }

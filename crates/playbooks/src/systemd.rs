@@ -70,11 +70,11 @@ pub(crate) async fn note(host: &Host, line: &str) -> Result<(), StepError> {
 }
 
 /// The last thing a unit said before it ended; empty if it has no output.
-pub async fn last_words(host: &Host, unit: &str) -> String {
+pub async fn last_log_line(host: &Host, unit: &str) -> String {
     let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);
     // This only decorates another error; a journal that cannot be read must not hide it.
-    let said = host.commands.run(&command).await.map(|printed| printed.stdout).unwrap_or_default();
-    in_short(relevant_line(&said))
+    let output = host.commands.run(&command).await.map(|printed| printed.stdout).unwrap_or_default();
+    in_short(relevant_line(&output))
 }
 
 /// etcd and containerd speak JSON, with a stack trace; what a person needs of it is the message and the error.
@@ -86,7 +86,7 @@ fn in_short(line: &str) -> String {
 
 /// systemd's own lines tell that a unit failed, those of the program tell why; the last line that looks like an error
 /// is worth more than a usage text after it.
-fn relevant_line(said: &str) -> &str {
+fn relevant_line(output: &str) -> &str {
     const SYSTEMD: &[&str] = &[
         "Started ",
         "Starting ",
@@ -97,7 +97,7 @@ fn relevant_line(said: &str) -> &str {
         "Failed to start ",
     ];
     let own = |line: &&str| !line.is_empty() && !SYSTEMD.iter().any(|words| line.contains(words));
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(own).collect();
+    let lines: Vec<&str> = output.lines().map(str::trim).filter(own).collect();
     let is_error = |line: &&&str| {
         let line = line.to_lowercase();
         ["error", "fatal", "panic", "failed", "cannot", "unable"].iter().any(|word| line.contains(word))
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_line_that_tells_why() {
-        for (said, expected) in [
+        for (output, expected) in [
             (
                 "Starting x.service\nError: bad flag\nUsage:\n  x [flags]\nFailed with result 'exit-code'.\n",
                 "Error: bad flag",
@@ -128,7 +128,7 @@ mod tests {
             ("hello\nbye\nStopped x.service\n", "bye"),
             ("", ""),
         ] {
-            assert_eq!(relevant_line(said), expected);
+            assert_eq!(relevant_line(output), expected);
         }
     }
 

@@ -160,9 +160,9 @@ impl Pod {
         self.history.stumble(Timestamp::now(), of_run);
         let again = pause(self.history.failures).as_secs();
         tracing::error!(code = error.code().id, hint = error.advice(), "{}; again in {again} s", explain::chain(error));
-        let said = (Some(error.code().id), explain::chain(error), Some(error.advice()));
+        let output = (Some(error.code().id), explain::chain(error), Some(error.advice()));
         let boot_id = self.boot_id().unwrap_or_default();
-        let report = node_events::of_pod(self.prep, State::Failed, said, &boot_id, Timestamp::now());
+        let report = node_events::of_pod(self.prep, State::Failed, output, &boot_id, Timestamp::now());
         self.settle(&report).await;
         self.failure = Some(Failure { report, of_run });
     }

@@ -160,8 +160,8 @@ impl Certificates<'_> {
 async fn addresses_but(nodes: &Api<NodeObject>, own: &str) -> Result<BTreeSet<IpAddr>, AgentError> {
     let all = nodes.list(&ListParams::default()).await.map_err(AgentError::api("list nodes"))?;
     let others = all.items.iter().filter(|node| node.name() != own);
-    let said = others.flat_map(|node| node.status.addresses.iter()).filter_map(|said| said.address.parse().ok());
-    Ok(said.map(|ip: IpAddr| ip.to_canonical()).collect())
+    let output = others.flat_map(|node| node.status.addresses.iter()).filter_map(|output| output.address.parse().ok());
+    Ok(output.map(|ip: IpAddr| ip.to_canonical()).collect())
 }
 
 impl Stage {

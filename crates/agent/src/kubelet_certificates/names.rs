@@ -80,7 +80,7 @@ fn flaw_of_address(
 ) -> Option<&'static str> {
     let networking = cluster.networking();
     let is_in = |network: &IpNet| network.contains(&ip);
-    let is_said = || node.status.addresses.iter().any(|said| said.address.parse() == Ok(ip));
+    let is_said = || node.status.addresses.iter().any(|output| output.address.parse() == Ok(ip));
     if ip.to_canonical() != ip {
         Some("is an IPv4 address written as IPv6")
     } else if is_special(ip) {

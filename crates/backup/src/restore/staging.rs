@@ -182,8 +182,8 @@ mod tests {
                 let data = Path::new(words[words.iter().position(|word| *word == "--data-dir").unwrap() + 1]);
                 fs::create_dir_all(data.join("member/snap")).unwrap();
                 if !self.works {
-                    let said = "no space left".to_owned();
-                    return Err(host::CommandError::Failed { command: text, status: "exit status: 1".into(), said });
+                    let output = "no space left".to_owned();
+                    return Err(host::CommandError::Failed { command: text, status: "exit status: 1".into(), output });
                 }
                 fs::write(data.join("member/snap/db"), "new").unwrap();
                 Ok(Printed::default())

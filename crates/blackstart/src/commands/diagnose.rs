@@ -33,9 +33,9 @@ pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(
     if diagnosis.is_well() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
 }
 
-/// Says under the error of a failed `node up` what is most likely behind it. `said` are the codes of that error: what it
+/// Says under the error of a failed `node up` what is most likely behind it. `output` are the codes of that error: what it
 /// has told already is not told again. A diagnosis that cannot be made is no second error.
-pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: &Node, said: &[&str]) {
+pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: &Node, output: &[&str]) {
     let checks: Vec<Check> = registry().iter().filter(|check| check.name != ABOUT_NODE_UP).copied().collect();
     let Ok(diagnosis) = diagnosis(context, cluster, node, &checks) else { return };
     if context.out.is_json() {
@@ -44,7 +44,7 @@ pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: 
         let _ = print(format!("{line}\n").as_bytes());
         return;
     }
-    let is_new = diagnosis.likely_cause().is_some_and(|finding| !said.contains(&finding.code.id));
+    let is_new = diagnosis.likely_cause().is_some_and(|finding| !output.contains(&finding.code.id));
     if let Some(text) = diagnose::show_likely_cause(&diagnosis).filter(|_| is_new) {
         note(&coloured(context.out.color_errors(), &text));
     }

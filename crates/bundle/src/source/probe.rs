@@ -20,13 +20,13 @@ pub(crate) fn ensure_version(
 ) -> Result<(), BundleError> {
     // The exit status does not matter: some say their version and then complain that they were not told what to do.
     let (Output { stdout, stderr }, _) = Run::new(path).args(program.ask).within(DEADLINE).finish(scratch, stop)?;
-    let said = format!("{}\n{stderr}", String::from_utf8_lossy(&stdout));
-    if mentions(&said, version) {
+    let output = format!("{}\n{stderr}", String::from_utf8_lossy(&stdout));
+    if mentions(&output, version) {
         return Ok(());
     }
-    let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    let said = said.chars().take(100).collect();
-    Err(BundleError::Version { path: path.to_path_buf(), wanted: version.to_owned(), said })
+    let output = output.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let output = output.chars().take(100).collect();
+    Err(BundleError::Version { path: path.to_path_buf(), wanted: version.to_owned(), output })
 }
 
 /// True where the text has this version, and not only a longer one that contains it.

@@ -93,7 +93,7 @@ fn evaluate(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
         found.push(Finding::cause(DNS_GONE, Part::ClusterDns, gone.join("; ")));
     }
     if let Err(why) = answer {
-        let mut reasons: Vec<String> = seen.pods.iter().filter_map(failure).map(|failure| said(&failure)).collect();
+        let mut reasons: Vec<String> = seen.pods.iter().filter_map(failure).map(|failure| output(&failure)).collect();
         reasons.dedup();
         let evidence = [vec![why], reasons].concat().join("; ");
         found.push(silent(evidence));
@@ -101,7 +101,7 @@ fn evaluate(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
     found
 }
 
-fn said(failure: &Failure) -> String {
+fn output(failure: &Failure) -> String {
     failure.to_string()
 }
 

@@ -22,19 +22,19 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
         let mut found = Vec::new();
         for (name, unit) in &units.all {
             if unit.is_failing(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
-                let said = systemd::last_words(context.host, name).await;
-                found.push(evaluate(unit, &said));
+                let output = systemd::last_log_line(context.host, name).await;
+                found.push(evaluate(unit, &output));
             }
         }
         Ok(found)
     })
 }
 
-fn evaluate(unit: &Unit, said: &str) -> Finding {
-    let said = if said.is_empty() { "it has no output".to_owned() } else { format!("last log line: {said}") };
+fn evaluate(unit: &Unit, output: &str) -> Finding {
+    let output = if output.is_empty() { "it has no output".to_owned() } else { format!("last log line: {output}") };
     let Unit { name, active, restarts, .. } = unit;
     let again = if *restarts == 0 { String::new() } else { format!(", started again {restarts} times") };
-    let evidence = format!("{name} is {active}{again}; {said}");
+    let evidence = format!("{name} is {active}{again}; {output}");
     let fix = format!("its last log line is above; `journalctl -u {name}` shows the whole log");
     Finding::symptom(CRASH_LOOP, unit.part(), evidence).with_fix(fix)
 }

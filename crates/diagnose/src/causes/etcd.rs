@@ -37,7 +37,7 @@ const NEARLY_FULL: u64 = 80;
 const MIB: u64 = 1024 * 1024;
 
 /// What etcd says before it ends because of its data: a part of the line.
-const DATA_WORDS: &[&str] = &[
+const DATA_ERRORS: &[&str] = &[
     "crc mismatch",
     "database file",
     "walpb:",
@@ -67,11 +67,11 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
                 Ok(vec![Finding::cause(ETCD_DATA_GONE, Part::Etcd, evidence)])
             }
             Err(why) => {
-                let said = context.etcd_log().await?;
+                let output = context.etcd_log().await?;
                 // One that ends again and again is told as such, with what it said.
                 let is_failing = context.units().await?.is_failing("etcd.service");
                 let silent = || Finding::symptom(UNREACHABLE, Part::Etcd, format!("etcd on this node: {why}"));
-                Ok((!is_failing).then(silent).into_iter().chain(data_failure(&said)).collect())
+                Ok((!is_failing).then(silent).into_iter().chain(data_failure(&output)).collect())
             }
             Ok(reported) => Ok(full(&reported.status).into_iter().chain(slow(&view.metrics)).collect()),
         }
@@ -104,7 +104,7 @@ fn most(status: &Status) -> String {
 fn data_failure(log: &str) -> Option<Finding> {
     let is_newer = |line: &&str| !REMOVED.iter().any(|words| line.contains(words));
     let relevant =
-        |line: &&str| !line.contains("\"level\":\"info\"") && DATA_WORDS.iter().any(|words| line.contains(words));
+        |line: &&str| !line.contains("\"level\":\"info\"") && DATA_ERRORS.iter().any(|words| line.contains(words));
     let line = log.lines().take_while(is_newer).find(relevant)?;
     Some(Finding::cause(ETCD_DATA, Part::Etcd, format!("etcd logged: {}", line.trim())))
 }

@@ -35,12 +35,12 @@ fn was_killed(unit: &Unit) -> bool {
 /// systemd knows it where control groups are of version 2; else the kernel's log does.
 fn evaluate(unit: &Unit, log: &str) -> Option<Finding> {
     let line = log.lines().rev().find(|line| is_about(line, &unit.name));
-    let said = match line {
+    let output = match line {
         Some(line) => format!("the kernel logged: {}", line.trim()),
         None if unit.result == "oom-kill" => "systemd calls its end `oom-kill`".to_owned(),
         None => return None,
     };
-    let evidence = format!("{} ran out of memory {} times; {said}", unit.name, unit.restarts.max(1));
+    let evidence = format!("{} ran out of memory {} times; {output}", unit.name, unit.restarts.max(1));
     let fix = format!("more memory, or a higher limit: `systemctl show -p MemoryMax,MemoryCurrent {}`", unit.name);
     Some(Finding::cause(OUT_OF_MEMORY, unit.part(), evidence).with_fix(fix))
 }

@@ -24,7 +24,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
         let listed = Cmd::new("nft").args(["list", "chain", family, "kube-proxy", "services"]).env("LC_ALL", "C");
         match context.host.commands.run(&listed).await {
             Ok(printed) => Ok(evaluate(family, &printed.stdout).into_iter().collect()),
-            Err(CommandError::Failed { said, .. }) if said.contains("No such file") => {
+            Err(CommandError::Failed { output, .. }) if output.contains("No such file") => {
                 let evidence = format!("there is no nftables table `{family} kube-proxy` with a chain `services`");
                 Ok(vec![Finding::cause(SERVICE_TABLE_GONE, Part::KubeProxy, evidence)])
             }

@@ -54,12 +54,12 @@ fn evaluate(pods: &[Pod]) -> Vec<Finding> {
             Failure::Unscheduled { .. } => POD_UNSCHEDULED,
             Failure::Container { .. } => POD_FAILS,
         };
-        by_code.entry(code.id).or_insert((code, Vec::new())).1.push(said(pod, &failure));
+        by_code.entry(code.id).or_insert((code, Vec::new())).1.push(output(pod, &failure));
     }
-    by_code.into_values().map(|(code, said)| Finding::warning(code, Part::Workloads, listed(&said))).collect()
+    by_code.into_values().map(|(code, output)| Finding::warning(code, Part::Workloads, listed(&output))).collect()
 }
 
-fn said(pod: &Pod, failure: &Failure) -> String {
+fn output(pod: &Pod, failure: &Failure) -> String {
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
     match failure {
         Failure::Image(image) => {
@@ -69,9 +69,9 @@ fn said(pod: &Pod, failure: &Failure) -> String {
     }
 }
 
-fn listed(said: &[String]) -> String {
-    let named = said.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-    match said.len().saturating_sub(NAMED) {
+fn listed(output: &[String]) -> String {
+    let named = output.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    match output.len().saturating_sub(NAMED) {
         0 => named,
         more => format!("{named}; and {more} more"),
     }

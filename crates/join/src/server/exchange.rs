@@ -62,9 +62,9 @@ impl<'a> Exchange<'a> {
         if refusal.is_suspicious() {
             service.throttle.failed(&source, Instant::now());
         }
-        let said = service.tally.note(refusal.code().id, what, peer.ip(), Instant::now());
-        said.summary.inspect(|summary| tracing::warn!("{summary}"));
-        if said.is_new {
+        let statement = service.tally.note(refusal.code().id, what, peer.ip(), Instant::now());
+        statement.summary.inspect(|summary| tracing::warn!("{summary}"));
+        if statement.is_new {
             tracing::warn!(code = refusal.code().id, peer = %peer.address, claimed, "refused: {what}: {refusal}");
         }
         let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

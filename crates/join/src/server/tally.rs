@@ -40,7 +40,7 @@ struct Unreported {
 
 /// What to say of a refusal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct Noted {
     /// Whether it is told at once.
     pub(super) is_new: bool,
     /// What there was before, if it is time to say so.
@@ -53,7 +53,7 @@ impl Tally {
     }
 
     /// Counts a refusal.
-    pub(super) fn note(&self, code: &'static str, what: &'static str, address: IpAddr, now: Instant) -> Said {
+    pub(super) fn note(&self, code: &'static str, what: &'static str, address: IpAddr, now: Instant) -> Noted {
         let mut seen = locked(&self.0);
         let summary = seen.summary(now);
         let kind = (code, what, address);
@@ -70,7 +70,7 @@ impl Tally {
                 seen.unreported.addresses.insert(address);
             }
         }
-        Said { is_new, summary }
+        Noted { is_new, summary }
     }
 
     /// What has not been told, if it is time to.
@@ -115,7 +115,7 @@ mod tests {
         let tally = Tally::new(begun);
         let at = |seconds: u64| begun + Duration::from_secs(seconds);
         let note = |code, last, seconds| {
-            let Said { is_new, summary } = tally.note(code, "join", ip(last), at(seconds));
+            let Noted { is_new, summary } = tally.note(code, "join", ip(last), at(seconds));
             (is_new, summary.unwrap_or_default())
         };
         let quiet = |is_new| (is_new, String::new());

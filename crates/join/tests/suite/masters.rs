@@ -81,8 +81,8 @@ async fn reported(world: &World, shows: Option<(String, String)>) -> [Option<(Cl
         None => client,
     };
     let survey = client.survey(Duration::from_secs(5)).await;
-    let cluster_state = |said: &Result<join::wire::Hello, _>| {
-        let hello = said.as_ref().ok()?;
+    let cluster_state = |output: &Result<join::wire::Hello, _>| {
+        let hello = output.as_ref().ok()?;
         Some((hello.cluster_state?, hello.own_machine.is_some()))
     };
     [0, 1, 2].map(|index: usize| cluster_state(&survey[index].1))

@@ -136,8 +136,8 @@ fn certificates_say_what_the_table_says() {
             ],
             &certificate,
         );
-        let said: Vec<&str> = shown.lines().map(str::trim).collect();
-        lines.push(format!("{name}\n  {}", said.join("\n  ")));
+        let output: Vec<&str> = shown.lines().map(str::trim).collect();
+        lines.push(format!("{name}\n  {}", output.join("\n  ")));
     }
     insta::assert_snapshot!(lines.join("\n"));
 }

@@ -25,20 +25,20 @@ const UNREACHABLE: &[&str] = &[
 const FULL: &[&str] = &["No space left on device", "have enough free space"];
 
 /// From the last lines of a command, in English.
-pub(super) fn read(said: &str) -> Failure {
-    if let Some(holder) = holder(said) {
+pub(super) fn read(output: &str) -> Failure {
+    if let Some(holder) = holder(output) {
         return Failure::Busy(holder);
     }
-    if INTERRUPTED.iter().any(|words| said.contains(words)) {
+    if INTERRUPTED.iter().any(|words| output.contains(words)) {
         return Failure::Interrupted(DPKG);
     }
     // What is meant for people begins with `E:`; around it are notes and progress.
-    let complaints: Vec<&str> = said.split(" / ").filter_map(|line| line.strip_prefix("E: ")).collect();
-    let reported = if complaints.is_empty() { said.to_owned() } else { complaints.join("; ") };
-    if FULL.iter().any(|words| said.contains(words)) {
+    let complaints: Vec<&str> = output.split(" / ").filter_map(|line| line.strip_prefix("E: ")).collect();
+    let reported = if complaints.is_empty() { output.to_owned() } else { complaints.join("; ") };
+    if FULL.iter().any(|words| output.contains(words)) {
         return Failure::Full(reported);
     }
-    if UNREACHABLE.iter().any(|words| said.contains(words)) {
+    if UNREACHABLE.iter().any(|words| output.contains(words)) {
         Failure::Unreachable(reported)
     } else {
         Failure::Failed(reported)
@@ -55,8 +55,8 @@ pub(super) fn with_words(failure: Failure, words: String) -> Failure {
 }
 
 /// Who holds a lock, as apt and dpkg put it.
-fn holder(said: &str) -> Option<String> {
-    let after = |words: &str| said.split_once(words).map(|(_, rest)| rest);
+fn holder(output: &str) -> Option<String> {
+    let after = |words: &str| output.split_once(words).map(|(_, rest)| rest);
     if let Some(rest) = after("It is held by process ") {
         let (pid, rest) = rest.split_once(' ').unwrap_or((rest, ""));
         let name = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(name, _)| name);
@@ -66,7 +66,7 @@ fn holder(said: &str) -> Option<String> {
         return Some(format!("process {}", rest.split(' ').next().unwrap_or_default()));
     }
     let locked = ["Could not get lock", "Unable to acquire the dpkg frontend lock", "Unable to lock directory"];
-    locked.iter().any(|words| said.contains(words)).then(|| "another process".to_owned())
+    locked.iter().any(|words| output.contains(words)).then(|| "another process".to_owned())
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn what_was_said_tells_why() {
         let mut reported = String::new();
-        for said in [
+        for output in [
             "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 (unattended-upgr) / N: Be aware \
              that removing the lock file is not a solution and may break your system. / E: Unable to acquire the dpkg \
              frontend lock (/var/lib/dpkg/lock-frontend), is another process using it?",
@@ -98,7 +98,7 @@ mod tests {
              (No space left on device) / E: Sub-process /usr/bin/dpkg returned an error code (1)",
             "it has no output",
         ] {
-            let error = read(said).into_error(Work::Install, "ceph-mon");
+            let error = read(output).into_error(Work::Install, "ceph-mon");
             let retry = if error.is_retryable() { ", tried again" } else { "" };
             reported += &format!("{} {error}{retry}\n", error.code().id);
         }

@@ -114,9 +114,9 @@ fn explained(problem: Problem, work: Work, names: &str) -> StepError {
 
 /// Runs a command, again and again while somebody else works with packages.
 async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
-    let read = |said: &str| {
-        let failure = failure::read(said);
-        words::of_dpkg(&*host.disk, said).map_or(failure.clone(), |words| failure::with_words(failure, words))
+    let read = |output: &str| {
+        let failure = failure::read(output);
+        words::of_dpkg(&*host.disk, output).map_or(failure.clone(), |words| failure::with_words(failure, words))
     };
     packaging::with_retries(host, || packaging::attempt(host, command, failure::DPKG, read)).await
 }

@@ -26,9 +26,9 @@ impl Commands for Scripted {
         Box::pin(async move {
             match answer {
                 None => Ok(Printed::default()),
-                Some(said) => {
-                    let status = if said == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 100" };
-                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
+                Some(output) => {
+                    let status = if output == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 100" };
+                    Err(CommandError::Failed { command: shown, status: status.into(), output: output.into() })
                 }
             }
         })
@@ -48,12 +48,12 @@ async fn story(answers: &[Option<&'static str>], repairing: bool) -> String {
     drop(host);
     let mut reported: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
     reported.dedup();
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     while let Ok(line) = heard.try_recv() {
-        said.push(format!("- {line}"));
+        output.push(format!("- {line}"));
     }
-    said.dedup();
-    reported.extend(said);
+    output.dedup();
+    reported.extend(output);
     reported.push(match result {
         Ok(()) => "done".to_owned(),
         Err(error) => format!("{}: {error}", error.code().id),

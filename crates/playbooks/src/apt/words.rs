@@ -9,8 +9,8 @@ const LOG: &str = "/var/log/apt/term.log";
 const DPKG: &str = "Sub-process /usr/bin/dpkg returned an error code";
 
 /// What dpkg said in the session that has just ended, if it was dpkg that failed.
-pub(super) fn of_dpkg(disk: &dyn Disk, said: &str) -> Option<String> {
-    if !said.contains(DPKG) {
+pub(super) fn of_dpkg(disk: &dyn Disk, output: &str) -> Option<String> {
+    if !output.contains(DPKG) {
         return None;
     }
     // This only explains another error; a log that cannot be read must not hide it.

@@ -64,9 +64,9 @@ impl Managers {
         for entity in self.entities.iter().filter(|entity| entity.to_string() == key) {
             let missing = || BadIdentity { field: format!("key.{entity}") };
             let key = handed.key(entity).ok_or_else(|| StepError::from_explained(&missing()))?;
-            let said =
+            let output =
                 Client::admin(host).send_with(&["auth", "import", "-i", "-"], keyring_text([(entity, key)])).await;
-            said.map_err(|error| client::failed(&error))?;
+            output.map_err(|error| client::failed(&error))?;
         }
         Ok(())
     }

@@ -29,16 +29,16 @@ const LOCKED_BY_NOBODY: &[&str] =
 const RPM_LOCK: &str = "/.rpm.lock";
 
 /// From the last lines of a command, in English; `name_of` knows what a process is called.
-pub(super) fn read(said: &str, name_of: impl Fn(&str) -> Option<String>) -> Failure {
-    if let Some(pid) = LOCKED.iter().find_map(|words| number_after(said, words)) {
+pub(super) fn read(output: &str, name_of: impl Fn(&str) -> Option<String>) -> Failure {
+    if let Some(pid) = LOCKED.iter().find_map(|words| number_after(output, words)) {
         let named = name_of(pid).map(|name| format!("`{name}`, process {pid},"));
         return Failure::Busy(named.unwrap_or_else(|| format!("process {pid}")));
     }
-    let says = |list: &[&str]| list.iter().any(|words| said.contains(words));
+    let says = |list: &[&str]| list.iter().any(|words| output.contains(words));
     if says(LOCKED_BY_NOBODY) {
         return Failure::Busy("another process".to_owned());
     }
-    let complaints: Vec<&str> = said.split(" / ").filter(|line| !line.starts_with("(try to add ")).collect();
+    let complaints: Vec<&str> = output.split(" / ").filter(|line| !line.starts_with("(try to add ")).collect();
     let reported = complaints.join("; ");
     if says(FULL) {
         Failure::Full(reported)
@@ -57,8 +57,8 @@ pub(super) fn holder(locks: &str) -> Option<String> {
     Some(format!("`{name}`, process {pid},"))
 }
 
-fn number_after<'a>(said: &'a str, words: &str) -> Option<&'a str> {
-    let (_, rest) = said.split_once(words)?;
+fn number_after<'a>(output: &'a str, words: &str) -> Option<&'a str> {
+    let (_, rest) = output.split_once(words)?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     (digits > 0).then(|| &rest[..digits])
 }
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn what_was_said_tells_why() {
         let mut reported = String::new();
-        for said in [
+        for output in [
             "Error: metadata already locked by 3541",
             "Existing lock /var/cache/dnf/metadata_lock.pid: another copy is running as pid 77.",
             "error: can't create transaction lock on /var/lib/rpm/.rpm.lock (Resource temporarily unavailable)",
@@ -93,7 +93,7 @@ mod tests {
             "Error: GPG check FAILED",
         ] {
             let name_of = |pid: &str| (pid == "3541").then(|| "packagekitd".to_owned());
-            let error = read(said, name_of).into_error(Work::Install, "iscsi-initiator-utils");
+            let error = read(output, name_of).into_error(Work::Install, "iscsi-initiator-utils");
             let retry = if error.is_retryable() { ", tried again" } else { "" };
             reported += &format!("{} {error}{retry}\n", error.code().id);
         }

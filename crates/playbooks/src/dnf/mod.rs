@@ -150,7 +150,7 @@ async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
         if let Some(holder) = holder(host).await {
             return Err(Problem::Failure(Failure::Busy(holder)));
         }
-        packaging::attempt(host, command, "dnf", |said| read(said, |pid| name_of(host, pid))).await
+        packaging::attempt(host, command, "dnf", |output| read(output, |pid| name_of(host, pid))).await
     })
     .await
 }

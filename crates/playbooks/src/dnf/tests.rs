@@ -34,9 +34,9 @@ impl Commands for Scripted {
         Box::pin(async move {
             match answer {
                 Ok(stdout) => Ok(Printed { stdout: stdout.to_owned(), ..Printed::default() }),
-                Err(said) => {
-                    let status = if said == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 1" };
-                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
+                Err(output) => {
+                    let status = if output == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 1" };
+                    Err(CommandError::Failed { command: shown, status: status.into(), output: output.into() })
                 }
             }
         })

@@ -99,8 +99,8 @@ fn name(module: &str) -> String {
 /// Loads a module.
 pub(super) async fn load(host: &Host, module: &str) -> Result<(), StepError> {
     let refused = |error: CommandError| match error {
-        CommandError::Failed { said, .. } => {
-            StepError::new(codes::MODULE_REFUSED, format!("the kernel does not load {module}: {said}"))
+        CommandError::Failed { output, .. } => {
+            StepError::new(codes::MODULE_REFUSED, format!("the kernel does not load {module}: {output}"))
         }
         error @ CommandError::NotStarted { .. } => StepError::from_explained(&error),
     };

@@ -30,9 +30,9 @@ impl Commands for Reported {
         Box::pin(async move {
             match answer {
                 Ok(stdout) => Ok(Printed { stdout, ..Printed::default() }),
-                Err(said) => {
-                    let (status, said) = said.split_once('|').unwrap_or(("exit status: 1", &said));
-                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
+                Err(output) => {
+                    let (status, output) = output.split_once('|').unwrap_or(("exit status: 1", &output));
+                    Err(CommandError::Failed { command: shown, status: status.into(), output: output.into() })
                 }
             }
         })

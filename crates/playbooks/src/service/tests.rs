@@ -19,7 +19,7 @@ fn unit(active: &str, sub: &str, pid: Option<u32>, restarts: u32) -> UnitState {
 }
 
 fn seen(unit: UnitState, configuration: Configuration, health: Health) -> Seen {
-    Seen { missing: Vec::new(), is_live: true, unit, configuration, health, last_words: String::new() }
+    Seen { missing: Vec::new(), is_live: true, unit, configuration, health, last_log_line: String::new() }
 }
 
 fn not_yet() -> Health {
@@ -46,7 +46,7 @@ fn everything_that_can_be_seen_has_an_answer() {
         (
             "in a crash loop",
             Seen {
-                last_words: "Error: no such flag".into(),
+                last_log_line: "Error: no such flag".into(),
                 ..seen(unit("activating", "auto-restart", None, 3), Configuration::Unknown, Health::Unknown)
             },
         ),

@@ -100,10 +100,10 @@ impl Cluster {
             when.elapsed() < self.trusted && Report { at: report.at, ..reported.clone() } == report
         });
         if !is_known {
-            let (said, uid) = self.check().await?;
-            if !is_reported(said.as_ref(), &report) {
-                self.patch(&patch(&report, since(said.as_ref(), &report))).await?;
-                let before = said.and_then(|said| said.report);
+            let (output, uid) = self.check().await?;
+            if !is_reported(output.as_ref(), &report) {
+                self.patch(&patch(&report, since(output.as_ref(), &report))).await?;
+                let before = output.and_then(|output| output.report);
                 let now = Timestamp::now();
                 let events = new_events(before.as_ref(), &report);
                 self.pending.extend(events.iter().map(|event| event.event(self.prep, (&self.node, &uid), now)));
@@ -181,7 +181,7 @@ mod tests {
         Cluster { access: Some(access), ..cluster }
     }
 
-    fn said(server: &Server) -> (String, usize, usize) {
+    fn output(server: &Server) -> (String, usize, usize) {
         server.with(|held| {
             let label = held.node["metadata"]["labels"][names::label(Prep::Iscsi)].as_str().unwrap_or("-").to_owned();
             (label, held.patches, held.events.len())
@@ -194,19 +194,19 @@ mod tests {
         let mut cluster = cluster(&server).await;
         let working = Report { state: State::Working, ..samples::ready() };
         cluster.begin(&working).await;
-        assert_eq!(said(&server), ("working".into(), 1, 0));
+        assert_eq!(output(&server), ("working".into(), 1, 0));
         for _ in 0..3 {
             cluster.report(&samples::incapable()).await;
         }
-        assert_eq!(said(&server), ("incapable".into(), 2, 3));
+        assert_eq!(output(&server), ("incapable".into(), 2, 3));
         cluster.begin(&working).await;
-        assert_eq!(said(&server), ("incapable".into(), 2, 3), "a second look takes nothing back");
+        assert_eq!(output(&server), ("incapable".into(), 2, 3), "a second look takes nothing back");
 
         let mut next = Cluster { reported: None, ..cluster };
         next.report(&samples::incapable()).await;
-        assert_eq!(said(&server), ("incapable".into(), 2, 3), "nor does the next pod");
+        assert_eq!(output(&server), ("incapable".into(), 2, 3), "nor does the next pod");
         next.report(&samples::ready()).await;
-        assert_eq!(said(&server), ("ready".into(), 3, 4));
+        assert_eq!(output(&server), ("ready".into(), 3, 4));
     }
 
     #[tokio::test]
@@ -219,7 +219,7 @@ mod tests {
         server.with(|held| held.is_away = false);
         cluster.report(&samples::ready()).await;
         cluster.report(&samples::ready()).await;
-        assert_eq!((cluster.answers(), said(&server)), (true, ("ready".into(), 1, 1)));
+        assert_eq!((cluster.answers(), output(&server)), (true, ("ready".into(), 1, 1)));
     }
 
     #[tokio::test]
@@ -229,9 +229,9 @@ mod tests {
         cluster.report(&samples::ready()).await;
         server.with(|held| held.node["metadata"]["labels"] = Value::Null);
         cluster.report(&samples::ready()).await;
-        assert_eq!(said(&server).0, "-", "it is not looked for all the time");
+        assert_eq!(output(&server).0, "-", "it is not looked for all the time");
         cluster.trusted = Duration::ZERO;
         cluster.report(&samples::ready()).await;
-        assert_eq!(said(&server), ("ready".into(), 2, 1));
+        assert_eq!(output(&server), ("ready".into(), 2, 1));
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn next(seen: &Seen<'_>) -> Next {
 fn wanted(seen: &Seen<'_>) -> (Why, Timestamp) {
     let Some(report) = seen.report else { return (Why::First, seen.now) };
     // A clock that was set back must not put off the next check by years.
-    let said = report.at.min(seen.now);
+    let output = report.at.min(seen.now);
     // No pod outlives its boot; and whatever a report says, one run is enough for a boot, and for a change of files.
     let is_of_this_boot = report.boot_id == seen.boot_id || seen.history.ran.is_some();
     let last = seen.history.ran.map_or(report.at, |ran| ran.max(report.at));
@@ -138,8 +138,8 @@ fn wanted(seen: &Seen<'_>) -> (Why, Timestamp) {
         State::Working => (Why::Killed, seen.now),
         _ if !is_of_this_boot => (Why::Rebooted, seen.now),
         _ if is_older_than_files => (Why::Changed, seen.now),
-        State::Failed => (Why::Failed, later(said, pause(seen.history.failures.max(1)))),
-        State::Ready | State::NotApplicable | State::Incapable => (Why::Due, later(said, seen.interval)),
+        State::Failed => (Why::Failed, later(output, pause(seen.history.failures.max(1)))),
+        State::Ready | State::NotApplicable | State::Incapable => (Why::Due, later(output, seen.interval)),
     }
 }
 

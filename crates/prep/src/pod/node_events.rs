@@ -32,8 +32,8 @@ pub(super) fn patch(report: &Report, since: Timestamp) -> Value {
 /// Whether the Node says all of it already; when it was written does not count.
 pub(super) fn is_reported(reported: Option<&Reported>, report: &Report) -> bool {
     let Some(reported) = reported else { return false };
-    let said = reported.report.as_ref().map(|said| Report { at: report.at, ..said.clone() });
-    reported.label == report.state.name() && said.as_ref() == Some(report)
+    let output = reported.report.as_ref().map(|output| Report { at: report.at, ..output.clone() });
+    reported.label == report.state.name() && output.as_ref() == Some(report)
 }
 
 /// Since when a node is in the state it is in: as it said before, unless that was another one.
@@ -117,11 +117,11 @@ pub(super) fn with_api(report: &Report, address: &str) -> Report {
 pub(super) fn of_pod(
     prep: Prep,
     state: State,
-    said: (Option<&str>, String, Option<String>),
+    output: (Option<&str>, String, Option<String>),
     boot_id: &str,
     at: Timestamp,
 ) -> Report {
-    let (code, message, hint) = said;
+    let (code, message, hint) = output;
     Report {
         version: 1,
         prep,

@@ -26,7 +26,7 @@ fn ask(draft: &Draft) -> Ask {
 }
 
 /// What a verifier sees.
-fn said(pem: &str) -> String {
+fn output(pem: &str) -> String {
     let blocks: Vec<Pem> = Pem::iter_from_buffer(pem.as_bytes()).map(Result::unwrap).collect();
     let [block] = &blocks[..] else { panic!("a kubelet wants its own certificate and no chain: {pem}") };
     let certificate = block.parse_x509().unwrap();
@@ -67,7 +67,7 @@ fn certificates_say_what_cluster_yaml_says() {
         ("for too long a time", short(i32::MAX)),
     ];
     let report: Vec<String> =
-        cases.iter().map(|(what, draft)| format!("{what}: {}", said(&sign(&master, &ask(draft)).unwrap()))).collect();
+        cases.iter().map(|(what, draft)| format!("{what}: {}", output(&sign(&master, &ask(draft)).unwrap()))).collect();
     insta::assert_snapshot!(report.join("\n"));
 }
 

@@ -42,8 +42,8 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
     if let Err(ended) = context.report_failures(&report) {
         // Whoever stopped the run knows why.
         if !report.cancelled {
-            let said: Vec<&str> = report.failed.iter().map(|failed| failed.error.code().id).collect();
-            likely_cause(context, &cluster, &node, &said);
+            let output: Vec<&str> = report.failed.iter().map(|failed| failed.error.code().id).collect();
+            likely_cause(context, &cluster, &node, &output);
         }
         return Err(ended);
     }

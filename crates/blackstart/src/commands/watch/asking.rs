@@ -64,9 +64,9 @@ impl Asked {
         }
         let Some(voice) = &self.voice else { return Answer::NotAsked };
         let answer = match voice {
-            Voice::Member(_, member) => timeout(DEADLINE, member.nodes()).await.map(|said| said.map(Answer::Nodes)),
+            Voice::Member(_, member) => timeout(DEADLINE, member.nodes()).await.map(|output| output.map(Answer::Nodes)),
             Voice::Stranger(client) => {
-                timeout(DEADLINE, client.hello(None)).await.map(|said| said.map(|(_, hello)| Answer::Hello(hello)))
+                timeout(DEADLINE, client.hello(None)).await.map(|output| output.map(|(_, hello)| Answer::Hello(hello)))
             }
         };
         match answer {

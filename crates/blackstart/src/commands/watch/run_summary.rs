@@ -134,9 +134,9 @@ mod tests {
     const STATE_DIR: &str = "/state";
 
     /// Tells a run to a keeper: step, what happened, what was said.
-    fn keep(disk: &Arc<dyn Disk>, purpose: Purpose, second: i8, said: &[(Option<&str>, State, &str)]) {
+    fn keep(disk: &Arc<dyn Disk>, purpose: Purpose, second: i8, output: &[(Option<&str>, State, &str)]) {
         let keeper = RecordKeeper::new(disk, Path::new(STATE_DIR), purpose);
-        for (sequence, (step, state, message)) in said.iter().enumerate() {
+        for (sequence, (step, state, message)) in output.iter().enumerate() {
             let code = matches!(state, State::Retrying | State::Failed).then_some(engine::codes::NOT_IN_TIME);
             keeper.event(&Event {
                 v: engine::EVENT_SCHEMA_VERSION,
@@ -175,7 +175,7 @@ mod tests {
         let (_dir, disk) = disk();
         assert_eq!(run_summary(&disk), None);
         let long = "x".repeat(10_000);
-        let said = [
+        let output = [
             (None, State::RunStarted, "4 steps"),
             (Some("kernel"), State::Started, "Set up the kernel"),
             (Some("kernel"), State::Verified, "Set up the kernel"),
@@ -186,7 +186,7 @@ mod tests {
             (Some("kubelet"), State::Started, "Start the kubelet"),
             (Some("kubelet"), State::Retrying, long.as_str()),
         ];
-        keep(&disk, Purpose::Up, 0, &said);
+        keep(&disk, Purpose::Up, 0, &output);
         let seen = run_summary(&disk).unwrap();
         let steps: Vec<(&str, StepState, usize)> =
             seen.steps.iter().map(|step| (step.id.as_str(), step.state, step.what.chars().count())).collect();

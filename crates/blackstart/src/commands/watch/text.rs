@@ -24,11 +24,11 @@ pub(super) fn lines(view: &View, width: Option<usize>) -> Vec<Line> {
     lines.extend(view.masters.iter().filter_map(|master| of_master(master, view.time)));
     lines.push(widths.heading());
     for node in &view.nodes {
-        let (line, said) = (widths.node(node, view.time), said_of(node, view.time));
-        if is_narrow && !said.is_empty() {
-            lines.extend([line, Line::default().text(INDENT).text(said)]);
+        let (line, output) = (widths.node(node, view.time), report_of(node, view.time));
+        if is_narrow && !output.is_empty() {
+            lines.extend([line, Line::default().text(INDENT).text(output)]);
         } else {
-            lines.push(line.tab(widths.columns()[4]).text(said));
+            lines.push(line.tab(widths.columns()[4]).text(output));
         }
         lines.extend(below(node, &widths, view.time));
     }
@@ -131,7 +131,7 @@ fn mark(state: NodeState) -> (&'static str, Style) {
     }
 }
 
-fn said_of(node: &NodeView, now: Timestamp) -> String {
+fn report_of(node: &NodeView, now: Timestamp) -> String {
     let heard = node.heard.map(|heard| format!("heard {} ago", ago(heard, now)));
     let own = match node.state {
         NodeState::Ready | NodeState::NotReady => {

@@ -36,7 +36,7 @@ struct Daemon {
     /// Where its key is.
     keyring: String,
     state: UnitState,
-    said: String,
+    output: String,
     /// Who else has one of its ports.
     port: Option<String>,
 }
@@ -46,10 +46,10 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
         let mut found = Vec::new();
         for (unit, keyring) in expected(context).await? {
             let state = systemd::check(context.host, &unit).await.map_err(|error| Inconclusive(error.to_string()))?;
-            let said = recently(context, &unit).await?;
+            let output = recently(context, &unit).await?;
             let is_monitor_down = unit.starts_with("ceph-mon@") && (state.active != "active" || state.is_failing());
             let port = if is_monitor_down { foreign_holder(context).await? } else { None };
-            found.extend(evaluate(&Daemon { unit, keyring, state, said, port }));
+            found.extend(evaluate(&Daemon { unit, keyring, state, output, port }));
         }
         Ok(found)
     })
@@ -102,7 +102,7 @@ fn holder(listening: &str) -> Option<String> {
 }
 
 fn evaluate(daemon: &Daemon) -> Option<Finding> {
-    let Daemon { unit, keyring, state, said, port } = daemon;
+    let Daemon { unit, keyring, state, output, port } = daemon;
     if let Some(port) = port {
         let evidence = format!("{unit} is {}: {port}", state.active);
         return Some(Finding::cause(CEPH_PORT, Part::Ceph, evidence));
@@ -112,14 +112,14 @@ fn evaluate(daemon: &Daemon) -> Option<Finding> {
         return Some(Finding::cause(CEPH_STOPPED, Part::Ceph, evidence).with_fix(format!("`systemctl start {unit}`")));
     }
     // Each daemon waits a while for monitors that do not answer at all; that is told by those who look at monitors.
-    if let Some(line) = said.lines().rev().find(|line| NOT_BELIEVED.iter().any(|words| line.contains(words))) {
+    if let Some(line) = output.lines().rev().find(|line| NOT_BELIEVED.iter().any(|words| line.contains(words))) {
         let evidence = format!("{unit} is {}, its key is in {keyring}; it logged: {}", state.active, line.trim());
         return Some(Finding::cause(CEPH_KEY, Part::Ceph, evidence));
     }
     if !state.is_failing() {
         return None;
     }
-    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it has no output");
+    let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it has no output");
     let evidence = format!("{unit} is {}, started again {} times; last log line: {last}", state.active, state.restarts);
     let fix = format!("its last words tell why; `journalctl -u {unit}` and /var/log/ceph have all of them");
     Some(Finding::symptom(CEPH_FAILS, Part::Ceph, evidence).with_fix(fix))
@@ -136,7 +136,7 @@ mod tests {
         let refused = "monclient(hunting): handle_auth_bad_method server allowed_methods [2] but i only support [2]\n";
         let held = Some("port 3300 is held by `socat`, process 812".to_owned());
         let mut reported = String::new();
-        for (state, said, port) in [
+        for (state, output, port) in [
             (state("active", "running"), "osd.0 12 log_to_monitors {default=true}\n", None),
             // It tries for minutes before it gives up.
             (state("active", "running"), refused, None),
@@ -147,7 +147,7 @@ mod tests {
             (state("activating", "start"), "", None),
         ] {
             let (unit, keyring) = ("ceph-mon@m.service".to_owned(), "/var/lib/ceph/mon/ceph-m/keyring".to_owned());
-            let found = evaluate(&Daemon { unit, keyring, state, said: said.to_owned(), port });
+            let found = evaluate(&Daemon { unit, keyring, state, output: output.to_owned(), port });
             reported += &found.map_or_else(
                 || "nothing\n".to_owned(),
                 |one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence),

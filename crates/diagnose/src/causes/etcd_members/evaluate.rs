@@ -47,8 +47,8 @@ pub(super) fn evaluate(seen: &Seen<'_>) -> Vec<Finding> {
         found.extend(rows.filter_map(|row| of_row(row, seen, survey.votes())));
     } else {
         // Nobody can be asked whether it is still a member, but it knows.
-        let said = removed_line(seen).map(|line| format!("etcd on this master logged: {line}"));
-        found.extend(said.map(|evidence| Finding::cause(ETCD_NO_MEMBER, Part::Etcd, evidence)));
+        let output = removed_line(seen).map(|line| format!("etcd on this master logged: {line}"));
+        found.extend(output.map(|evidence| Finding::cause(ETCD_NO_MEMBER, Part::Etcd, evidence)));
     }
     found
 }
@@ -117,8 +117,8 @@ fn of_row(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
 fn of_own(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
     match (row.role, row.health) {
         (Role::None, _) => {
-            let said = removed_line(seen).map(|line| format!("; etcd logged: {line}")).unwrap_or_default();
-            let evidence = format!("this master is not among etcd's members, who have a majority ({votes}){said}");
+            let output = removed_line(seen).map(|line| format!("; etcd logged: {line}")).unwrap_or_default();
+            let evidence = format!("this master is not among etcd's members, who have a majority ({votes}){output}");
             Some(Finding::cause(ETCD_NO_MEMBER, Part::Etcd, evidence))
         }
         (Role::Learner, Health::Healthy | Health::Ailing) => {

@@ -71,8 +71,8 @@ impl Dashboard {
         let made = certificate::make(self.cluster.name(), names.collect(), host.clock.now());
         let pair = made.map_err(|error| StepError::from_explained(&error))?;
         for (key, text) in CERTIFICATE.into_iter().zip([pair.certificate, pair.key]) {
-            let said = Client::admin(host).send_with(&["config-key", "set", key, "-i", "-"], text).await;
-            said.map_err(|error| client::failed(&error))?;
+            let output = Client::admin(host).send_with(&["config-key", "set", key, "-i", "-"], text).await;
+            output.map_err(|error| client::failed(&error))?;
         }
         Ok(())
     }

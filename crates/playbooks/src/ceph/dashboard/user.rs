@@ -108,8 +108,8 @@ impl Step for User {
         self.users.forget().await;
         let password = host.disk.read(&self.file)?;
         let words = ["dashboard", "ac-user-create", NAME, "-i", "-", "administrator"];
-        let said = Client::admin(host).send_with(&words, password.trim_ascii()).await;
-        said.map(drop).map_err(|error| client::failed(&error))
+        let output = Client::admin(host).send_with(&words, password.trim_ascii()).await;
+        output.map(drop).map_err(|error| client::failed(&error))
     }
 
     fn deadline(&self) -> Duration {

@@ -79,15 +79,15 @@ pub(super) async fn give(host: &Host, store: &Path) -> Result<(), StepError> {
 async fn number(host: &Host, begun: &Begun) -> Result<u32, StepError> {
     let bootstrap = Client::new(host, Entity::BootstrapOsd, paths::BOOTSTRAP_OSD_KEYRING);
     let secret = serde_json::json!({ "cephx_secret": begun.key.expose() }).to_string();
-    let said = bootstrap.send_with(&["osd", "new", begun.uuid.as_str(), "-i", "-"], secret).await;
-    let said = said.map_err(|error| match &error {
-        CephError::Command(CommandError::Failed { said, .. }) if said.contains("EEXIST") => {
+    let output = bootstrap.send_with(&["osd", "new", begun.uuid.as_str(), "-i", "-"], secret).await;
+    let output = output.map_err(|error| match &error {
+        CephError::Command(CommandError::Failed { output, .. }) if output.contains("EEXIST") => {
             StepError::new(codes::LOST_SECRET, format!("Ceph knows the OSD {} under another key", begun.uuid))
         }
         _ => client::failed(&error),
     })?;
-    said.trim().parse().map_err(|_| {
-        StepError::new(codes::GARBLED, format!("the answer to `ceph osd new` is no number: `{}`", said.trim()))
+    output.trim().parse().map_err(|_| {
+        StepError::new(codes::GARBLED, format!("the answer to `ceph osd new` is no number: `{}`", output.trim()))
     })
 }
 

@@ -109,8 +109,8 @@ fn is_on_its_way(state: &str) -> bool {
 /// NetworkManager may be about to start: another attempt can help.
 pub(super) fn refused(error: CommandError) -> StepError {
     match error {
-        CommandError::Failed { command, said, .. } => {
-            StepError::new(codes::NO_NETWORK_MANAGER, format!("`{command}` says: {said}")).retryable()
+        CommandError::Failed { command, output, .. } => {
+            StepError::new(codes::NO_NETWORK_MANAGER, format!("`{command}` says: {output}")).retryable()
         }
         CommandError::NotStarted { .. } => StepError::from_explained(&error),
     }

@@ -17,7 +17,7 @@ pub(super) const DEADLINE: SignedDuration = SignedDuration::from_secs(60);
 
 /// What another master said of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum Answer {
     /// It knows of no cluster.
     Apart,
     /// It is part of one, or has decided to be.
@@ -48,26 +48,26 @@ pub(in crate::cluster) enum Decision {
 }
 
 /// Decides. `first` is the name of the first master, `None` if this is it.
-pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timestamp) -> Decision {
-    if others.iter().any(|(_, said)| matches!(said, Said::Part { admits: true })) {
+pub(super) fn decide(first: Option<&str>, others: &[(String, Answer)], now: Timestamp) -> Decision {
+    if others.iter().any(|(_, answer)| matches!(answer, Answer::Part { admits: true })) {
         return Decision::Join;
     }
-    if let Some((name, _)) = others.iter().find(|(_, said)| matches!(said, Said::Part { .. })) {
+    if let Some((name, _)) = others.iter().find(|(_, answer)| matches!(answer, Answer::Part { .. })) {
         return Decision::Wait(format!("{name} to have the cluster's keys, so that it can let this master in"));
     }
-    let reported = || others.iter().map(|(name, said)| emit(name, said)).collect::<Vec<_>>().join("; ");
+    let reported = || others.iter().map(|(name, answer)| emit(name, answer)).collect::<Vec<_>>().join("; ");
     if let Some(first) = first {
         return Decision::Wait(format!(
             "{first} to start the cluster, or another master to be part of it ({})",
             reported()
         ));
     }
-    let apart = |said: &Said| *said == Said::Apart;
-    if others.iter().all(|(_, said)| apart(said)) {
+    let apart = |answer: &Answer| *answer == Answer::Apart;
+    if others.iter().all(|(_, answer)| apart(answer)) {
         return Decision::Bootstrap(others.iter().map(|(name, _)| name.clone()).collect());
     }
-    let (all, apart_and_self) = (others.len() + 1, others.iter().filter(|(_, said)| apart(said)).count() + 1);
-    let rest = || others.iter().filter(|(_, said)| !apart(said));
+    let (all, apart_and_self) = (others.len() + 1, others.iter().filter(|(_, answer)| apart(answer)).count() + 1);
+    let rest = || others.iter().filter(|(_, answer)| !apart(answer));
     let is_long = |since: Timestamp| now.duration_since(since) >= DEADLINE;
     if apart_and_self <= all / 2 {
         return Decision::Wait(format!(
@@ -76,19 +76,19 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Said)], now: Timest
             reported()
         ));
     }
-    if rest().all(|(_, said)| matches!(said, Said::Silent { since, .. } if is_long(*since))) {
+    if rest().all(|(_, answer)| matches!(answer, Answer::Silent { since, .. } if is_long(*since))) {
         return Decision::Bootstrap(Vec::new());
     }
     let seconds = DEADLINE.as_secs();
     Decision::Wait(format!("the other masters, to bootstrap etcd with them, for {seconds} s at most ({})", reported()))
 }
 
-fn emit(name: &str, said: &Said) -> String {
-    match said {
-        Said::Apart => format!("{name} knows of none"),
-        Said::Part { .. } => format!("{name} is part of one"),
-        Said::Silent { since, why } => format!("{name} is silent since {since:.0}: {why}"),
-        Said::Doubtful(why) => format!("{name} is not trusted: {why}"),
+fn emit(name: &str, answer: &Answer) -> String {
+    match answer {
+        Answer::Apart => format!("{name} knows of none"),
+        Answer::Part { .. } => format!("{name} is part of one"),
+        Answer::Silent { since, why } => format!("{name} is silent since {since:.0}: {why}"),
+        Answer::Doubtful(why) => format!("{name} is not trusted: {why}"),
     }
 }
 
@@ -101,16 +101,16 @@ mod tests {
     /// One letter per other master: a apart, p part, P part and admits, s silent for 30 s, S silent for two minutes, d doubtful.
     fn reported(first: Option<&str>, others: &str) -> String {
         let now: Timestamp = NOW.parse().unwrap();
-        let silent = |seconds| Said::Silent { since: now - SignedDuration::from_secs(seconds), why: "refused".into() };
-        let said = |letter| match letter {
-            'a' => Said::Apart,
-            'p' => Said::Part { admits: false },
-            'P' => Said::Part { admits: true },
+        let silent = |seconds| Answer::Silent { since: now - SignedDuration::from_secs(seconds), why: "refused".into() };
+        let answer = |letter| match letter {
+            'a' => Answer::Apart,
+            'p' => Answer::Part { admits: false },
+            'P' => Answer::Part { admits: true },
             's' => silent(30),
             'S' => silent(120),
-            _ => Said::Doubtful("another CA".into()),
+            _ => Answer::Doubtful("another CA".into()),
         };
-        let named = (2..).zip(others.chars()).map(|(number, letter)| (format!("m{number}"), said(letter)));
+        let named = (2..).zip(others.chars()).map(|(number, letter)| (format!("m{number}"), answer(letter)));
         match decide(first, &named.collect::<Vec<_>>(), now) {
             Decision::Bootstrap(with) if with.is_empty() => "bootstrap alone".into(),
             Decision::Bootstrap(with) => format!("bootstrap with {}", with.join(" and ")),

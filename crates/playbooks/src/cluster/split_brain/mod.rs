@@ -24,7 +24,7 @@ use join::{
     wire::{Hello, ClusterState},
 };
 
-use self::decide::{Decision, Said, decide};
+use self::decide::{Decision, Answer, decide};
 use super::{
     ids,
     membership::{Membership, machine_id},
@@ -93,7 +93,7 @@ impl SplitBrainGuard {
         let (credential, trust) = self.membership.credential(&*host.disk)?;
         refuse_ended(&credential, now)?;
         let survey = self.membership.known(host, trust).await.survey(LIMIT).await;
-        let (mut said, mut clocks) = (Vec::new(), Vec::new());
+        let (mut answer, mut clocks) = (Vec::new(), Vec::new());
         for (address, outcome) in survey {
             let Some((name, ip)) = self.others.iter().find(|(_, ip)| *ip == address.ip()) else { continue };
             if let Ok(Hello { cluster_state: Some(ClusterState::Apart), own_machine: Some(machine), .. }) = &outcome {
@@ -101,15 +101,15 @@ impl SplitBrainGuard {
             }
             let clock = outcome.as_ref().ok().map(|hello| hello.now);
             let understood = understood(outcome);
-            if let (Said::Part { .. }, Some(now)) = (&understood, clock) {
+            if let (Answer::Part { .. }, Some(now)) = (&understood, clock) {
                 clocks.push((name.as_str(), now));
             }
-            said.push((name.clone(), understood));
+            answer.push((name.clone(), understood));
         }
         if let Some(difference) = clock::difference(now, &clocks) {
             return Err(StepError::new(codes::CLOCKS_APART, difference));
         }
-        Ok(Seen::Asked { decision: decide(self.first.as_deref(), &said, now), machines, moment })
+        Ok(Seen::Asked { decision: decide(self.first.as_deref(), &answer, now), machines, moment })
     }
 }
 
@@ -125,21 +125,21 @@ fn refuse_ended(credential: &Credential, now: Timestamp) -> Result<(), StepError
     }
 }
 
-fn understood(outcome: Result<Hello, JoinError>) -> Said {
+fn understood(outcome: Result<Hello, JoinError>) -> Answer {
     match outcome {
-        Ok(Hello { cluster_state: Some(ClusterState::Apart), own_machine: Some(_), .. }) => Said::Apart,
-        Ok(Hello { cluster_state: Some(ClusterState::Apart), .. }) => Said::Doubtful("it has no machine id".to_owned()),
-        Ok(Hello { cluster_state: Some(ClusterState::Decided | ClusterState::Member), admits, .. }) => Said::Part { admits },
+        Ok(Hello { cluster_state: Some(ClusterState::Apart), own_machine: Some(_), .. }) => Answer::Apart,
+        Ok(Hello { cluster_state: Some(ClusterState::Apart), .. }) => Answer::Doubtful("it has no machine id".to_owned()),
+        Ok(Hello { cluster_state: Some(ClusterState::Decided | ClusterState::Member), admits, .. }) => Answer::Part { admits },
         // A machine without a sealed directory is a stranger to it. Who can let others in has decided before.
-        Ok(Hello { cluster_state: None, admits: true, .. }) => Said::Part { admits: true },
+        Ok(Hello { cluster_state: None, admits: true, .. }) => Answer::Part { admits: true },
         Ok(Hello { cluster_state: None, .. }) => {
-            Said::Doubtful("it does not report its state to this machine, which has no certificate".to_owned())
+            Answer::Doubtful("it does not report its state to this machine, which has no certificate".to_owned())
         }
         Err(JoinError::Unreachable { tried }) => match tried.into_iter().next() {
-            Some(unreached) => Said::Silent { since: unreached.since, why: unreached.why },
-            None => Said::Doubtful("it was not asked".to_owned()),
+            Some(unreached) => Answer::Silent { since: unreached.since, why: unreached.why },
+            None => Answer::Doubtful("it was not asked".to_owned()),
         },
-        Err(error) => Said::Doubtful(format!("{} ({})", error, error.code().id)),
+        Err(error) => Answer::Doubtful(format!("{} ({})", error, error.code().id)),
     }
 }
 

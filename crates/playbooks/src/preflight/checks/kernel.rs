@@ -35,8 +35,8 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
         let tables = host::Cmd::new("nft").args(["list", "tables"]);
         let answer = context.host.commands.run(&tables).await;
         match answer {
-            Err(CommandError::Failed { said, .. }) => {
-                lacks.push(format!("nf_tables, which kube-proxy needs (module `nf_tables`): {said}"));
+            Err(CommandError::Failed { output, .. }) => {
+                lacks.push(format!("nf_tables, which kube-proxy needs (module `nf_tables`): {output}"));
             }
             // What is certain is worth more than what is not; that nft is missing, `programs` tells too.
             Err(error) if lacks.is_empty() => return Err(error.into()),

@@ -112,7 +112,7 @@ async fn vainfo(host: &Host, node: &str) -> Result<usize, String> {
             0 => Err("vainfo lists no entrypoint".to_owned()),
             count => Ok(count),
         },
-        Err(CommandError::Failed { said, .. }) => Err(format!("vainfo: {said}")),
+        Err(CommandError::Failed { output, .. }) => Err(format!("vainfo: {output}")),
         Err(error @ CommandError::NotStarted { .. }) => Err(explain::chain(&error)),
     }
 }

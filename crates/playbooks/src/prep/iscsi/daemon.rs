@@ -12,7 +12,7 @@ use super::super::ids;
 use crate::{
     codes,
     service::stop,
-    systemd::{last_words, systemctl},
+    systemd::{last_log_line, systemctl},
 };
 
 pub(super) const UNIT: &str = "iscsid.service";
@@ -88,7 +88,7 @@ impl Step for Iscsid {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let mut seen = Seen::check(host).await?;
         if !seen.is_up() {
-            seen.words = last_words(host, UNIT).await;
+            seen.words = last_log_line(host, UNIT).await;
         }
         Ok(seen)
     }
@@ -103,8 +103,8 @@ impl Step for Iscsid {
             act(ENABLE, format!("enable {UNIT}"));
         }
         if !seen.is_up() {
-            let said = if seen.words.is_empty() { String::new() } else { format!(" (last log line: {})", seen.words) };
-            act(START, format!("start {UNIT}{said}"));
+            let output = if seen.words.is_empty() { String::new() } else { format!(" (last log line: {})", seen.words) };
+            act(START, format!("start {UNIT}{output}"));
         }
         Ok(changes)
     }
@@ -132,7 +132,7 @@ impl Step for Iscsid {
         if started.is_ok() && Seen::check(host).await?.is_up() {
             return Ok(());
         }
-        let words = last_words(host, UNIT).await;
+        let words = last_log_line(host, UNIT).await;
         let words = if words.is_empty() { "it has no output" } else { &words };
         let error = StepError::new(codes::ISCSID_DIES, format!("{UNIT} ends as soon as it is started: {words}"));
         Err(match started {

@@ -117,8 +117,8 @@ async fn ask(host: &Host) -> Result<bool, StepError> {
     match host.commands.run(&Cmd::new("iscsiadm").args(["--mode", "session"]).env("LC_ALL", "C")).await {
         Ok(_) => Ok(true),
         Err(CommandError::Failed { status, .. }) if status == NONE => Ok(true),
-        Err(CommandError::Failed { status, said, .. }) => {
-            let message = format!("iscsiadm cannot say which sessions there are ({status}): {said}");
+        Err(CommandError::Failed { status, output, .. }) => {
+            let message = format!("iscsiadm cannot say which sessions there are ({status}): {output}");
             Err(StepError::new(codes::ISCSI_UNPROVEN, message))
         }
         Err(CommandError::NotStarted { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(false),

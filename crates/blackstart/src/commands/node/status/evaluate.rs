@@ -212,8 +212,8 @@ impl Own {
             }
             Some(node) if node.is_ready() => Self::Ready(node.clone()),
             Some(node) => {
-                let said = node.ready().map(|ready| ready.message.clone()).unwrap_or_default();
-                Self::NotReady(node.clone(), format!("node {name} is not Ready: {said}"))
+                let last_log_line = node.ready().map(|ready| ready.message.clone()).unwrap_or_default();
+                Self::NotReady(node.clone(), format!("node {name} is not Ready: {last_log_line}"))
             }
         }
     }
@@ -256,10 +256,10 @@ fn run_problem(run: &RunRecord) -> Option<String> {
 
 fn unit_problem(unit: &Unit) -> Option<String> {
     let name = &unit.name;
-    let said = unit.said.as_ref().map(|said| format!("; last log line: {said}")).unwrap_or_default();
+    let last_log_line = unit.last_log_line.as_ref().map(|last_log_line| format!("; last log line: {last_log_line}")).unwrap_or_default();
     match unit.health {
         Health::Ok | Health::Starting => None,
-        Health::Failing => Some(format!("{name} is failing: {}{said}", unit.state)),
+        Health::Failing => Some(format!("{name} is failing: {}{last_log_line}", unit.state)),
         Health::Stopped | Health::Missing if ONCE.contains(&name.as_str()) => None,
         Health::Stopped => Some(format!("{name} does not run: {}", unit.state)),
         Health::Missing => Some(format!("{name} is not installed")),

@@ -50,7 +50,7 @@ pub(super) struct Unit {
     /// How often systemd has started it again by itself.
     pub(super) restarts: u32,
     /// The line that tells why it fails.
-    pub(super) said: Option<String>,
+    pub(super) last_log_line: Option<String>,
 }
 
 /// How a unit does.

@@ -23,7 +23,7 @@ fn ago(seconds: i64) -> Timestamp {
 }
 
 fn unit(name: &str, health: Health, state: &str, seconds: i64) -> Unit {
-    Unit { name: name.into(), health, state: state.into(), since: Some(ago(seconds)), restarts: 0, said: None }
+    Unit { name: name.into(), health, state: state.into(), since: Some(ago(seconds)), restarts: 0, last_log_line: None }
 }
 
 fn run(outcome: Outcome, steps: Vec<StepRun>) -> RunRecord {
@@ -152,7 +152,7 @@ fn stopped_control_plane() -> Facts {
     let mut etcd = unit("etcd.service", Health::Stopped, "inactive (dead)", 42);
     etcd.restarts = 0;
     let mut api = unit("kube-apiserver.service", Health::Failing, "activating (auto-restart)", 3);
-    (api.restarts, api.said) = (7, Some("Error: cannot reach etcd at https://127.0.0.1:2379".into()));
+    (api.restarts, api.last_log_line) = (7, Some("Error: cannot reach etcd at https://127.0.0.1:2379".into()));
     let units = vec![unit("cluster-bootstrap.service", Health::Stopped, "inactive (dead)", 7180), etcd, api];
     let silent = "cannot list the nodes: the API server does not answer: Connection refused (os error 111)";
     Facts { units: Ok(units), api: Api::Silent(silent.into()), ..good() }

@@ -130,14 +130,14 @@ fn units(status: &Status, color: bool) -> String {
     let longest = status.units.iter().map(|unit| unit.state.len()).max().unwrap_or_default();
     let mut text =
         format!("\n  {:<width$}  {:<13}  {:<longest$}  {:<15}  RESTARTS\n", "UNIT", "HEALTH", "SYSTEMD", "SINCE");
-    for Unit { name, health, state, since, restarts, said } in &status.units {
+    for Unit { name, health, state, since, restarts, last_log_line } in &status.units {
         let (sign, style) = sign(*health);
         let since = since.map_or_else(|| "-".to_owned(), |since| ago(since, status.now));
         let health = painted(color, style, format!("{health:<13}"));
         let sign = painted(color, style, sign);
         let _ = writeln!(text, "{sign} {name:<width$}  {health}  {state:<longest$}  {since:<15}  {restarts}");
-        if let Some(said) = said {
-            let _ = writeln!(text, "    last log line: {said}");
+        if let Some(last_log_line) = last_log_line {
+            let _ = writeln!(text, "    last log line: {last_log_line}");
         }
     }
     text

@@ -36,8 +36,8 @@ pub(super) async fn check(host: &Host, role: Option<BootstrapRole>, now: Timesta
     let failing = units.iter_mut().filter(|unit| unit.health == Health::Failing);
     join_all(failing.map(|unit| async {
         // Only a decoration of what is known already.
-        let said = timeout(LIMIT, systemd::last_words(host, &unit.name)).await.unwrap_or_default();
-        unit.said = Some(said).filter(|said| !said.is_empty());
+        let last_log_line = timeout(LIMIT, systemd::last_log_line(host, &unit.name)).await.unwrap_or_default();
+        unit.last_log_line = Some(last_log_line).filter(|last_log_line| !last_log_line.is_empty());
     }))
     .await;
     Ok(units)
@@ -74,7 +74,7 @@ fn parse(shown: &str, booted: Option<Timestamp>) -> Vec<Unit> {
                     .zip(changed)
                     .and_then(|(booted, micros)| booted.checked_add(SignedDuration::from_micros(micros)).ok()),
                 restarts: value("NRestarts").parse().unwrap_or_default(),
-                said: None,
+                last_log_line: None,
             }
         })
         .collect()
