@@ -59,7 +59,7 @@ use crate::{
 };
 
 /// A node, and how it reaches the rest of the cluster.
-pub(crate) struct Of<'a> {
+pub(crate) struct CephContext<'a> {
     pub(crate) cluster: &'a ValidatedCluster,
     pub(crate) node: &'a Node,
     pub(crate) layout: &'a Layout,
@@ -72,16 +72,16 @@ pub(crate) struct Of<'a> {
 }
 
 /// The steps of a node with a role in Ceph, behind those that make it a node of Kubernetes.
-pub(crate) fn steps<'a>(all: PlaybookBuilder<'a>, of: &Of<'_>) -> PlaybookBuilder<'a> {
-    match of.cluster.ceph() {
-        Some(settings) if of.node.has_ceph_role() => append(all, of, settings),
+pub(crate) fn steps<'a>(all: PlaybookBuilder<'a>, context: &CephContext<'_>) -> PlaybookBuilder<'a> {
+    match context.cluster.ceph() {
+        Some(settings) if context.node.has_ceph_role() => append(all, context, settings),
         _ => all,
     }
 }
 
-fn append<'a>(all: PlaybookBuilder<'a>, of: &Of<'_>, settings: &Ceph) -> PlaybookBuilder<'a> {
-    let Of { cluster, node, layout, .. } = *of;
-    let source = Arc::new(Source::new(cluster, node, of.access, of.membership));
+fn append<'a>(all: PlaybookBuilder<'a>, context: &CephContext<'_>, settings: &Ceph) -> PlaybookBuilder<'a> {
+    let CephContext { cluster, node, layout, .. } = *context;
+    let source = Arc::new(Source::new(cluster, node, context.access, context.membership));
     let [is_monitor, is_manager, has_osds] = [Role::CephMon, Role::CephMgr, Role::CephOsd].map(|role| node.has(role));
     let is_first = cluster.with_role(Role::CephMon).next().is_some_and(|first| first.name == node.name);
     let leads_managers = is_first && cluster.with_role(Role::CephMgr).next().is_some();
@@ -90,7 +90,7 @@ fn append<'a>(all: PlaybookBuilder<'a>, of: &Of<'_>, settings: &Ceph) -> Playboo
     let last = [INITIALIZED, MGR, OSD, MANAGERS, DASHBOARD_USER];
     all.step(packages::Packages::new(settings, node), &[NODE_READY])
         .step(keys::Keys::new(node, &source), &[INSTALLED])
-        .step(conf::Conf::new(cluster, settings, of.has_own_disk), &[KEYS])
+        .step(conf::Conf::new(cluster, settings, context.has_own_disk), &[KEYS])
         .step_if(is_monitor, mon::Monitor::new(cluster, node, &source), &[CONF])
         .step_if(is_monitor, initialized::Initialized::new(&source), &[MON])
         .step_if(is_manager, mgr::Manager::new(node), &[daemons_after])

@@ -28,7 +28,7 @@ use self::decide::{Decision, Answer, decide};
 use super::{
     ids,
     membership::{Membership, machine_id},
-    services::Of,
+    services::NodeContext,
 };
 use crate::{codes, systemd};
 
@@ -67,8 +67,8 @@ pub(super) enum Seen {
 }
 
 impl SplitBrainGuard {
-    pub(super) fn new(of: &Of<'_>, membership: &Arc<Membership>, force: bool) -> Self {
-        let Of { cluster, node, layout, .. } = of;
+    pub(super) fn new(context: &NodeContext<'_>, membership: &Arc<Membership>, force: bool) -> Self {
+        let NodeContext { cluster, node, layout, .. } = context;
         let others = cluster.masters().filter(|master| master.name != node.name);
         let first = cluster.masters().next().map(|master| master.name.clone());
         Self {
