@@ -120,7 +120,7 @@ fn nothing_left(cluster: &Cluster) {
     cluster.sh(MASTERS[2], newest);
 }
 
-/// Whoever calls is told anew at each stage what to trust, as a client outside of the cluster has to be.
+/// Whoever calls is told again at each stage what to trust, as a client outside of the cluster has to be.
 fn while_calling(cluster: &Cluster, work: impl FnOnce() -> String) {
     let caller = Caller::begin(cluster);
     eprintln!("  {}", work().trim().replace('\n', "\n  "));

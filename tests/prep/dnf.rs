@@ -194,7 +194,7 @@ fn lacking(cluster: &Cluster) {
 fn killed(cluster: &Cluster) {
     let unit = in_script(cluster);
     cluster.sh(MASTER, "kill -KILL $(cat /root/pids)");
-    eventually("the script is begun anew", || cluster.sh(MASTER, "cat /root/begun") == "1\n1");
+    eventually("the script is begun again", || cluster.sh(MASTER, "cat /root/begun") == "1\n1");
     cluster.sh(MASTER, "rm /run/hold");
     await_end(cluster, &unit);
     let said = cluster.journal(MASTER, &unit);

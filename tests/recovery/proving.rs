@@ -16,7 +16,7 @@ const MARK: &str = "/run/blackstart-fault";
 /// Seconds for anything in a machine; the computer may be building something at the same time.
 const DEADLINE: &str = "300";
 
-/// The machines, and which of them is made anew for every case.
+/// The machines, and which of them is made again for every case.
 pub(crate) struct Ground {
     pub(crate) lab: TestLab,
     masters: u8,

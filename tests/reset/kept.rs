@@ -31,7 +31,7 @@ fn certificates(machines: &Machines) {
     assert!(said.code == Some(0) && said.out.contains("join"), "{said:?}");
     assert_eq!(machines.sh(WORKER, sums), before);
     machines.sh(WORKER, "blackstart node up");
-    assert_eq!(machines.sh(WORKER, sums), before, "it did not join anew");
+    assert_eq!(machines.sh(WORKER, sums), before, "it did not join again");
     machines.sh(WORKER, "systemctl start cluster-bootstrap");
     machines.await_ready(&[MASTER, WORKER]);
     let ca =

@@ -2,7 +2,7 @@
 //!
 //! A master is added to etcd before its own process starts. If it dies in between, its member slot stays taken, and as long as
 //! it does no other master is let in. So a learner that has not started two minutes after this agent first saw it is removed;
-//! when its machine comes, it is announced anew. All masters look; the change is made under the lock that every change of
+//! when its machine comes, it is announced again. All masters look; the change is made under the lock that every change of
 //! membership is made under, and whoever gets it later finds it done.
 
 use std::{
@@ -125,7 +125,7 @@ mod tests {
             (130, "1V* 2L", "2"),
             (140, "1V* 2L 3L*", "2"),
             (150, "1V* 2L*", ""),
-            // It had been there in between, so its time begins anew.
+            // It had been there in between, so its time begins again.
             (160, "1V* 2L", ""),
             (170, "1V* 4L", ""),
             (289, "1V* 4L", ""),

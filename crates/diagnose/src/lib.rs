@@ -4,7 +4,7 @@
 //! registry of checks ─► run: all at once, each within its limit ─► findings ─► narrow: causes, and what follows from them
 //! ```
 //! A check reads one thing that commonly breaks and tells what it found. It never changes anything. A finding is either a
-//! *cause* (the evidence itself is what must be mended) or a *symptom* (something does not work, and why is not said by
+//! *cause* (the evidence itself is what must be fixed) or a *symptom* (something does not work, and why is not said by
 //! it): `narrow` hides a symptom where a cause explains it, so that a full disk is told as a full disk and not as
 //! five services that crash.
 //!

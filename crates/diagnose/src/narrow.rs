@@ -1,4 +1,4 @@
-//! From everything that was found to what must be mended. Pure.
+//! From everything that was found to what must be fixed. Pure.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::{Finding, Kind};
 /// What was found, in the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
-    /// What must be mended, nearest to the machine first.
+    /// What must be fixed, nearest to the machine first.
     pub findings: Vec<Cause>,
     /// What works today and may not tomorrow.
     pub warnings: Vec<Finding>,
@@ -24,7 +24,7 @@ pub struct InconclusiveCheck {
     pub why: String,
 }
 
-/// Something to mend, with what does not work because of it.
+/// Something to fix, with what does not work because of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cause {
     /// The reason, or what does not work where no reason was found.
@@ -40,7 +40,7 @@ impl Diagnosis {
         self.findings.is_empty()
     }
 
-    /// What to mend first; `None` where only symptoms were found.
+    /// What to fix first; `None` where only symptoms were found.
     pub fn likely_cause(&self) -> Option<&Finding> {
         self.findings.iter().map(|cause| &cause.finding).find(|finding| finding.kind == Kind::Cause)
     }

@@ -10,7 +10,7 @@ pub fn list(checks: &[Check]) -> String {
     checks.iter().map(|check| format!("{:width$}  {}\n", check.name, check.about)).collect()
 }
 
-/// What must be mended first, then what to know, then what could not be looked at.
+/// What must be fixed first, then what to know, then what could not be looked at.
 pub fn show(diagnosis: &Diagnosis) -> String {
     let mut text = String::new();
     for Cause { finding, explains } in &diagnosis.findings {
@@ -48,7 +48,7 @@ fn by_reason(unknown: &[InconclusiveCheck]) -> Vec<(&str, Vec<&str>)> {
     reasons
 }
 
-/// The one thing to mend first, for those who only asked why something failed; `None` where no reason was found.
+/// The one thing to fix first, for those who only asked why something failed; `None` where no reason was found.
 pub fn show_likely_cause(diagnosis: &Diagnosis) -> Option<String> {
     let finding = diagnosis.likely_cause()?;
     let more = match diagnosis.findings.len() {

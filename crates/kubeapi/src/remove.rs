@@ -30,7 +30,7 @@ pub async fn remove_all(client: &Client, objects: &[Value]) -> Result<(), ApiErr
     kinds.learn(client, objects).await?;
     for object in objects {
         let Some(live) = live(client, &kinds, object).await?.filter(is_ours) else { continue };
-        // Exactly what was seen: somebody may have made it anew.
+        // Exactly what was seen: somebody may have made it again.
         let same = Preconditions { uid: live.metadata.uid, resource_version: live.metadata.resource_version };
         let removed =
             kinds.api(client, object)?.delete(name(object), &DeleteParams::default().preconditions(same)).await;

@@ -45,7 +45,7 @@ impl<'a> Machine<'a> {
         self.dir().join("created").exists()
     }
 
-    /// From now on it has to be made anew.
+    /// From now on it has to be made again.
     pub(crate) fn forget(&self) -> Result<(), LabError> {
         match fs::remove_file(self.dir().join("created")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -55,7 +55,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Puts everything in place. What a killed run left half-made is made anew, and what still runs of a machine whose
+    /// Puts everything in place. What a killed run left half-made is made again, and what still runs of a machine whose
     /// directory is gone is ended; a machine that was complete is not touched.
     pub(crate) async fn create(&self, config: &Path) -> Result<(), LabError> {
         let dir = self.dir();

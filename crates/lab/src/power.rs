@@ -90,7 +90,7 @@ pub fn kill(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.kill()
 }
 
-/// Cuts the power and takes the disk out: the next `lab up` makes the machine anew, from its sealed directory.
+/// Cuts the power and takes the disk out: the next `lab up` makes the machine again, from its sealed directory.
 pub fn wipe(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.kill()?;
     machine.forget()

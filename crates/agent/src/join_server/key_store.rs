@@ -81,7 +81,7 @@ impl OnDisk {
     }
 
     /// What an initial member starts with. Not once it has been there: then it has lost its data, and must be
-    /// brought in anew by those that have theirs.
+    /// brought in again by those that have theirs.
     async fn bootstrapping(&self, node: &str, machine_id: Option<&str>) -> Result<Option<String>, String> {
         let decided = self.text(Path::new(etcd::INITIAL)).map_err(|error| explain::chain(&error))?;
         let Some(decided) = decided else { return Ok(None) };
@@ -224,7 +224,7 @@ mod tests {
             ("it has not come yet", vec![member(&own, false, false)], true),
             ("it was there, and lost its data", vec![member(&own, true, false)], false),
             ("it has left", vec![], false),
-            ("it has left, and is announced anew", vec![member(&own, false, true)], false),
+            ("it has left, and is announced again", vec![member(&own, false, true)], false),
             ("another one is awaited", vec![member("https://10.0.0.3:2380", false, false)], false),
         ] {
             let first = member("https://10.0.0.1:2380", true, false);

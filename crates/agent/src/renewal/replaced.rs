@@ -1,7 +1,7 @@
 //! What a node does when its masters trust, sign and let in with other keys, beside renewing its certificates.
 //!
 //! Only once the masters say so: a kubelet that asks for a serving certificate while they do not agree may get one of the
-//! old CA again. The node's sealed directory follows too, so that it can be reset and join anew.
+//! old CA again. The node's sealed directory follows too, so that it can be reset and join again.
 
 use host::{Change, Content};
 use join::{
@@ -105,7 +105,7 @@ fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
         (dir.join(layout::CA), Content::Plain(trusted)),
         (dir.join(layout::PIN), Content::Plain(format!("{pin}\n").into_bytes())),
     ];
-    // The first master's: it would start the cluster anew with them.
+    // The first master's: it would start the cluster again with them.
     if disk.exists(&dir.join(layout::PKI))? {
         for name in table::shared_files() {
             wanted.push((dir.join(&name), Content::Secret(disk.read(&agent.paths.kubernetes_dir.join(&name))?)));

@@ -1,7 +1,7 @@
 //! Service account tokens in this node's pods, while the key that signs them is replaced.
 //!
 //! The kubelet keeps a token until four fifths of its life are over, in its memory too, whatever became of the key: only a
-//! kubelet that starts anew asks for new ones, and writes them into the volumes of its running pods. Which key has signed
+//! kubelet that starts again asks for new ones, and writes them into the volumes of its running pods. Which key has signed
 //! a token is told by the `kid` in its header.
 
 use std::path::{Path, PathBuf};

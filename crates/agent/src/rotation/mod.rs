@@ -42,7 +42,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
         Ok(())
     };
     session::with_client(agent, wait).await?;
-    // Outside of the session: it ends as soon as its own kubeconfig is written anew.
+    // Outside of the session: it ends as soon as its own kubeconfig is written again.
     let Some(rotation) = turn else { return Ok(()) };
     take(agent, &rotation).await?;
     session::with_client(agent, |client| emit(agent, client, &rotation)).await

@@ -51,7 +51,7 @@ pub(super) fn show(context: &Context) -> Result<(), Ended> {
     Ok(context.out.text(&pki::show(&entries, context.out.color()))?)
 }
 
-/// A crash on the way leaves a key beside the certificate of the old one at worst, and planning again mends that.
+/// A crash on the way leaves a key beside the certificate of the old one at worst, and planning again fixes that.
 pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask: Ask) -> Result<(), Ended> {
     let cluster = context.cluster(None)?;
     let node = master(context, &cluster, name)?;

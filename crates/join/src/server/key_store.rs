@@ -1,4 +1,4 @@
-//! What this master has itself. Looked at anew each time: one that has just joined has more than a moment before.
+//! What this master has itself. Looked at again each time: one that has just joined has more than a moment before.
 
 use std::pin::Pin;
 

@@ -91,7 +91,7 @@ impl Explain for SigningError {
     }
 }
 
-/// Signs with the CA on this master's disk. It is read anew each time: signing is rare, and a CA that was
+/// Signs with the CA on this master's disk. It is read again each time: signing is rare, and a CA that was
 /// exchanged is then noticed at once.
 pub struct DiskSigner {
     disk: Arc<dyn Disk>,

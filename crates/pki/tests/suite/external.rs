@@ -101,7 +101,7 @@ fn a_key_without_certificate_is_not_completed_by_a_master_that_joins() {
     let joining = pki::Input { shared: Shared::Bring, ..input() };
     assert_eq!(
         outcome(&machine.plan(&joining, now())),
-        "BS-PKI-010 missing, and must not be made anew here: /etc/kubernetes/pki/etcd/ca.crt"
+        "BS-PKI-010 missing, and must not be made again here: /etc/kubernetes/pki/etcd/ca.crt"
     );
 }
 

@@ -3,7 +3,7 @@
 //! Certificates, unit and program are in place before the others hear of the new member: from then on they count with it.
 //! The change is made under a lock, and whoever was killed in the middle goes on where it was: an announced member that
 //! never started is this master's own. One that did start had data, and this master has none: it is removed and comes in
-//! anew, because a member must not forget what it has voted for.
+//! again, because a member must not forget what it has voted for.
 
 mod next;
 
@@ -149,7 +149,7 @@ impl EtcdJoin {
 
     /// Whether the lock was held already; if not, it is from now on.
     async fn holds(&self, etcd: &Etcd, held: &mut Option<MembershipLock>) -> Result<bool, StepError> {
-        // One whose keeper does not answer any more is asked for anew, through whoever does.
+        // One whose keeper does not answer any more is asked for again, through whoever does.
         if let Some(lock) = held
             && lock.renew().await.unwrap_or(false)
         {

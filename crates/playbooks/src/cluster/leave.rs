@@ -1,5 +1,5 @@
 //! A node that is reset leaves the cluster: its Node object goes, and on a master its etcd member. A master that gives the
-//! cluster's keys up may be given them again: its name is armed anew.
+//! cluster's keys up may be given them again: its name is armed again.
 //!
 //! A worker may not delete Nodes; a master's join service does it for it. Where no master answers, the machine is reset
 //! all the same, and the person is told what is left in the cluster. The only master takes the cluster with it.

@@ -9,7 +9,7 @@
 //! ```
 //! The guard is NetworkManager's own: unless it is lifted in time, NetworkManager takes the change back. It holds when
 //! this program is killed in between; after a power cut `/run` is empty. Either way the machine has its old network and
-//! the next run begins anew. Profiles of others are not touched: ours has the higher priority.
+//! the next run begins again. Profiles of others are not touched: ours has the higher priority.
 //!
 //! An image has no NetworkManager that runs; there, the files are all there is to do.
 

@@ -126,7 +126,7 @@ pub async fn arm_again(reset: &Reset<'_>, host: &Host) -> Option<String> {
     Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki).arm_again(host).await
 }
 
-/// Sees to it that nothing of ours begins anew while it is undone, not even after a restart of the machine in the
+/// Sees to it that nothing of ours begins again while it is undone, not even after a restart of the machine in the
 /// middle: units that are about to be removed are no longer wanted at boot, and the bootstrap lets the machine go.
 pub async fn hold_still(host: &Host, plan: &[StepUndo]) -> Result<(), StepError> {
     let starts_it = |path: &Path| path.parent().and_then(Path::extension).is_some_and(|kind| kind == "wants");

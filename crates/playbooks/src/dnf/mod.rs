@@ -3,7 +3,7 @@
 //!
 //! dnf waits for another dnf without end and without a word to us; so it is run without waiting, and we do, with a word to
 //! whoever watches and an end. A repository that is away must be an error: some distributions leave it out silently. rpm has
-//! no word for a package that was interrupted halfway; who knows of one has it begun anew ([`forget`]).
+//! no word for a package that was interrupted halfway; who knows of one has it begun again ([`forget`]).
 
 mod failure;
 

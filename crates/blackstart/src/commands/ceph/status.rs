@@ -45,7 +45,7 @@ async fn check(context: &Context) -> Result<Result<Report, Silence>, Ended> {
         Err(CephError::Silent { why }) => return Ok(Err(Silence::of(why, own(context).await?.as_ref()))),
         Err(error) => return Err(error.into()),
     };
-    // Each is a program that starts anew, and has not much to do but start.
+    // Each is a program that starts again, and has not much to do but start.
     let admin = Client::admin(&context.host);
     let (health, managers, tree, versions) =
         tokio::join!(admin.health(), admin.managers(), admin.tree(), admin.versions());

@@ -58,7 +58,7 @@ pub(in crate::commands) fn restore(
 }
 
 /// The data may say that the other masters have the cluster's keys, and they are to come with empty disks: their names are
-/// armed anew, in this master's file, from which the cluster will learn it.
+/// armed again, in this master's file, from which the cluster will learn it.
 pub(in crate::commands) fn arm_others(
     context: &Context,
     cluster: &ValidatedCluster,

@@ -57,7 +57,7 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
             note(&show::question(name, cluster.name(), &changes));
         }
         confirm(options.yes, "Go on?")?;
-        // Made anew: the connections of the first one ended with the check.
+        // Made again: the connections of the first one ended with the check.
         context.run_in(&remove::state_dir(&context.layout, name), name, &remove::playbook(&removal)?)?;
         remove::tidy(&*context.host.disk, &context.layout, name)?;
     }

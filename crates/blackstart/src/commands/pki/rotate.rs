@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for each stage:  master after master: its control plane ─► all nodes at once: kubelets and the rest ─► the next one
-//! at `sign`, between the two:  Secrets are encrypted with the new key, tokens in Secrets made anew
+//! at `sign`, between the two:  Secrets are encrypted with the new key, tokens in Secrets made again
 //! at `sign`, behind both:      programs in pods have read their new tokens
 //! ```
 //! This command gives the turns, waits, and writes Secrets again; the agents do the rest (`crates/agent/src/rotation`).

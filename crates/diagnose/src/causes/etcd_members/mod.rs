@@ -1,7 +1,7 @@
 //! etcd as a whole: whether most of its members are there, and whether each of them is what it should be.
 //!
 //! All masters are asked, so a master can tell what is wrong with another one. That is a warning as long as most of them
-//! work: what has to be mended is on that master, and `diagnose` there says more.
+//! work: what has to be fixed is on that master, and `diagnose` there says more.
 
 mod apart;
 pub(super) mod evaluate;

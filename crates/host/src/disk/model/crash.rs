@@ -55,7 +55,7 @@ impl ModelDisk {
                 choices[next - 1].0
             }));
             outcomes += 1;
-            // What comes after a raised digit may be another question altogether: it is asked anew.
+            // What comes after a raised digit may be another question altogether: it is asked again.
             while let Some((chosen, of)) = choices.pop() {
                 if chosen + 1 < of {
                     choices.push((chosen + 1, of));

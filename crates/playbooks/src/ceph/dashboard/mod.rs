@@ -2,7 +2,7 @@
 //!
 //! Three things stand in its way on a new cluster: the module `restful`, which cannot be loaded beside it; a certificate,
 //! without which it waits silently; and that modules can only be switched on while a manager works. Switching one on lets
-//! the managers start anew, which takes half a minute.
+//! the managers start again, which takes half a minute.
 
 mod user;
 
@@ -135,7 +135,7 @@ impl Step for Dashboard {
         done
     }
 
-    /// The managers start anew, all at once.
+    /// The managers start again, all at once.
     fn deadline(&self) -> Duration {
         Duration::from_mins(5)
     }

@@ -104,7 +104,7 @@ fn lay_out(disk: &dyn Disk, data: &Path, id: u32, begun: &Begun) -> Result<(), S
     Ok(())
 }
 
-/// With its key the label holds all that is needed to make the files anew.
+/// With its key the label holds all that is needed to make the files again.
 fn mkfs(id: u32, data: &Path, key: &Path, begun: &Begun) -> Cmd {
     owned::as_ceph("ceph-osd")
         .args(["--mkfs", "--id", &id.to_string(), "--osd-objectstore", "bluestore"])

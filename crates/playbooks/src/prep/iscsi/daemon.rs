@@ -1,7 +1,7 @@
 //! `iscsid` runs, stays up, and comes back after every boot.
 //!
 //! Debian's package enables only its socket, and a start that ends well proves nothing: the daemon may die a moment later.
-//! So it counts as up once it has been active for a while, by systemd's own clock; each restart begins that anew.
+//! So it counts as up once it has been active for a while, by systemd's own clock; each restart begins that again.
 
 use std::{path::Path, time::Duration};
 

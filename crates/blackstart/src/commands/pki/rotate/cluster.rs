@@ -1,6 +1,6 @@
 //! What a rotation asks of the cluster, and how it tells where everybody is.
 //!
-//! Connections are made anew each time: certificates and servers are replaced on the way.
+//! Connections are made again each time: certificates and servers are replaced on the way.
 
 use std::{
     collections::BTreeMap,
