@@ -16,7 +16,7 @@ mod etcd_member;
 mod etcd_join;
 mod etcd_vote;
 mod split_brain;
-mod footprint;
+mod owned_resources;
 mod hostname;
 pub mod ids;
 mod images;

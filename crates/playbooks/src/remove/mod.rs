@@ -1,7 +1,7 @@
 //! The `remove` playbook: takes another node out of the cluster, from a master. The node may be there or gone for good.
 //!
 //! ```text
-//! cordon ─► drain ─► etcd-member ─► node-object ─► traces
+//! cordon ─► drain ─► etcd-member ─► node-object ─► cleanup
 //! ```
 //! Nothing happens on the machine of that node: what is on it stays until `node reset` is run there. Every step looks at the
 //! cluster and not at what an earlier run has done, so a run that was killed goes on where it was, from any master. A plan is
@@ -13,7 +13,7 @@ mod drain;
 mod etcd_member;
 pub mod ids;
 mod node_object;
-mod traces;
+mod cleanup;
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ use self::{
     etcd_member::EtcdMember,
     ids::{CORDON, DRAIN, ETCD_MEMBER, NODE_OBJECT},
     node_object::NodeObject,
-    traces::Traces,
+    cleanup::Cleanup,
 };
 use crate::{
     Layout,
@@ -87,7 +87,7 @@ pub fn playbook(removal: &Removal<'_>) -> Result<Playbook, RemoveError> {
     Ok(playbook
         .step(EtcdMember::new(removal, &target), &[drained])
         .step(NodeObject::new(&target), &[ETCD_MEMBER])
-        .step(Traces::new(&target), &[NODE_OBJECT])
+        .step(Cleanup::new(&target), &[NODE_OBJECT])
         .build()?)
 }
 
@@ -203,8 +203,8 @@ mod tests {
             playbook.about().map(|about| about.id.to_string()).collect::<Vec<_>>().join(" ")
         };
         let evict = Pods::Evict { within: Duration::from_mins(2), force: false };
-        assert_eq!(steps(evict), "cordon drain etcd-member node-object traces");
-        assert_eq!(steps(Pods::Leave), "cordon etcd-member node-object traces");
+        assert_eq!(steps(evict), "cordon drain etcd-member node-object cleanup");
+        assert_eq!(steps(Pods::Leave), "cordon etcd-member node-object cleanup");
     }
 
     #[test]

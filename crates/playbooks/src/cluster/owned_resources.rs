@@ -1,8 +1,8 @@
 //! What each service makes while it runs, beyond its own files.
 //!
-//! Before a unit is installed for the first time, the machine is looked at: a directory or table that is not there yet
-//! will be the service's, and a setting is noted as it is. These are *claims*; they go into the ledger as changes of the
-//! step that installs the units, and a reset takes them back. What was there before us is not claimed and stays.
+//! Before a unit is installed for the first time, the machine is checked: a directory or table that is not there yet
+//! will be the service's, and a setting is noted as it is. These are its *owned resources*; they go into the ledger as changes of the
+//! step that installs the units, and a reset undoes them. What was there before us is not owned and stays.
 //!
 //! To add something that a service makes: its line here.
 
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What a service makes.
-struct Footprint {
+struct OwnedResources {
     unit: &'static str,
     /// Directories that nobody else uses.
     own: &'static [&'static str],
@@ -34,16 +34,16 @@ struct Footprint {
     settings: &'static [&'static str],
 }
 
-const FOOTPRINTS: &[Footprint] = &[
-    Footprint { unit: "blackstart-agent.service", own: &[], shared: &["/etc/cni/net.d"], tables: &[], settings: &[] },
-    Footprint {
+const OWNED: &[OwnedResources] = &[
+    OwnedResources { unit: "blackstart-agent.service", own: &[], shared: &["/etc/cni/net.d"], tables: &[], settings: &[] },
+    OwnedResources {
         unit: "containerd.service",
         own: &[containers::DATA, containers::RUN, "/opt/containerd", "/run/cni-ipam-state", "/run/nri"],
         shared: &["/etc/cni/net.d", "/var/lib/cni/results", "/run/netns"],
         tables: &[("ip", nft::HOST_PORTS), ("ip6", nft::HOST_PORTS)],
         settings: &[],
     },
-    Footprint {
+    OwnedResources {
         unit: "kubelet.service",
         own: &["/var/lib/kubelet", "/var/log/pods", "/var/log/containers"],
         shared: &[],
@@ -64,7 +64,7 @@ const FOOTPRINTS: &[Footprint] = &[
             "vm.panic_on_oom",
         ],
     },
-    Footprint {
+    OwnedResources {
         unit: "kube-proxy.service",
         own: &[],
         shared: &[],
@@ -75,8 +75,8 @@ const FOOTPRINTS: &[Footprint] = &[
             "net.netfilter.nf_conntrack_tcp_timeout_established",
         ],
     },
-    Footprint { unit: "etcd.service", own: &["/var/lib/etcd"], shared: &[], tables: &[], settings: &[] },
-    Footprint {
+    OwnedResources { unit: "etcd.service", own: &["/var/lib/etcd"], shared: &[], tables: &[], settings: &[] },
+    OwnedResources {
         unit: "kube-apiserver.service",
         own: &["/var/log/kubernetes", "/run/kubernetes"],
         shared: &[],
@@ -85,32 +85,32 @@ const FOOTPRINTS: &[Footprint] = &[
     },
 ];
 
-/// What is there for a unit to claim. To be asked before the unit is installed.
-pub(super) async fn claims(host: &Host, unit: &str) -> Result<Vec<Planned>, StepError> {
+/// What a unit will own. To be asked before the unit is installed.
+pub(super) async fn owned(host: &Host, unit: &str) -> Result<Vec<Planned>, StepError> {
     let mut changes = Vec::new();
-    let Some(footprint) = FOOTPRINTS.iter().find(|footprint| footprint.unit == unit) else { return Ok(changes) };
+    let Some(resources) = OWNED.iter().find(|resources| resources.unit == unit) else { return Ok(changes) };
     let disk = &*host.disk;
     let act = |key: String, what: String| Planned::act(key, what);
-    for path in footprint.own {
+    for path in resources.own {
         if let Some(own) = Own::claim(disk, Path::new(path))? {
             changes.push(act(own.key(), format!("claim {path} for {unit}")));
         }
     }
-    for path in footprint.shared {
+    for path in resources.shared {
         if !disk.exists(Path::new(path))? {
             changes.push(Change::Directory { path: path.into(), mode: 0o755 }.into());
         }
     }
-    for key in nft::claim(host, footprint.tables).await? {
+    for key in nft::claim(host, resources.tables).await? {
         changes.push(act(key.clone(), format!("claim {key} for {unit}")));
     }
-    for key in settings::remember(disk, footprint.settings)? {
+    for key in settings::remember(disk, resources.settings)? {
         changes.push(act(key.clone(), format!("note {key}, which {unit} changes")));
     }
     Ok(changes)
 }
 
-/// What [`release`] does with a claim, for a dry run.
+/// What [`release`] does with an owned resource, for a dry run.
 pub(super) fn shows(key: &str) -> Option<String> {
     if Own::from_key(key).is_some() {
         Some(format!("remove {key}"))
@@ -123,7 +123,7 @@ pub(super) fn shows(key: &str) -> Option<String> {
     }
 }
 
-/// Takes a claim back; false if the key is of something else. What lies in the directories of `except` stays.
+/// Undoes the ownership; false if the key is of something else. What lies in the directories of `except` stays.
 pub(super) async fn release(host: &Host, key: &str, except: &[&Path]) -> Result<bool, StepError> {
     if let Some(own) = Own::from_key(key) {
         refuse_to_take_from_others(host, &own.path)?;

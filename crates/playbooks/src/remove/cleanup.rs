@@ -22,20 +22,20 @@ const TOKEN_PREFIX: &str = "bootstrap-token-";
 const LEASES: &str = "kube-node-lease";
 
 /// Deletes what is left of the node in the API.
-pub(super) struct Traces {
+pub(super) struct Cleanup {
     target: Target,
 }
 
 /// Something that is left, by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trace {
+pub(super) enum Leftover {
     Request(String),
     Token(String),
     Lease(String),
     Keys(String),
 }
 
-impl Trace {
+impl Leftover {
     /// The form in which the ledger knows it.
     fn key(&self) -> String {
         match self {
@@ -71,7 +71,7 @@ impl Trace {
     }
 }
 
-impl Traces {
+impl Cleanup {
     pub(super) fn new(target: &Target) -> Self {
         Self { target: target.clone() }
     }
@@ -92,19 +92,19 @@ fn is_bound_to(token: &Secret, node: &str) -> bool {
     token.annotations().get(NODE_ANNOTATION).is_some_and(|bound| bound == node)
 }
 
-impl Step for Traces {
-    type Seen = Vec<Trace>;
+impl Step for Cleanup {
+    type Seen = Vec<Leftover>;
     type Undo = Stays;
 
     fn about(&self) -> About {
         About::new(
-            ids::TRACES,
+            ids::CLEANUP,
             "Delete what it left in the API",
             "credentials of a removed node must not be usable",
         )
     }
 
-    async fn observe(&self, host: &Host) -> Result<Vec<Trace>, StepError> {
+    async fn observe(&self, host: &Host) -> Result<Vec<Leftover>, StepError> {
         let (node, client) = (&self.target.name, self.target.api.required(host).await?);
         let requests: Api<CertificateSigningRequest> = Api::all(client.clone());
         let requests = requests.list(&ListParams::default()).await.map_err(refused("list the certificate requests"))?;
@@ -112,34 +112,34 @@ impl Step for Traces {
         let tokens = tokens.list(&ListParams::default().fields(TOKENS)).await.map_err(refused("list the tokens"))?;
         let leases: Api<Lease> = Api::namespaced(client.clone(), LEASES);
         let lease = leases.get_opt(node).await.map_err(refused(format!("see the lease of {node}")))?;
-        let keys = admissions::read(&client).await?.of(node).given.map(|_| Trace::Keys(node.clone()));
-        let requests = requests.iter().filter(|csr| is_pending_of(csr, node)).map(|csr| Trace::Request(csr.name_any()));
-        let tokens = tokens.iter().filter(|token| is_bound_to(token, node)).map(|token| Trace::Token(token.name_any()));
-        let lease = lease.map(|lease| Trace::Lease(lease.name_any()));
+        let keys = admissions::read(&client).await?.of(node).given.map(|_| Leftover::Keys(node.clone()));
+        let requests = requests.iter().filter(|csr| is_pending_of(csr, node)).map(|csr| Leftover::Request(csr.name_any()));
+        let tokens = tokens.iter().filter(|token| is_bound_to(token, node)).map(|token| Leftover::Token(token.name_any()));
+        let lease = lease.map(|lease| Leftover::Lease(lease.name_any()));
         Ok(requests.chain(tokens).chain(lease).chain(keys).collect())
     }
 
-    fn plan(&self, left: &Vec<Trace>) -> Result<Vec<Planned>, StepError> {
-        Ok(left.iter().map(|trace| Planned::act(trace.key(), trace.reported())).collect())
+    fn plan(&self, left: &Vec<Leftover>) -> Result<Vec<Planned>, StepError> {
+        Ok(left.iter().map(|leftover| Planned::act(leftover.key(), leftover.reported())).collect())
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let client = self.target.api.required(host).await?;
         let at_once = DeleteParams::default();
-        match Trace::parse(key) {
-            Some(Trace::Request(name)) => {
+        match Leftover::parse(key) {
+            Some(Leftover::Request(name)) => {
                 let deleted = Api::<CertificateSigningRequest>::all(client).delete(&name, &at_once).await;
                 gone(deleted, format!("delete certificate request {name}"))
             }
-            Some(Trace::Token(name)) => {
+            Some(Leftover::Token(name)) => {
                 let deleted = Api::<Secret>::namespaced(client, "kube-system").delete(&name, &at_once).await;
                 gone(deleted, "delete a join token")
             }
-            Some(Trace::Lease(name)) => {
+            Some(Leftover::Lease(name)) => {
                 let deleted = Api::<Lease>::namespaced(client, LEASES).delete(&name, &at_once).await;
                 gone(deleted, format!("delete the lease of {name}"))
             }
-            Some(Trace::Keys(name)) => admissions::rearm(&client, &name, host.clock.now()).await.map(drop),
+            Some(Leftover::Keys(name)) => admissions::rearm(&client, &name, host.clock.now()).await.map(drop),
             None => Ok(()),
         }
     }
@@ -184,16 +184,16 @@ mod tests {
     #[test]
     fn what_is_left_is_found_again_by_its_key() {
         let all = [
-            Trace::Request("csr-abc".into()),
-            Trace::Token("bootstrap-token-abcdef".into()),
-            Trace::Lease("worker-01".into()),
-            Trace::Keys("master-02".into()),
+            Leftover::Request("csr-abc".into()),
+            Leftover::Token("bootstrap-token-abcdef".into()),
+            Leftover::Lease("worker-01".into()),
+            Leftover::Keys("master-02".into()),
         ];
-        for trace in &all {
-            assert_eq!(Trace::parse(&trace.key()).as_ref(), Some(trace));
+        for leftover in &all {
+            assert_eq!(Leftover::parse(&leftover.key()).as_ref(), Some(leftover));
         }
-        assert_eq!(Trace::parse("pod/x"), None);
-        insta::assert_snapshot!(all.map(|trace| trace.reported()).join("\n"), @r"
+        assert_eq!(Leftover::parse("pod/x"), None);
+        insta::assert_snapshot!(all.map(|leftover| leftover.reported()).join("\n"), @r"
         delete the certificate request csr-abc, which nobody has answered
         delete the join token abcdef, which is bound to it
         delete the lease worker-01 in kube-node-lease
