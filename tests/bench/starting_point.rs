@@ -3,7 +3,7 @@
 use std::{process::Command, thread::sleep, time::Duration};
 
 use bundle::Manifest;
-use host::{Host, Capabilities};
+use host::{Capabilities, Host};
 use render::{Cgroup, Machine};
 
 use crate::machines::{MASTER, Machines};

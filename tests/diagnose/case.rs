@@ -68,7 +68,8 @@ impl Case {
 
     /// Breaks, asks, fixes, asks again. What must be told is told at once with nothing else beside it.
     pub(crate) fn run(&self, bench: &Bench) -> Result<(), String> {
-        let here = Expected { machine: self.machine, codes: self.codes, warnings: self.warnings, evidence: self.evidence };
+        let here =
+            Expected { machine: self.machine, codes: self.codes, warnings: self.warnings, evidence: self.evidence };
         let all = || [here].into_iter().chain(self.elsewhere.iter().copied());
         let broken = self.provoke.on(bench, self.machine);
         let told = broken.and_then(|()| all().try_for_each(|told| told.is_told(bench, self.environment)));

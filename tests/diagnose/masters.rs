@@ -4,7 +4,7 @@
 
 use crate::{
     bench::Bench,
-    case::{Case, Deed, MASTER, Expected},
+    case::{Case, Deed, Expected, MASTER},
 };
 
 pub(crate) const NAMES: [&str; 3] = ["master-01", "master-02", "master-03"];

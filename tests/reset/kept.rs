@@ -34,8 +34,7 @@ fn certificates(machines: &Machines) {
     assert_eq!(machines.sh(WORKER, sums), before, "it did not join again");
     machines.sh(WORKER, "systemctl start cluster-bootstrap");
     machines.await_ready(&[MASTER, WORKER]);
-    let ca =
-        "sha256sum /etc/kubernetes/pki/ca.key /etc/kubernetes/pki/apiserver.crt /etc/kubernetes/encryption.yaml";
+    let ca = "sha256sum /etc/kubernetes/pki/ca.key /etc/kubernetes/pki/apiserver.crt /etc/kubernetes/encryption.yaml";
     let before = machines.sh(MASTER, ca);
     machines.reset(MASTER, "--keep-pki --uninstall").ok();
     assert_eq!(machines.sh(MASTER, ca), before);

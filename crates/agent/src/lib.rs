@@ -23,9 +23,9 @@
 //! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart
 //! every duty looks at the machine and the API again. To add one: a file with `run(&Agent)`, and a line in `duties`.
 
-mod ca;
 mod backups;
 mod balancer;
+mod ca;
 pub mod codes;
 mod configuration;
 mod duties;
@@ -54,8 +54,8 @@ mod tokens;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
-pub use ca::Ca;
 pub use balancer::Balancer;
+pub use ca::Ca;
 pub use error::AgentError;
 use host::Host;
 pub use kubeconfig::{Identity, Unusable};

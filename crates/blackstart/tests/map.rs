@@ -39,7 +39,9 @@ fn the_map_is_true() {
             depends.difference(&above).map(|below| format!("{name} depends on {below}, which is not above it")),
         );
         match knows {
-            Knows::Exactly(reported) if *reported != depends => lies.push(format!("{name} knows {depends:?}, not {reported:?}")),
+            Knows::Exactly(reported) if *reported != depends => {
+                lies.push(format!("{name} knows {depends:?}, not {reported:?}"))
+            }
             Knows::AtMost(reported) if !depends.is_subset(reported) => lies.push(format!("{name} knows {depends:?}")),
             _ => {}
         }

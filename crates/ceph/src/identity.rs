@@ -151,7 +151,8 @@ impl Identity {
     /// As the Secret holds it.
     pub fn data(&self) -> BTreeMap<String, String> {
         let initial_monitors = serde_json::json!(self.initial_monitors).to_string();
-        let mut data = BTreeMap::from([(FSID.to_owned(), self.fsid.to_string()), (INITIAL_MONITORS.to_owned(), initial_monitors)]);
+        let mut data =
+            BTreeMap::from([(FSID.to_owned(), self.fsid.to_string()), (INITIAL_MONITORS.to_owned(), initial_monitors)]);
         data.extend(self.initialized.map(|when| (INITIALIZED.to_owned(), when.to_string())));
         data.extend(self.keys.iter().map(|(name, key)| (format!("{KEY}{name}"), key.expose().to_owned())));
         data
@@ -161,8 +162,10 @@ impl Identity {
     pub fn read(data: &BTreeMap<String, String>) -> Result<Self, BadIdentity> {
         let field = |name: &str| data.get(name).ok_or_else(|| BadIdentity::of(name));
         let fsid = Fsid::parse(field(FSID)?).ok_or_else(|| BadIdentity::of(FSID))?;
-        let initial_monitors = serde_json::from_str(field(INITIAL_MONITORS)?).map_err(|_| BadIdentity::of(INITIAL_MONITORS))?;
-        let initialized = data.get(INITIALIZED).map(|text| text.parse()).transpose().map_err(|_| BadIdentity::of(INITIALIZED))?;
+        let initial_monitors =
+            serde_json::from_str(field(INITIAL_MONITORS)?).map_err(|_| BadIdentity::of(INITIAL_MONITORS))?;
+        let initialized =
+            data.get(INITIALIZED).map(|text| text.parse()).transpose().map_err(|_| BadIdentity::of(INITIALIZED))?;
         let mut keys = BTreeMap::new();
         for (name, text) in data {
             if let Some(entity) = name.strip_prefix(KEY) {
@@ -247,8 +250,9 @@ mod tests {
     #[test]
     fn the_secret_is_written_once_and_then_only_added_to() {
         let (cluster, now) = (cluster(samples::THREE), Timestamp::UNIX_EPOCH);
-        let settled =
-            |held: Option<&BTreeMap<_, _>>, is_initialized| Identity::settled(held, &cluster, is_initialized, now).unwrap();
+        let settled = |held: Option<&BTreeMap<_, _>>, is_initialized| {
+            Identity::settled(held, &cluster, is_initialized, now).unwrap()
+        };
         let first = settled(None, false).unwrap();
         assert_eq!(settled(Some(&first), false), None);
         let initialized = settled(Some(&first), true).unwrap();

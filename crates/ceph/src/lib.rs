@@ -35,7 +35,7 @@ pub use client::Client;
 pub use conf::conf;
 pub use error::{BadIdentity, CephError, NoIdentity};
 pub use fsid::Fsid;
-pub use identity::{InitialMonitor, Handed, Identity, SECRET};
+pub use identity::{Handed, Identity, InitialMonitor, SECRET};
 pub use key::{Cipher, Key};
 pub use keyring::{Entity, text as keyring_text};
 pub use random::{NoRandomness, random_text};

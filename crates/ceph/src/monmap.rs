@@ -4,7 +4,7 @@ use std::{net::IpAddr, path::Path};
 
 use host::Cmd;
 
-use crate::{InitialMonitor, Fsid};
+use crate::{Fsid, InitialMonitor};
 
 /// Where monitors listen, by the second and the first version of their protocol.
 pub const PORTS: (u16, u16) = (3300, 6789);
@@ -23,7 +23,8 @@ pub fn addresses(ip: IpAddr) -> String {
 
 /// Makes the first map. All initial monitors make the same one, and find each other by it.
 pub fn make(fsid: &Fsid, initial_monitors: &[InitialMonitor], to: &Path) -> Cmd {
-    let listed = initial_monitors.iter().flat_map(|monitor| ["--addv".to_owned(), monitor.name.clone(), addresses(monitor.ip)]);
+    let listed =
+        initial_monitors.iter().flat_map(|monitor| ["--addv".to_owned(), monitor.name.clone(), addresses(monitor.ip)]);
     Cmd::new("monmaptool")
         .args(["--create", "--clobber", "--fsid", fsid.as_str()])
         .args(listed)

@@ -5,9 +5,8 @@ use std::{path::Path, sync::Arc};
 use engine::{Ledger, LedgerStore, StepId};
 use host::Host;
 use playbooks::{
-    Layout,
+    Layout, checking,
     cluster::{self, Options},
-    checking,
     preflight::MachineIds,
 };
 use spec::{BootstrapRole, Node, ValidatedCluster};

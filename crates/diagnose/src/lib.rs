@@ -12,10 +12,10 @@
 //! `tests/diagnose` that provokes it on a real machine. Command, documentation and `node up` follow from the registry.
 
 mod causes;
+mod check;
 pub mod codes;
 mod context;
 mod finding;
-mod check;
 mod narrow;
 mod part;
 mod run;
@@ -25,9 +25,9 @@ mod testing;
 mod unit;
 mod view;
 
+pub use check::{Check, Roles};
 pub use context::Context;
 pub use finding::{Finding, Kind};
-pub use check::{Check, Roles};
 pub use narrow::{Cause, Diagnosis, InconclusiveCheck};
 pub use part::Part;
 pub use run::run;

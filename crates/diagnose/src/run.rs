@@ -6,7 +6,7 @@ use futures::future::join_all;
 use tokio::time::timeout;
 
 use crate::{
-    Context, Diagnosis, Check,
+    Check, Context, Diagnosis,
     finding::Inconclusive,
     narrow::{InconclusiveCheck, narrow},
 };

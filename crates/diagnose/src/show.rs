@@ -2,7 +2,7 @@
 
 use explain::counted;
 
-use crate::{Cause, Diagnosis, Finding, Check, narrow::InconclusiveCheck};
+use crate::{Cause, Check, Diagnosis, Finding, narrow::InconclusiveCheck};
 
 /// One line per look: name and what it looks at.
 pub fn list(checks: &[Check]) -> String {
@@ -28,10 +28,7 @@ pub fn show(diagnosis: &Diagnosis) -> String {
     text += &if diagnosis.is_well() {
         "no problems found\n".to_owned()
     } else {
-        format!(
-            "{}; `blackstart explain CODE` for details\n",
-            counted(diagnosis.findings.len(), "problem")
-        )
+        format!("{}; `blackstart explain CODE` for details\n", counted(diagnosis.findings.len(), "problem"))
     };
     text
 }

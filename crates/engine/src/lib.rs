@@ -15,10 +15,10 @@
 
 mod choice;
 pub mod codes;
+mod deadline;
 mod event;
 mod ledger;
 mod lock;
-mod deadline;
 mod planned;
 mod playbook;
 mod run;

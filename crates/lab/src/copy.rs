@@ -5,7 +5,7 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-use crate::{Lab, LabError, Machine, Capabilities, power::inside};
+use crate::{Capabilities, Lab, LabError, Machine, power::inside};
 
 /// Copies `from` into the directory `to`, or to the new name `to` in a directory, as `cp` does; one of them is `MACHINE:PATH`.
 pub fn copy(lab: &Lab, capabilities: &Capabilities, from: &str, to: &str) -> Result<(), LabError> {

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, fs, io, path::Path};
 
-use crate::{Lab, LabError, LabName, Capabilities, lock::Lock, network, record, settings};
+use crate::{Capabilities, Lab, LabError, LabName, lock::Lock, network, record, settings};
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use playbooks::{
     cluster::{self, Installation},
 };
 
-use crate::{Lab, LabError, MachineRecord, Capabilities, base, cgroup::MachineGroups};
+use crate::{Capabilities, Lab, LabError, MachineRecord, base, cgroup::MachineGroups};
 
 /// A machine of a lab.
 pub struct Machine<'a> {

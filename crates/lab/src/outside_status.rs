@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Lab, LabError, Machine, Capabilities, cuts};
+use crate::{Capabilities, Lab, LabError, Machine, cuts};
 
 /// Whether a machine has power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use host::{Cmd, Commands, RealCommands};
 use serde::Serialize;
 use tokio::time::timeout;
 
-use crate::{Lab, LabError, LabName, Machine, Capabilities, cuts};
+use crate::{Capabilities, Lab, LabError, LabName, Machine, cuts};
 
 /// What a machine is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -19,7 +19,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Lab, LabError, LabName, Machine, Capabilities, base, ceph_layer, network, run::run};
+use crate::{Capabilities, Lab, LabError, LabName, Machine, base, ceph_layer, network, run::run};
 
 /// systemd-nspawn's exit code when the machine asked for a reboot.
 const REBOOT: i32 = 133;

@@ -47,12 +47,7 @@ pub(crate) enum CaState {
 }
 
 /// Looks at what is there, and refuses what cannot be right.
-pub(crate) fn find(
-    row: &CaRow,
-    existing: &Existing,
-    cluster: &str,
-    now: Timestamp,
-) -> Result<CaState, PkiError> {
+pub(crate) fn find(row: &CaRow, existing: &Existing, cluster: &str, now: Timestamp) -> Result<CaState, PkiError> {
     let key = existing.parse(&row.key(), key::from_pem)?;
     let Some(mut trusted) = existing.parse(&row.certificate(), Certificate::all_from_pem)? else {
         return Ok(key.map_or(CaState::Absent, |key| CaState::KeyAlone(Box::new(key))));
@@ -137,9 +132,7 @@ fn check(certificate: &Certificate, path: PathBuf, cluster: &str, signs: bool, n
         }
         _ if !certificate.is_ca => Err(PkiError::NotACa { path }),
         _ if over => Err(PkiError::CaExpired { path, when: timestamp(lifetime.not_after) }),
-        _ if !lifetime.has_begun(now) => {
-            Err(PkiError::CaNotYetValid { path, when: timestamp(lifetime.not_before) })
-        }
+        _ if !lifetime.has_begun(now) => Err(PkiError::CaNotYetValid { path, when: timestamp(lifetime.not_before) }),
         _ => Ok(()),
     }
 }

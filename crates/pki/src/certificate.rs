@@ -90,8 +90,7 @@ impl Certificate {
     /// True if the CA's key made this certificate's signature and the names agree to the byte, which is how
     /// verifiers compare them.
     pub(crate) fn is_signed_by(&self, ca: &Self) -> bool {
-        let (Ok((_, own)), Ok((_, signer))) =
-            (parse_x509_certificate(&self.der), parse_x509_certificate(&ca.der))
+        let (Ok((_, own)), Ok((_, signer))) = (parse_x509_certificate(&self.der), parse_x509_certificate(&ca.der))
         else {
             return false;
         };

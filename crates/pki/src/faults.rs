@@ -17,7 +17,7 @@ use crate::{
     kubeconfig::{self, Identity},
     leaf::{self, Holding},
     lifetime::{Lifetime, timestamp},
-    table::{CAS, CaRow, CLUSTER, Kept, LEAVES, Leaf},
+    table::{CAS, CLUSTER, CaRow, Kept, LEAVES, Leaf},
 };
 
 /// A file of the PKI with which something is wrong.
@@ -171,13 +171,7 @@ fn ca_flaw(
     }
 }
 
-fn leaf_flaw(
-    leaf: &Leaf,
-    cas: &[Certificate],
-    existing: &Existing,
-    input: &Input,
-    now: Timestamp,
-) -> Option<Flaw> {
+fn leaf_flaw(leaf: &Leaf, cas: &[Certificate], existing: &Existing, input: &Input, now: Timestamp) -> Option<Flaw> {
     let held = match leaf::find(leaf, existing) {
         Err(error) => return Some(unreadable(&error)),
         Ok(Holding::Nothing) => return Some(Flaw::Missing),

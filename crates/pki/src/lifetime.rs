@@ -77,10 +77,7 @@ impl Lifetime {
 
     /// Cut to lie inside the CA's own.
     pub(crate) fn within(self, ca: Self) -> Self {
-        Self {
-            not_before: self.not_before.max(ca.not_before),
-            not_after: self.not_after.min(ca.not_after),
-        }
+        Self { not_before: self.not_before.max(ca.not_before), not_after: self.not_after.min(ca.not_after) }
     }
 
     pub(crate) fn urgency(self, now: Timestamp) -> Urgency {

@@ -12,8 +12,9 @@ use jiff::Timestamp;
 use crate::{
     Input, PkiError, PkiErrors, Shared, ca,
     ca::Ca,
+    evaluate,
     existing::Existing,
-    evaluate, leaf,
+    leaf,
     lifetime::check_clock,
     service_account,
     table::{CAS, CLUSTER, LEAVES, Leaf},

@@ -21,11 +21,12 @@ use crate::{
     Input, PkiError, PkiErrors, Shared,
     ca::{self, Ca, CaState},
     certificate::Certificate,
+    evaluate,
     existing::Existing,
-    issue, evaluate, key, leaf,
+    issue, key, leaf,
     lifetime::check_clock,
     pem,
-    table::{CAS, CaRow, CLUSTER, LEAVES, Leaf, SERVICE_ACCOUNT},
+    table::{CAS, CLUSTER, CaRow, LEAVES, Leaf, SERVICE_ACCOUNT},
     write,
 };
 
@@ -201,13 +202,7 @@ fn whole(row: &CaRow, existing: &Existing, cluster: &str, now: Timestamp) -> Res
     }
 }
 
-fn settle(
-    leaf: &Leaf,
-    existing: &Existing,
-    input: &Input,
-    ca: &Ca,
-    now: Timestamp,
-) -> Result<Vec<Change>, PkiError> {
+fn settle(leaf: &Leaf, existing: &Existing, input: &Input, ca: &Ca, now: Timestamp) -> Result<Vec<Change>, PkiError> {
     let input = Input { shared: Shared::Bring, ..input.clone() };
     let holding = leaf::find(leaf, existing)?;
     let Some(reason) = evaluate::evaluate(leaf, &holding, existing, &input, ca, now)? else { return Ok(Vec::new()) };

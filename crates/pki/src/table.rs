@@ -238,8 +238,7 @@ mod tests {
 
     #[test]
     fn no_name_and_no_file_is_used_twice() {
-        let names: Vec<&str> =
-            CAS.iter().map(|row| row.name).chain(LEAVES.iter().map(|leaf| leaf.name)).collect();
+        let names: Vec<&str> = CAS.iter().map(|row| row.name).chain(LEAVES.iter().map(|leaf| leaf.name)).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert_eq!(files().iter().collect::<BTreeSet<_>>().len(), files().len());
     }

@@ -36,8 +36,11 @@ impl Access {
         let Some(text) = host.disk.read_optional(&self.kubeconfig)? else { return Ok(None) };
         tls::install_provider();
         let text = String::from_utf8_lossy(&text);
-        let client =
-            if self.has_short_timeout { kubeapi::connect_with_short_timeout(&text).await } else { kubeapi::connect(&text).await };
+        let client = if self.has_short_timeout {
+            kubeapi::connect_with_short_timeout(&text).await
+        } else {
+            kubeapi::connect(&text).await
+        };
         let client = client.map_err(|error| StepError::from_explained(&error))?;
         Ok(Some(self.client.get_or_init(async || client).await.clone()))
     }

@@ -14,9 +14,9 @@ pub mod paths;
 pub mod pod;
 mod probe;
 mod report;
+mod reported;
 #[cfg(test)]
 mod samples;
-mod reported;
 
 pub use error::PodError;
 pub use probe::Signs;

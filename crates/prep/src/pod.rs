@@ -14,11 +14,11 @@
 //! could say how many others work at the same time.
 
 mod cluster;
-mod metrics;
-mod node_events;
-mod next;
-mod outage;
 mod heartbeat;
+mod metrics;
+mod next;
+mod node_events;
+mod outage;
 mod put;
 mod settings;
 mod slots;
@@ -40,9 +40,9 @@ use tokio::{
 
 use self::{
     cluster::Cluster,
+    heartbeat::Heartbeat,
     metrics::Metrics,
     next::{History, pause},
-    heartbeat::Heartbeat,
     put::Putting,
     settings::Settings,
     slots::Slots,

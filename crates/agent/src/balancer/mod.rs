@@ -9,11 +9,11 @@
 //! connection. `health` and `choice` are pure. Nothing is kept over a restart: clients connect again.
 
 mod backends;
-mod proxy;
 mod choice;
 mod health;
 mod heard;
 mod probe;
+mod proxy;
 mod seats;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -26,7 +26,7 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-use self::{backends::Backends, proxy::proxy, probe::Probe, seats::Seats};
+use self::{backends::Backends, probe::Probe, proxy::proxy, seats::Seats};
 use crate::{Agent, AgentError, notify};
 
 /// From the beginning of one check of a master to that of the next.

@@ -16,7 +16,7 @@ use explain::Explain;
 use host::{Change, Disk, HostError};
 use join::{
     ADMISSIONS, Admission, Admissions, Claim, Generation, Given, Refusal,
-    server::{KeyStore, Evaluate, Kept, Records},
+    server::{Evaluate, Kept, KeyStore, Records},
 };
 use kube::Client;
 use kubeapi::Unsettled;
@@ -79,7 +79,10 @@ impl Book {
     }
 
     /// What the API says in the end when `verify` decides on what it holds; `None` if it does not answer.
-    async fn in_the_api<E>(&self, evaluate: impl Fn(Admissions) -> Result<Admissions, E>) -> Result<Option<Admissions>, E>
+    async fn in_the_api<E>(
+        &self,
+        evaluate: impl Fn(Admissions) -> Result<Admissions, E>,
+    ) -> Result<Option<Admissions>, E>
     where
         E: From<join::Unreadable>,
     {

@@ -142,7 +142,11 @@ impl KeyStore for OnDisk {
 
     fn rotation_key(&self) -> Option<String> {
         rotation::pass::read(&self.host, &self.paths).unwrap_or_else(|error| {
-            tracing::warn!(code = error.code().id, "cannot read the key that decrypts new keys: {}", explain::chain(&error));
+            tracing::warn!(
+                code = error.code().id,
+                "cannot read the key that decrypts new keys: {}",
+                explain::chain(&error)
+            );
             None
         })
     }
@@ -236,14 +240,19 @@ mod tests {
     #[tokio::test]
     async fn initial_members_are_machines_that_agreed() {
         let held = on_disk();
-        let bootstrapping =
-            Initial::bootstrapping([("master-01", [10, 0, 0, 1].into(), "aa"), ("master-02", [10, 0, 0, 2].into(), "bb")]);
+        let bootstrapping = Initial::bootstrapping([
+            ("master-01", [10, 0, 0, 1].into(), "aa"),
+            ("master-02", [10, 0, 0, 2].into(), "bb"),
+        ]);
         assert_eq!(held.bootstrapping("master-02", Some("bb")).await, Ok(None), "nothing is decided");
         write(&held, etcd::INITIAL, &bootstrapping.text());
         for (node, machine) in [("master-02", None), ("master-02", Some("cc")), ("master-03", Some("bb"))] {
             assert_eq!(held.bootstrapping(node, machine).await, Ok(None), "{node} {machine:?}");
         }
         let why = held.bootstrapping("master-02", Some("bb")).await.unwrap_err();
-        assert!(why.contains("pki/etcd/ca.crt"), "an initial member, which comes before this master has its own keys: {why}");
+        assert!(
+            why.contains("pki/etcd/ca.crt"),
+            "an initial member, which comes before this master has its own keys: {why}"
+        );
     }
 }

@@ -9,8 +9,8 @@ mod admissions;
 mod ceph;
 mod departures;
 mod hold;
-mod key_store;
 mod identity;
+mod key_store;
 mod machines;
 mod tokens;
 
@@ -49,7 +49,8 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let setup = setup(agent, &client, api_ready, &records);
     let key_store = Arc::clone(&setup.key_store);
     let handshake_failures = HandshakeFailures::new(setup.cluster.clone());
-    let listener = Listener::reporting(tcp, &certificate, &shown.ca, move |peer, why| handshake_failures.note(&peer, why))?;
+    let listener =
+        Listener::reporting(tcp, &certificate, &shown.ca, move |peer, why| handshake_failures.note(&peer, why))?;
     let clients = listener.clients();
     tracing::info!(%address, "the join service listens");
     // The service stops when this future is dropped, like every duty; it needs no signal of its own.

@@ -42,7 +42,9 @@ pub(super) async fn converged(agent: &Agent) -> Result<Converged, AgentError> {
 
 /// What this node trusts and holds, or the first thing that is of other keys.
 async fn left(agent: &Agent, reported: Option<&Reported>) -> Result<Result<Marks, String>, AgentError> {
-    let Some(Reported { marks, .. }) = reported else { return Ok(Err("no master has reported what to trust".to_owned())) };
+    let Some(Reported { marks, .. }) = reported else {
+        return Ok(Err("no master has reported what to trust".to_owned()));
+    };
     let trusted = agent.host.disk.read_optional(&ca::file(agent))?.unwrap_or_default();
     for name in ["kube-proxy.conf", "agent.conf"] {
         // A master's agent has none, and signs for itself.

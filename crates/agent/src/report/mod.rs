@@ -8,8 +8,8 @@
 //! A report that does not get through is worth no more than a line in the log: the next one says all of it again.
 
 mod early;
-mod own;
 mod interval;
+mod own;
 mod status;
 
 use jiff::{SignedDuration, Timestamp};

@@ -23,7 +23,8 @@ pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
         kubernetes_dir: layout.kubernetes_dir.clone(),
     };
     let (disk, state_dir) = (Arc::clone(&context.host.disk), layout.state_dir.clone());
-    let last_run: LastRun = Arc::new(move || RunSummary::of_machine(&*disk, &state_dir).map(|run_summary| json!(run_summary)));
+    let last_run: LastRun =
+        Arc::new(move || RunSummary::of_machine(&*disk, &state_dir).map(|run_summary| json!(run_summary)));
     let host = context.host.clone();
     let (ca, cancel) = (Ca::default(), CancellationToken::new());
     let agent = Agent { host, cluster, node, paths, last_run, ca, cancel };

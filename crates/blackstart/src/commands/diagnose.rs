@@ -1,6 +1,6 @@
 //! `blackstart diagnose`: why this node does not work.
 
-use diagnose::{Diagnosis, Check, registry};
+use diagnose::{Check, Diagnosis, registry};
 use playbooks::cluster;
 use serde::Serialize;
 use serde_json::json;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ::gather::{Archive, GatherError, Gathered, Index, Progress};
-use ::lab::{Lab, LabError, LabName, Capabilities};
+use ::lab::{Capabilities, Lab, LabError, LabName};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use serde_json::json;

@@ -10,10 +10,10 @@
 //! and `text.rs`, and its row in `docs/reference/watch.md`.
 
 mod asking;
-mod run_summary;
-mod facts;
 mod evaluate;
+mod facts;
 mod line;
+mod run_summary;
 mod screen;
 mod source;
 #[cfg(test)]
@@ -118,7 +118,8 @@ async fn follow(
     source: &Source,
     mut show: impl FnMut(View) -> Result<bool, Ended>,
 ) -> Result<(), Ended> {
-    let no_signals = |error: io::Error| Failure::new(codes::NO_RUNTIME, format!("cannot install signal handlers: {error}"));
+    let no_signals =
+        |error: io::Error| Failure::new(codes::NO_RUNTIME, format!("cannot install signal handlers: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
     let (emit, mut reported) = mpsc::channel(16);

@@ -5,7 +5,7 @@ use std::{fs, path::Path, thread, time::Instant};
 use bundle::{Builder, BundleError, MANIFEST, Manifest, Own, Sources, Wanted, codes, verify};
 use explain::Explain;
 
-use crate::support::{builder, publisher::Publisher, static_program, reported, tree};
+use crate::support::{builder, publisher::Publisher, reported, static_program, tree};
 
 #[test]
 fn a_bundle_holds_every_program_and_image() {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use playbooks::cluster::ids;
 use serde::Deserialize;
 
-use crate::{Context, Finding, Check, Part, Roles, codes::ADDRESS_GONE, finding::Inconclusive, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::ADDRESS_GONE, finding::Inconclusive};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

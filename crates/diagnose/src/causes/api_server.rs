@@ -14,10 +14,10 @@ use tls::Distrust;
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{API_DISTRUSTED, API_NOT_READY, BALANCER_SILENT, JOIN_SERVICE_DOWN},
     finding::Inconclusive,
-    check::Checking,
     view::{ApiAnswer, ask_api},
 };
 
@@ -201,7 +201,8 @@ mod tests {
             vec![(silent(), Port::Silent), (ApiAnswer::Refused, Port::Open)],
             vec![(ApiAnswer::Distrusted(Distrust::Ca), Port::Open)],
         ];
-        let text: Vec<String> = cases.iter().map(|case| format!("{case:?}\n  {}", reported(case).join("\n  "))).collect();
+        let text: Vec<String> =
+            cases.iter().map(|case| format!("{case:?}\n  {}", reported(case).join("\n  "))).collect();
         insta::assert_snapshot!(text.join("\n"));
     }
 

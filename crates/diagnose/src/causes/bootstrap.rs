@@ -7,10 +7,10 @@ use playbooks::{
 };
 
 use crate::{
-    Context, Finding, Kind, Check, Part, Roles,
+    Check, Context, Finding, Kind, Part, Roles,
+    check::Checking,
     codes::{BOOTSTRAP_FAILED, BOOTSTRAP_OFF, BOOTSTRAP_WAITS, NEVER_STARTED},
     finding::Inconclusive,
-    check::Checking,
     unit::Unit,
 };
 

@@ -8,12 +8,12 @@ use playbooks::cluster::ids;
 use spec::BootstrapRole;
 
 use crate::{
-    Context, Finding, Kind, Check, Part, Roles,
+    Check, Context, Finding, Kind, Part, Roles,
+    check::Checking,
     codes::{
         CERTIFICATE_ENDS, CERTIFICATE_EXPIRED, CERTIFICATE_MISSING, CERTIFICATE_NAMES, CERTIFICATE_UNFIT,
         KUBECONFIG_ASTRAY,
     },
-    check::Checking,
 };
 
 /// See [`super`].

@@ -1,6 +1,6 @@
 //! The kubelet and containerd make control groups in the same way.
 
-use crate::{Context, Finding, Check, Part, Roles, codes::CGROUP_DRIVER, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::CGROUP_DRIVER};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {
@@ -17,7 +17,11 @@ const CONTAINERD: &str = "/etc/containerd/config.toml";
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let (kubelet, containerd) = (context.text(KUBELET)?, context.text(CONTAINERD)?);
-        Ok(kubelet.zip(containerd).and_then(|(kubelet, containerd)| evaluate(&kubelet, &containerd)).into_iter().collect())
+        Ok(kubelet
+            .zip(containerd)
+            .and_then(|(kubelet, containerd)| evaluate(&kubelet, &containerd))
+            .into_iter()
+            .collect())
     })
 }
 

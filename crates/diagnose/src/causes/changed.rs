@@ -4,7 +4,9 @@
 use host::Disk;
 use render::RenderedFile;
 
-use crate::{Context, Finding, Check, Roles, codes::SERVICE_CHANGED, finding::Inconclusive, check::Checking, unit::Unit};
+use crate::{
+    Check, Context, Finding, Roles, check::Checking, codes::SERVICE_CHANGED, finding::Inconclusive, unit::Unit,
+};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

@@ -9,10 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 use spec::ports;
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{CLOCK_DIFFERS, CLOCK_WENT_BACK},
     finding::Inconclusive,
-    check::Checking,
 };
 
 /// See [`super`].
@@ -87,7 +87,8 @@ mod tests {
     fn the_masters_are_right_and_time_does_not_go_back() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-12-01T12:00:00Z");
-        let reported = |masters: &[(&str, Timestamp)], noted| evaluate(now, masters, noted).map(|finding| finding.evidence);
+        let reported =
+            |masters: &[(&str, Timestamp)], noted| evaluate(now, masters, noted).map(|finding| finding.evidence);
         assert_eq!(reported(&[], None), None);
         assert_eq!(reported(&[("m", at("2026-12-01T12:00:09Z"))], Some(at("2026-12-01T11:00:00Z"))), None);
         insta::assert_snapshot!([

@@ -1,21 +1,20 @@
 //! The cluster's DNS: its objects, its pods, and whether it answers at the address that pods ask.
 
 use kubeapi::{
-    Failure,
+    Failure, failure,
     k8s_openapi::api::{
         apps::v1::Deployment,
         core::v1::{Pod, Service},
     },
     kube::{Api, api::ListParams},
-    failure,
 };
 use playbooks::cluster::{ask_dns, ids};
 use spec::BootstrapRole;
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
-    codes::{DNS_GONE, DNS_SILENT},
+    Check, Context, Finding, Part, Roles,
     check::Checking,
+    codes::{DNS_GONE, DNS_SILENT},
     view::{Objects, Unread},
 };
 

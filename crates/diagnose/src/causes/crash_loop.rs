@@ -2,7 +2,7 @@
 
 use playbooks::systemd;
 
-use crate::{Context, Finding, Check, Roles, codes::CRASH_LOOP, check::Checking, unit::Unit};
+use crate::{Check, Context, Finding, Roles, check::Checking, codes::CRASH_LOOP, unit::Unit};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

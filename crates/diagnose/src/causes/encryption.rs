@@ -10,10 +10,10 @@ use tokio::{net::UnixStream, time::timeout};
 use playbooks::cluster::ids;
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{ENCRYPTION_CHANGED, ENCRYPTION_KEY, KMS_DIFFERS, KMS_SILENT},
     finding::Inconclusive,
-    check::Checking,
     view::Unread,
 };
 

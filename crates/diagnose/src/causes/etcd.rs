@@ -8,9 +8,9 @@ use playbooks::cluster::ids;
 
 use super::etcd_members::evaluate::REMOVED;
 use crate::{
-    Context, Finding, Check, Part, Roles,
-    codes::{ETCD_ALARM, ETCD_DATA, ETCD_DATA_GONE, ETCD_NEARLY_FULL, ETCD_SLOW},
+    Check, Context, Finding, Part, Roles,
     check::Checking,
+    codes::{ETCD_ALARM, ETCD_DATA, ETCD_DATA_GONE, ETCD_NEARLY_FULL, ETCD_SLOW},
 };
 
 /// See [`super`].
@@ -154,7 +154,9 @@ mod tests {
         }
         let alarm = ["memberID:7 alarm:NOSPACE "];
         insta::assert_snapshot!(
-            [reported(1639, 2048, &[]), reported(2049, 2048, &alarm), reported(3, 0, &alarm)].map(Option::unwrap).join("\n")
+            [reported(1639, 2048, &[]), reported(2049, 2048, &alarm), reported(3, 0, &alarm)]
+                .map(Option::unwrap)
+                .join("\n")
         );
     }
 

@@ -2,7 +2,7 @@
 
 use playbooks::cluster::{self, ids};
 
-use crate::{Context, Finding, Check, Part, Roles, codes::NO_BUNDLE_IMAGE, finding::Inconclusive, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::NO_BUNDLE_IMAGE, finding::Inconclusive};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

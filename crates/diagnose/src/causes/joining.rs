@@ -9,7 +9,7 @@ use join::{Client, JoinError, NodeSecret, Trust, codes, seal::Sealed};
 use playbooks::cluster::ids;
 use tokio::time::timeout;
 
-use crate::{Context, Finding, Check, Part, Roles, finding::Inconclusive, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, finding::Inconclusive};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use playbooks::cluster::{self, ids};
 
-use crate::{Context, Finding, Check, Part, Roles, codes::KERNEL_SETTING, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::KERNEL_SETTING};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

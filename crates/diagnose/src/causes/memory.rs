@@ -1,6 +1,6 @@
 //! A service that the kernel ended because memory ran out.
 
-use crate::{Context, Finding, Check, Roles, codes::OUT_OF_MEMORY, check::Checking, unit::Unit};
+use crate::{Check, Context, Finding, Roles, check::Checking, codes::OUT_OF_MEMORY, unit::Unit};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

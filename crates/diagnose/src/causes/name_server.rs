@@ -9,7 +9,7 @@ use futures::future::join_all;
 use playbooks::cluster::{Options, ids};
 use tokio::{net::UdpSocket, time::timeout};
 
-use crate::{Context, Finding, Check, Part, Roles, codes::NO_NAME_SERVER, finding::Inconclusive, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::NO_NAME_SERVER, finding::Inconclusive};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

@@ -5,10 +5,10 @@ use playbooks::cluster::ids;
 use spec::{UnlistedNodes, ValidatedCluster};
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{API_REFUSES, NODE_CORDONED, NODE_GONE, NODE_NOT_READY, OTHER_NODE, ROLES_GONE, UNLISTED_NODE},
     finding::Inconclusive,
-    check::Checking,
     view::Unread,
 };
 
@@ -126,7 +126,10 @@ mod tests {
     fn a_node_and_its_neighbours() {
         let master = || node("master-01", "True", "", &json!({}));
         assert_eq!(reported(&[master(), node("worker-01", "True", "", &json!({}))]), [""; 0]);
-        assert_eq!(reported(&[master()]), ["BS-DIAG-049 Symptom the API knows no Node worker-01, which was there before"]);
+        assert_eq!(
+            reported(&[master()]),
+            ["BS-DIAG-049 Symptom the API knows no Node worker-01, which was there before"]
+        );
         assert_eq!(
             reported(&[
                 master(),

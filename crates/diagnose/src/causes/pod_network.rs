@@ -7,9 +7,9 @@ use serde_json::Value;
 use spec::NetworkAddOn;
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
-    codes::{FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN, NO_POD_NETWORK},
+    Check, Context, Finding, Part, Roles,
     check::Checking,
+    codes::{FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN, NO_POD_NETWORK},
 };
 
 /// See [`super`].
@@ -95,7 +95,8 @@ mod tests {
     #[test]
     fn the_first_configuration_counts() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let reported = |list: &[&str], is_built_in| evaluate(first(&names(list)), is_built_in).map(|finding| finding.code.id);
+        let reported =
+            |list: &[&str], is_built_in| evaluate(first(&names(list)), is_built_in).map(|finding| finding.code.id);
         assert_eq!(reported(&[OURS, "README", "99-other.conf"], true), None);
         assert_eq!(reported(&["00-other.conflist", OURS], true), Some(FOREIGN_POD_NETWORK.id));
         assert_eq!(reported(&["10-calico.conflist"], false), None);

@@ -8,7 +8,7 @@ use playbooks::cluster::ids;
 use serde::Deserialize;
 use spec::{NetworkAddOn, Node};
 
-use crate::{Context, Finding, Check, Part, Roles, codes::POD_ROUTE, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::POD_ROUTE};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

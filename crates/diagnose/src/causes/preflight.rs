@@ -5,7 +5,7 @@ use playbooks::{
     preflight::{self, Finding as Checked, Stage},
 };
 
-use crate::{Context, Finding, Kind, Check, Part, Roles, finding::Inconclusive, check::Checking};
+use crate::{Check, Context, Finding, Kind, Part, Roles, check::Checking, finding::Inconclusive};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

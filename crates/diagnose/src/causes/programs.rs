@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use bundle::{Manifest, Sum};
 use playbooks::{cluster, codes::COMPONENTS_UNFIT};
 
-use crate::{Context, Finding, Check, Part, Roles, finding::Inconclusive, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, finding::Inconclusive};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

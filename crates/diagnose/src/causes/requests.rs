@@ -9,9 +9,9 @@ use playbooks::cluster::ids;
 use spec::ValidatedCluster;
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
-    codes::{CSR_DENIED, CSR_PENDING},
+    Check, Context, Finding, Part, Roles,
     check::Checking,
+    codes::{CSR_DENIED, CSR_PENDING},
 };
 
 /// See [`super`].
@@ -46,7 +46,11 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 fn evaluate(cluster: &ValidatedCluster, requests: &[CertificateSigningRequest], now: Timestamp) -> Vec<Finding> {
     let ours = requests.iter().filter(|request| request.spec.signer_name.contains("kubelet"));
     let requests: Vec<Request<'_>> = ours.map(|request| Request::read(request, now)).collect();
-    requests.iter().filter(|request| !request.is_answered_by(&requests)).filter_map(|one| one.evaluate(cluster)).collect()
+    requests
+        .iter()
+        .filter(|request| !request.is_answered_by(&requests))
+        .filter_map(|one| one.evaluate(cluster))
+        .collect()
 }
 
 /// What counts of a request.

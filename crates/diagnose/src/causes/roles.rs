@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::{
-    Context, Finding, Check, Part, Roles, codes::ROLES_GONE, finding::Inconclusive, check::Checking, view::Unread,
+    Check, Context, Finding, Part, Roles, check::Checking, codes::ROLES_GONE, finding::Inconclusive, view::Unread,
 };
 
 /// See [`super`].

@@ -4,7 +4,7 @@ use host::{Cmd, CommandError};
 
 use playbooks::cluster::ids;
 
-use crate::{Context, Finding, Check, Part, Roles, codes::SERVICE_TABLE_GONE, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::SERVICE_TABLE_GONE};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::{
-    Context, Finding, Check, Roles,
-    codes::{SERVICE_DISABLED, SERVICE_STOPPED},
+    Check, Context, Finding, Roles,
     check::Checking,
+    codes::{SERVICE_DISABLED, SERVICE_STOPPED},
     unit::Unit,
 };
 
@@ -98,7 +98,8 @@ mod tests {
             (unit("bad-setting", "inactive", "dead"), true),
         ] {
             let found = evaluate(&unit, is_enabled);
-            let reported = found.map_or_else(|| "nothing".to_owned(), |one| format!("{:?}: {}", one.kind, one.evidence));
+            let reported =
+                found.map_or_else(|| "nothing".to_owned(), |one| format!("{:?}: {}", one.kind, one.evidence));
             text += &format!("{} {} {}, enabled {is_enabled}: {reported}\n", unit.load, unit.active, unit.sub);
         }
         insta::assert_snapshot!(text);

@@ -6,10 +6,10 @@ use host::Disk;
 use playbooks::codes::DISK_FULL;
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{NO_INODES, READ_ONLY},
     finding::Inconclusive,
-    check::Checking,
 };
 
 /// See [`super`].

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use explain::Code;
 use kubeapi::{
-    Failure,
+    Failure, failure,
     k8s_openapi::api::core::v1::Pod,
     kube::{Api, api::ListParams},
-    failure,
 };
 
 use playbooks::cluster::ids;
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
-    codes::{POD_FAILS, POD_IMAGE, POD_UNSCHEDULED},
+    Check, Context, Finding, Part, Roles,
     check::Checking,
+    codes::{POD_FAILS, POD_IMAGE, POD_UNSCHEDULED},
 };
 
 /// See [`super`].

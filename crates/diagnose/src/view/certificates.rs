@@ -32,7 +32,9 @@ impl Certificates {
         let ca = disk.read_optional(&root.join(CA))?;
         let of_kubelet = of_kubelet(disk, &ca.unwrap_or_default(), now)?;
         let is_reported = faults.iter().any(|fault| fault.name == "ca");
-        faults.extend(of_kubelet.into_iter().filter_map(Checked::fault).filter(|fault| !(is_reported && is_foreign(fault))));
+        faults.extend(
+            of_kubelet.into_iter().filter_map(Checked::fault).filter(|fault| !(is_reported && is_foreign(fault))),
+        );
         Ok(Self { faults })
     }
 

@@ -1,9 +1,9 @@
 //! The runner: the only one who locks, records, tells, retries, waits and stops.
 
+mod emitter;
 mod listen;
 mod one;
 mod plan;
-mod emitter;
 mod undo;
 
 use std::{

@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Book, Runner, listen::listening, emitter::Emitter};
+use super::{Book, Runner, emitter::Emitter, listen::listening};
 use crate::{
     Ledger, LedgerError, Planned, Playbook, State, StepError, UndoEntry, Verdict, codes, deadline::Deadline,
     playbook::Entry, step::Observation,
@@ -86,7 +86,8 @@ impl OneStep<'_> {
         let mut observation = self.first_check(attempt).await?;
         if observation.changes.is_empty() && !observation.is_met() {
             // What has to be changed may depend on what is waited for.
-            observation = self.wait(attempt, |observation| observation.is_met() || !observation.changes.is_empty()).await?;
+            observation =
+                self.wait(attempt, |observation| observation.is_met() || !observation.changes.is_empty()).await?;
         }
         if !observation.changes.is_empty() {
             self.record_started(&observation.changes)?;
@@ -213,7 +214,9 @@ impl OneStep<'_> {
 /// What is still missing, and what to watch for progress.
 fn waiting_for(observation: Observation) -> (String, String) {
     match (observation.changes.first(), observation.verdict) {
-        (Some(change), _) => (format!("the machine to show the change: {change}"), observation.changes.len().to_string()),
+        (Some(change), _) => {
+            (format!("the machine to show the change: {change}"), observation.changes.len().to_string())
+        }
         (None, Verdict::Waiting { what, progress }) => (what, progress),
         (None, Verdict::Met) => (String::new(), String::new()),
     }

@@ -25,7 +25,9 @@ impl Runner {
             let after = entry.after.iter().map(|index| playbook.steps()[*index].about.id.to_string()).collect();
             let (changes, waiting) = match entry.step.check(&self.host).await {
                 Ok(observation) => match observation.verdict {
-                    Verdict::Waiting { what, .. } if observation.changes.is_empty() => (Ok(observation.changes), Some(what)),
+                    Verdict::Waiting { what, .. } if observation.changes.is_empty() => {
+                        (Ok(observation.changes), Some(what))
+                    }
                     _ => (Ok(observation.changes), None),
                 },
                 Err(error) => (Err(error), None),

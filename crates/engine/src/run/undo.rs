@@ -9,7 +9,7 @@ use explain::counted;
 use host::Host;
 use tokio::task::yield_now;
 
-use super::{Book, RunError, Runner, StepFailure, listen::listening, emitter::Emitter};
+use super::{Book, RunError, Runner, StepFailure, emitter::Emitter, listen::listening};
 use crate::{
     Ledger, LedgerError, LedgerStore, Notes, Progress, State, StepError, StepRecord, UndoEntry, Undos, lock,
     undo::AnyUndo, undo_entry,

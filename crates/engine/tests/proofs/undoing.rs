@@ -126,7 +126,10 @@ async fn each_step_is_framed_by_its_hooks_and_a_dry_run_shows_the_same() {
     );
     assert!(!tree(&disk).contains_key(Path::new("/etc")) && known(&disk).is_empty());
     let reported: Vec<String> = recorder.take().into_iter().map(|event| event.message).collect();
-    assert!(reported.contains(&"stopping".to_owned()) && !reported.iter().any(|what| what.contains("hidden")), "{reported:?}");
+    assert!(
+        reported.contains(&"stopping".to_owned()) && !reported.iter().any(|what| what.contains("hidden")),
+        "{reported:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! From what was heard to one row per member. Pure.
 
-use super::{Figures, Health, Heard, Role, Row, Survey, Reported, best_list};
+use super::{Figures, Health, Heard, Reported, Role, Row, Survey, best_list};
 use crate::{Alarm, Member};
 
 pub(super) fn evaluate(heard: &[Heard]) -> Survey {
@@ -164,7 +164,11 @@ mod tests {
                 Heard {
                     name: format!("m{id}"),
                     url: format!("https://10.0.0.{id}:2379"),
-                    reported: if matches!(letter, 'v' | 'n' | 'x') { Err("connection refused".into()) } else { Ok(reported()) },
+                    reported: if matches!(letter, 'v' | 'n' | 'x') {
+                        Err("connection refused".into())
+                    } else {
+                        Ok(reported())
+                    },
                 }
             })
             .collect();

@@ -117,7 +117,9 @@ pub(crate) fn best_list(heard: &[Heard]) -> Option<(&[Member], bool)> {
     let reported = || heard.iter().filter_map(|one| one.reported.as_ref().ok());
     let agreed = reported().find_map(|reported| reported.agreed.as_deref());
     let furthest = || {
-        reported().filter(|reported| !reported.known.is_empty()).max_by_key(|reported| (reported.status.raft_term, reported.status.raft_index))
+        reported()
+            .filter(|reported| !reported.known.is_empty())
+            .max_by_key(|reported| (reported.status.raft_term, reported.status.raft_index))
     };
     agreed.map(|members| (members, true)).or_else(|| furthest().map(|reported| (reported.known.as_slice(), false)))
 }

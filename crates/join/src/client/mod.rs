@@ -144,7 +144,11 @@ impl Client {
     }
 
     /// Gets what this node's roles need of Ceph's keys. `is_initialized` tells that it has seen a quorum of Ceph's monitors.
-    pub async fn ceph_keys(&self, applicant: &Applicant, is_initialized: bool) -> Result<(SocketAddr, Handed), JoinError> {
+    pub async fn ceph_keys(
+        &self,
+        applicant: &Applicant,
+        is_initialized: bool,
+    ) -> Result<(SocketAddr, Handed), JoinError> {
         self.in_turn(|master| self.ceph_keys_at(master, applicant, is_initialized).boxed()).await
     }
 

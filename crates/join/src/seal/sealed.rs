@@ -51,8 +51,7 @@ impl Sealed {
         };
         let ca_pem = text(&ca)?;
         let expected = text(&pin)?.trim().to_owned();
-        let seen = pki::spki_pin(ca_pem.as_bytes())
-            .map_err(|source| SealError::Ca { path: ca.clone(), source })?;
+        let seen = pki::spki_pin(ca_pem.as_bytes()).map_err(|source| SealError::Ca { path: ca.clone(), source })?;
         if seen != expected {
             return Err(SealError::Pin { ca, pin });
         }

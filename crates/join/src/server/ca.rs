@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use tls::Peer;
 use tokio::time::timeout;
 
-use super::{NotReady, DEADLINE, Service, StoredToken, exchange::Exchange};
+use super::{DEADLINE, NotReady, Service, StoredToken, exchange::Exchange};
 use crate::{
     Refusal, proof,
     token::is_id,

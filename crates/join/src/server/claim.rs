@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use spec::ValidatedCluster;
 use tls::Peer;
 
-use super::{Service, ca::stored_token, body, budget::Share, challenge::Good, exchange::Exchange};
+use super::{Service, body, budget::Share, ca::stored_token, challenge::Good, exchange::Exchange};
 use crate::{
     Admission, Bearer, Circumstances, Living, NodeSecret, Refusal,
     admit::Key,
@@ -52,7 +52,15 @@ pub(super) trait Claim: DeserializeOwned {
 impl Claim for JoinRequest {
     fn statement(&self) -> Statement<'_> {
         let Self { cluster, node, credential, challenge, machine_id, .. } = self;
-        Statement { cluster, node, credential, challenge, machine_id: machine_id.as_deref(), hash: None, is_to_be: true }
+        Statement {
+            cluster,
+            node,
+            credential,
+            challenge,
+            machine_id: machine_id.as_deref(),
+            hash: None,
+            is_to_be: true,
+        }
     }
 
     fn is_proved(&self, secret: &[u8]) -> bool {
@@ -75,7 +83,15 @@ impl Claim for MasterRequest {
 impl Claim for CephRequest {
     fn statement(&self) -> Statement<'_> {
         let Self { cluster, node, credential, challenge, machine_id, is_initialized: _, proof: _ } = self;
-        Statement { cluster, node, credential, challenge, machine_id: machine_id.as_deref(), hash: None, is_to_be: true }
+        Statement {
+            cluster,
+            node,
+            credential,
+            challenge,
+            machine_id: machine_id.as_deref(),
+            hash: None,
+            is_to_be: true,
+        }
     }
 
     fn is_proved(&self, secret: &[u8]) -> bool {

@@ -79,7 +79,11 @@ mod tests {
         let begun = Instant::now();
         let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         for (address, after, expected) in [(one, 0, true), (one, 59, false), (other, 59, true), (one, 60, true)] {
-            assert_eq!(handshake_failures.is_new(address, begun + Duration::from_secs(after)), expected, "{address} {after}");
+            assert_eq!(
+                handshake_failures.is_new(address, begun + Duration::from_secs(after)),
+                expected,
+                "{address} {after}"
+            );
         }
         let flood = (0..=u16::MAX).filter(|number| {
             let [high, low] = number.to_be_bytes();

@@ -23,19 +23,19 @@
 //! nothing that nodes do not send again. What must not be forgotten is kept by [`Records`].
 
 mod admissions;
-mod ca;
 mod body;
 mod budget;
+mod ca;
 mod ceph;
 mod challenge;
 mod claim;
-mod handshake_failures;
 mod early;
 mod exchange;
+mod handshake_failures;
 mod hello;
 mod hold;
-mod key_store;
 mod join;
+mod key_store;
 mod leave;
 mod limits;
 mod master;
@@ -80,7 +80,9 @@ pub(crate) use self::outside::locked;
 pub use self::outside::{
     Answer, Credentials, DiskSigner, KnownMachine, KnownMachines, NotReady, Signer, SigningError, StoredToken,
 };
-use self::{budget::Budget, challenge::Challenges, rate_limit::RateLimit, reports::Reports, tally::Tally, throttle::Throttle};
+use self::{
+    budget::Budget, challenge::Challenges, rate_limit::RateLimit, reports::Reports, tally::Tally, throttle::Throttle,
+};
 use crate::{Bearer, Living, Sign, secret::NoRandomness, wire};
 
 /// The API answers within this time or is not ready.

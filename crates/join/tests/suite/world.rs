@@ -25,11 +25,12 @@ use join::{
     Admission, Admissions, Applicant, Client, Credential, Generation, JoinKey, Marks, MasterKeys, NodeSecret, Purpose,
     Trust, seal,
     server::{
-        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, KeyStore, Identified, Evaluate,
-        Kept, Keys, KnownMachine, KnownMachines, NotReady, Records, Setup, Signer, SigningError, StoredToken, Writes,
+        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, Evaluate, Identified, Kept,
+        KeyStore, Keys, KnownMachine, KnownMachines, NotReady, Records, Setup, Signer, SigningError, StoredToken,
+        Writes,
     },
     token,
-    wire::{ClaimedRole, Heard, ClusterState},
+    wire::{ClaimedRole, ClusterState, Heard},
 };
 use rcgen::{CertificateParams, KeyPair};
 use spec::{Token, ValidatedCluster, check_text};
@@ -129,7 +130,8 @@ impl Records for Api {
     }
 
     fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
-        let evaluated = evaluate(self.known(node)).map(|admission| self.admissions.lock().unwrap().add(node, &admission));
+        let evaluated =
+            evaluate(self.known(node)).map(|admission| self.admissions.lock().unwrap().add(node, &admission));
         Box::pin(async { evaluated })
     }
 }

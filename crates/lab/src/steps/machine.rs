@@ -6,7 +6,7 @@ use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::Host;
 
 use super::ids;
-use crate::{Lab, LabError, MachineState, Capabilities, supervise};
+use crate::{Capabilities, Lab, LabError, MachineState, supervise};
 
 /// What there is of the machine.
 pub(super) struct Seen {

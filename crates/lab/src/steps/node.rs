@@ -13,7 +13,7 @@ use playbooks::{
     run_record::{Outcome, Purpose, RunRecord},
 };
 
-use crate::{Lab, LabError, Machine, Capabilities, codes};
+use crate::{Capabilities, Lab, LabError, Machine, codes};
 
 /// The bootstrap is started again by systemd when it fails; one failure may be cured by that, many are not.
 const FAILURES: usize = 3;

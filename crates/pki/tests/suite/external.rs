@@ -89,7 +89,11 @@ fn a_subject_that_cannot_be_repeated_is_refused() {
         let machine = Machine::new();
         foreign_ca(&machine, subject);
         let reported = outcome(&machine.plan(&input(), Timestamp::now()));
-        assert_eq!(reported.matches("BS-PKI-014 the subject of /etc/kubernetes/pki/").count(), 3, "{subject}: {reported}");
+        assert_eq!(
+            reported.matches("BS-PKI-014 the subject of /etc/kubernetes/pki/").count(),
+            3,
+            "{subject}: {reported}"
+        );
         assert_eq!(reported.matches("BS-").count(), 3, "told once per CA: {reported}");
     }
 }

@@ -132,10 +132,8 @@ fn a_successor_is_as_good_as_a_first_one() {
 /// What is not rotated stays as it is, byte for byte.
 #[test]
 fn only_what_has_a_successor_is_replaced() {
-    let [cas, service_account] = [
-        Successors::of_cas(&input().cluster, now()).unwrap(),
-        Successors::default().with_service_account().unwrap(),
-    ];
+    let [cas, service_account] =
+        [Successors::of_cas(&input().cluster, now()).unwrap(), Successors::default().with_service_account().unwrap()];
     for (what, successors, moves) in [
         ("nothing", Successors::default(), [false, false]),
         ("CAs", cas, [true, false]),

@@ -58,11 +58,7 @@ fn a_signed_request_gets_its_key_and_our_names_and_nothing_else() {
 
     let late = signer.client_certificate(&request, &subject, 365, days_later(3600)).unwrap();
     let late = x509_parser::pem::Pem::iter_from_buffer(late.as_bytes()).next().unwrap().unwrap();
-    assert_eq!(
-        late.parse_x509().unwrap().validity().not_after,
-        ca.validity().not_after,
-        "nothing outlives the CA"
-    );
+    assert_eq!(late.parse_x509().unwrap().validity().not_after, ca.validity().not_after, "nothing outlives the CA");
 }
 
 #[test]

@@ -6,8 +6,8 @@
 
 mod directory;
 mod dpkg;
-mod remove;
 mod failure;
+mod remove;
 mod words;
 
 use engine::StepError;
@@ -19,7 +19,7 @@ pub(crate) use remove::remove;
 
 use crate::{
     codes,
-    packaging::{self, Problem, Failure, Work},
+    packaging::{self, Failure, Problem, Work},
 };
 
 /// A configuration file that somebody changed stays as it is; nothing is ever asked.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use engine::StepError;
 use host::Host;
 
-use super::{Packages, Problem, Source, Work, apt_get, explained, with_retries, repair};
+use super::{Packages, Problem, Source, Work, apt_get, explained, repair, with_retries};
 
 /// What came only because something needs it, and nothing does. That somebody would like to have it is no need: those who
 /// do were there before, without it.

@@ -46,7 +46,8 @@ async fn story(answers: &[Option<&'static str>], repairing: bool) -> String {
     let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::rooted("/no/such/machine") };
     let result = if repairing { repair(&host).await } else { install(&host, &["ceph-mon", "ceph-osd"]).await };
     drop(host);
-    let mut reported: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
+    let mut reported: Vec<String> =
+        commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
     reported.dedup();
     let mut output = Vec::new();
     while let Ok(line) = heard.try_recv() {

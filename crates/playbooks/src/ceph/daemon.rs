@@ -80,7 +80,8 @@ impl Daemon {
 
     pub(super) async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let unit = systemd::check(host, &self.unit()).await?;
-        let last_log_line = if unit.is_failing() { systemd::last_log_line(host, &self.unit()).await } else { String::new() };
+        let last_log_line =
+            if unit.is_failing() { systemd::last_log_line(host, &self.unit()).await } else { String::new() };
         Ok(Seen { unit, missing: Change::missing(vec![self.enabled()], &*host.disk)?, last_log_line })
     }
 
@@ -116,7 +117,11 @@ impl Daemon {
     pub(super) fn silence(&self, seen: &Seen) -> String {
         let UnitState { active, sub, restarts, .. } = &seen.unit;
         let again = if *restarts > 0 { format!(", started {restarts} times again") } else { String::new() };
-        let output = if seen.last_log_line.is_empty() { String::new() } else { format!("; last log line: {}", seen.last_log_line) };
+        let output = if seen.last_log_line.is_empty() {
+            String::new()
+        } else {
+            format!("; last log line: {}", seen.last_log_line)
+        };
         format!("{} to answer; it is {active} ({sub}){again}{output}", self.unit())
     }
 }

@@ -8,7 +8,7 @@ use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::Host;
 use spec::ValidatedCluster;
 
-use super::{client, ids, cached_probe::CachedProbe};
+use super::{cached_probe::CachedProbe, client, ids};
 
 const CACHED_FOR: Duration = Duration::from_secs(2);
 

@@ -26,7 +26,11 @@ impl Step for Initialized {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::INITIALIZED, "Note that Ceph is initialized", "a monitor that loses its disk must join, not bootstrap")
+        About::new(
+            ids::INITIALIZED,
+            "Note that Ceph is initialized",
+            "a monitor that loses its disk must join, not bootstrap",
+        )
     }
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {

@@ -9,7 +9,7 @@ use host::Host;
 use serde::Deserialize;
 use spec::{Role, ValidatedCluster};
 
-use super::{client, ids, cached_probe::CachedProbe, source::Source};
+use super::{cached_probe::CachedProbe, client, ids, source::Source};
 
 const CACHED_FOR: Duration = Duration::from_secs(3);
 

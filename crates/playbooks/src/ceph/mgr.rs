@@ -8,10 +8,10 @@ use host::Host;
 use spec::Node;
 
 use super::{
+    cached_probe::CachedProbe,
     client,
     daemon::{self, Daemon, Kind},
     ids,
-    cached_probe::CachedProbe,
     undo::Daemons,
 };
 

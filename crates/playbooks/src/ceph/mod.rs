@@ -13,13 +13,15 @@
 //! To add a step: a file here, its name in `ids`, a line in `steps` and, if it does more than write files, one in `undos`.
 
 mod bootstrapped;
+mod cached_probe;
 mod client;
 mod conf;
 mod daemon;
 mod dashboard;
 mod foreign;
-mod initialized;
+mod healthy;
 pub mod ids;
+mod initialized;
 mod keys;
 mod leave;
 mod managers;
@@ -27,9 +29,7 @@ mod mgr;
 mod mon;
 mod osd;
 mod owned;
-mod cached_probe;
 mod packages;
-mod healthy;
 mod source;
 #[cfg(test)]
 mod testing;
@@ -46,8 +46,8 @@ pub use packages::{PACKAGES, unwanted_units};
 use self::{
     daemon::Kind,
     ids::{
-        CONF, DASHBOARD, DASHBOARD_USER, INITIALIZED, KEYS, MANAGERS, MGR, MON, OSD, OSD_DATA, PACKAGES as INSTALLED,
-        HEALTHY,
+        CONF, DASHBOARD, DASHBOARD_USER, HEALTHY, INITIALIZED, KEYS, MANAGERS, MGR, MON, OSD, OSD_DATA,
+        PACKAGES as INSTALLED,
     },
     source::Source,
     undo::Daemons,

@@ -30,11 +30,7 @@ impl Step for AdminKubeconfig {
     type Undo = Linked;
 
     fn about(&self) -> About {
-        About::new(
-            ids::ADMIN_KUBECONFIG,
-            "Let root use kubectl",
-            "kubectl works for root on a master",
-        )
+        About::new(ids::ADMIN_KUBECONFIG, "Let root use kubectl", "kubectl works for root on a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Planned>, StepError> {

@@ -15,8 +15,9 @@ use host::{Change, Content, Disk, Host, HostError};
 use join::{Claim, MasterKeys, NoClaim, wire::ClaimedRole};
 
 use super::{
-    split_brain, ids,
+    ids,
     membership::{self, Membership},
+    split_brain,
 };
 use crate::Layout;
 

@@ -23,7 +23,7 @@ use spec::{Node, ValidatedCluster};
 use tokio::time::{Instant, sleep};
 
 pub(super) use self::next::Next;
-use super::{split_brain, ids};
+use super::{ids, split_brain};
 use crate::{Layout, codes, etcd_access::etcd_access};
 
 /// etcd itself refuses a change for some seconds after another one.
@@ -142,7 +142,9 @@ impl EtcdJoin {
             }
             Next::Add => drop(etcd.add_learner(&self.peer_url).await.map_err(|error| failed(&error))?),
             Next::Remove(id) => etcd.remove(id).await.map_err(|error| failed(&error))?,
-            Next::Wait(why) => return Err(StepError::new(codes::CANNOT_JOIN_ETCD, format!("waiting for {why}")).retryable()),
+            Next::Wait(why) => {
+                return Err(StepError::new(codes::CANNOT_JOIN_ETCD, format!("waiting for {why}")).retryable());
+            }
         }
         Ok(false)
     }

@@ -12,11 +12,9 @@ mod cluster_keys;
 mod components;
 mod configuration;
 mod encryption;
-mod etcd_member;
 mod etcd_join;
+mod etcd_member;
 mod etcd_vote;
-mod split_brain;
-mod owned_resources;
 mod hostname;
 pub mod ids;
 mod images;
@@ -35,12 +33,14 @@ mod node_role;
 mod objects;
 mod options;
 mod own_image;
+mod owned_resources;
 mod pki;
 mod preflight;
 mod program;
 mod record;
 mod reset;
 mod services;
+mod split_brain;
 mod unit_files;
 
 use std::{net::IpAddr, path::Path, sync::Arc};
@@ -70,16 +70,15 @@ use self::{
     cluster_keys::ClusterKeys,
     configuration::Configuration,
     encryption::EncryptionKey,
-    etcd_member::EtcdMember,
     etcd_join::EtcdJoin,
+    etcd_member::EtcdMember,
     etcd_vote::EtcdVote,
-    split_brain::SplitBrainGuard,
     hostname::HostName,
     ids::{
         AGENT, API_READY, API_TURN, AWAIT_MASTER, CLUSTER_DNS, CLUSTER_INFO, CLUSTER_KEYS, CONTAINERD, DNS,
-        ENCRYPTION_KEY, ETCD, ETCD_MEMBER, ETCD_JOIN, ETCD_VOTE, SPLIT_BRAIN_GUARD, HOST_NAME, IMAGES, JOIN, JOIN_INFO,
-        KMS_PLUGIN, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, KUBE_SCHEDULER, KUBELET, NETWORK,
-        NETWORK_ADD_ON, NODE_IDENTITY, NODE_READY, OWN_UNITS, PAUSE_IMAGE, PKI, PREFLIGHT, ROLES, UNITS,
+        ENCRYPTION_KEY, ETCD, ETCD_JOIN, ETCD_MEMBER, ETCD_VOTE, HOST_NAME, IMAGES, JOIN, JOIN_INFO, KMS_PLUGIN,
+        KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, KUBE_SCHEDULER, KUBELET, NETWORK, NETWORK_ADD_ON,
+        NODE_IDENTITY, NODE_READY, OWN_UNITS, PAUSE_IMAGE, PKI, PREFLIGHT, ROLES, SPLIT_BRAIN_GUARD, UNITS,
     },
     images::Images,
     join::Join,
@@ -95,6 +94,7 @@ use self::{
     program::Program,
     record::Record,
     services::NodeContext,
+    split_brain::SplitBrainGuard,
     unit_files::UnitFiles,
 };
 use crate::{
@@ -144,7 +144,12 @@ pub fn playbook(
 }
 
 /// A machine on which services can be started, whatever it is going to be.
-fn prepared<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Membership>, options: &Options) -> List<'a> {
+fn prepared<'a>(
+    list: List<'a>,
+    context: &NodeContext<'_>,
+    membership: &Arc<Membership>,
+    options: &Options,
+) -> List<'a> {
     identified(list, context.cluster, context.node, context.layout)
         .step(checks(context, membership, &options.skip), &[HOST_NAME])
         .step(KernelSettings::new(context.cluster), &[PREFLIGHT])

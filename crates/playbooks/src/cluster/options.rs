@@ -1,7 +1,7 @@
 //! What a run has to know besides the configuration.
 
 use engine::StepError;
-use host::{Host, Capabilities};
+use host::{Capabilities, Host};
 use render::{Cgroup, Machine};
 use spec::Token;
 

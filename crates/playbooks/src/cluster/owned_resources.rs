@@ -35,7 +35,13 @@ struct OwnedResources {
 }
 
 const OWNED: &[OwnedResources] = &[
-    OwnedResources { unit: "blackstart-agent.service", own: &[], shared: &["/etc/cni/net.d"], tables: &[], settings: &[] },
+    OwnedResources {
+        unit: "blackstart-agent.service",
+        own: &[],
+        shared: &["/etc/cni/net.d"],
+        tables: &[],
+        settings: &[],
+    },
     OwnedResources {
         unit: "containerd.service",
         own: &[containers::DATA, containers::RUN, "/opt/containerd", "/run/cni-ipam-state", "/run/nri"],

@@ -73,11 +73,7 @@ impl Step for Preflight {
     type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new(
-            ids::PREFLIGHT,
-            "Check the machine",
-            "failing early, before anything is changed",
-        )
+        About::new(ids::PREFLIGHT, "Check the machine", "failing early, before anything is changed")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Outcome>, StepError> {

@@ -13,12 +13,12 @@ use std::{
 };
 
 use engine::StepError;
-use host::{Cmd, Host, Printed};
 use failure::read;
+use host::{Cmd, Host, Printed};
 
 use crate::{
     codes,
-    packaging::{self, Problem, Failure, Work},
+    packaging::{self, Failure, Problem, Work},
 };
 
 /// What packages end with.

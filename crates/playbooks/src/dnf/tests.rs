@@ -91,7 +91,8 @@ async fn story(asked: &Asked, answers: &[Answer], locks: &[&'static str]) -> Str
         Asked::Remove => remove(&host, &owned[..1], &owned.clone().into()).await,
     };
     drop(host);
-    let mut reported: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
+    let mut reported: Vec<String> =
+        commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
     while let Ok(line) = heard.try_recv() {
         reported.push(format!("- {line}"));
     }

@@ -7,7 +7,7 @@ use host::{Disk, Host, HostError};
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
 use super::check::Inconclusive;
-use crate::{Layout, cluster, checking};
+use crate::{Layout, checking, cluster};
 
 /// Everything a check may look at.
 pub struct Context<'a> {

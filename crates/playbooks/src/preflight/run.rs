@@ -98,7 +98,12 @@ mod tests {
         }
     }
 
-    fn check(name: &'static str, roles: Roles, when: When, check: for<'a> fn(&'a Context<'a>) -> Checking<'a>) -> Check {
+    fn check(
+        name: &'static str,
+        roles: Roles,
+        when: When,
+        check: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
+    ) -> Check {
         Check { name, about: "", roles, when, check }
     }
 

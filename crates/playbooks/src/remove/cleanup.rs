@@ -97,11 +97,7 @@ impl Step for Cleanup {
     type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new(
-            ids::CLEANUP,
-            "Delete what it left in the API",
-            "credentials of a removed node must not be usable",
-        )
+        About::new(ids::CLEANUP, "Delete what it left in the API", "credentials of a removed node must not be usable")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Leftover>, StepError> {
@@ -113,8 +109,10 @@ impl Step for Cleanup {
         let leases: Api<Lease> = Api::namespaced(client.clone(), LEASES);
         let lease = leases.get_opt(node).await.map_err(refused(format!("see the lease of {node}")))?;
         let keys = admissions::read(&client).await?.of(node).given.map(|_| Leftover::Keys(node.clone()));
-        let requests = requests.iter().filter(|csr| is_pending_of(csr, node)).map(|csr| Leftover::Request(csr.name_any()));
-        let tokens = tokens.iter().filter(|token| is_bound_to(token, node)).map(|token| Leftover::Token(token.name_any()));
+        let requests =
+            requests.iter().filter(|csr| is_pending_of(csr, node)).map(|csr| Leftover::Request(csr.name_any()));
+        let tokens =
+            tokens.iter().filter(|token| is_bound_to(token, node)).map(|token| Leftover::Token(token.name_any()));
         let lease = lease.map(|lease| Leftover::Lease(lease.name_any()));
         Ok(requests.chain(tokens).chain(lease).chain(keys).collect())
     }

@@ -8,12 +8,12 @@
 //! made of all steps before the first one runs, and one that refuses (a majority that would be lost, pods nobody can see
 //! end) keeps all of them from running. To add a step: a file here, and its line in [`playbook`].
 
+mod cleanup;
 mod cordon;
 mod drain;
 mod etcd_member;
 pub mod ids;
 mod node_object;
-mod cleanup;
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -27,12 +27,12 @@ use kubeapi::{
 use spec::ValidatedCluster;
 
 use self::{
+    cleanup::Cleanup,
     cordon::Cordon,
     drain::Drain,
     etcd_member::EtcdMember,
     ids::{CORDON, DRAIN, ETCD_MEMBER, NODE_OBJECT},
     node_object::NodeObject,
-    cleanup::Cleanup,
 };
 use crate::{
     Layout,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::StepError;
-use host::{Cmd, Disk, Host, HostError, Capabilities};
+use host::{Capabilities, Cmd, Disk, Host, HostError};
 
 /// What a setting in the ledger begins with.
 const KEY: &str = "the setting ";

@@ -3,7 +3,7 @@
 use engine::{Event, State};
 use jiff::Timestamp;
 
-use super::{Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, RecordedError, Wait};
+use super::{Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait};
 
 /// A service in a crash loop says something new at every check; the picture does not get better by keeping it all.
 const MOST_WAITS: usize = 64;

@@ -10,7 +10,9 @@ use explain::Code;
 use host::Disk;
 use jiff::Timestamp;
 
-use super::{Outcome, Process, Purpose, RunRecord, RecordedError, process::boot_id, store, apply::Origin, writer::Writer};
+use super::{
+    Outcome, Process, Purpose, RecordedError, RunRecord, apply::Origin, process::boot_id, store, writer::Writer,
+};
 
 /// Keeps the record of one run. Nothing is written before the run begins.
 pub struct RecordKeeper {

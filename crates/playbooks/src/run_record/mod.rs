@@ -11,10 +11,10 @@
 //!
 //! To keep something more of a run: a field here, its line in `apply.rs`, its row in `docs/reference/node-timeline.md`.
 
+mod apply;
 mod keeper;
 mod process;
 mod store;
-mod apply;
 #[cfg(test)]
 mod tests;
 mod waiting;

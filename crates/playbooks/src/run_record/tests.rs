@@ -8,7 +8,8 @@ use host::{Disk, RealDisk};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Outcome, Process, Purpose, RecordError, RecordKeeper, RunRecord, StepState, Waiting, store::make_room, apply::Origin,
+    Outcome, Process, Purpose, RecordError, RecordKeeper, RunRecord, StepState, Waiting, apply::Origin,
+    store::make_room,
 };
 
 const STATE: &str = "/var/lib/cluster-state";

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Outcome, RunRecord, StepRun, StepState, RecordedError};
+use super::{Outcome, RecordedError, RunRecord, StepRun, StepState};
 
 /// Something that a step waits for right now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -169,7 +169,11 @@ impl<U: Undo> Step for Service<U> {
         if !seen.is_live {
             return Verdict::Met;
         }
-        let output = if seen.last_log_line.is_empty() { String::new() } else { format!("; last log line: {}", seen.last_log_line) };
+        let output = if seen.last_log_line.is_empty() {
+            String::new()
+        } else {
+            format!("; last log line: {}", seen.last_log_line)
+        };
         let waiting = |what: String, progress: &str| Verdict::Waiting { what, progress: progress.to_owned() };
         if seen.configuration != Configuration::Current {
             let UnitState { active, sub, restarts, .. } = &seen.unit;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{Prep, Report, Requirement, State, Reported, Verdict, codes, names};
+use crate::{Prep, Report, Reported, Requirement, State, Verdict, codes, names};
 
 /// Longer ones are refused by the API server.
 const LONGEST_MESSAGE: usize = 1000;
@@ -169,7 +169,8 @@ mod tests {
     #[test]
     fn events_tell_state_reason_and_what_is_required() {
         let events = new_events(None, &incapable());
-        let events: Vec<Value> = events.iter().map(|event| event.event(Prep::Iscsi, ("w1", "uid"), ready().at)).collect();
+        let events: Vec<Value> =
+            events.iter().map(|event| event.event(Prep::Iscsi, ("w1", "uid"), ready().at)).collect();
         insta::assert_json_snapshot!(events);
     }
 

@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
-    Pod, Failure,
-    node_events::of_pod,
+    Failure, Pod,
     next::{Next, Seen, Why, next},
+    node_events::of_pod,
     slots::Held,
     turns::spread,
     unit::{self, Journal},

@@ -4,7 +4,7 @@ mod show;
 
 use std::{os::unix::process::ExitStatusExt, path::Path, process::ExitStatus};
 
-use lab::{Exec, Lab, LabError, LabName, Machine, Machines, Plan, Prepared, Shape, Capabilities, steps};
+use lab::{Capabilities, Exec, Lab, LabError, LabName, Machine, Machines, Plan, Prepared, Shape, steps};
 use spec::ValidatedCluster;
 
 use crate::{

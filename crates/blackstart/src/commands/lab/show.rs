@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
-use lab::{Cut, Lab, LabName, MachineState, MachineStatus, Capabilities};
+use lab::{Capabilities, Cut, Lab, LabName, MachineState, MachineStatus};
 use serde_json::json;
 
 use crate::{

@@ -6,9 +6,9 @@
 //! `docs/reference/node-status.md`.
 
 mod api;
+mod evaluate;
 mod facts;
 mod gather;
-mod evaluate;
 #[cfg(test)]
 mod samples;
 mod show;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use host::Disk;
 use jiff::Timestamp;
-use playbooks::run_record::{Outcome, Purpose, RunRecord, StepRun, StepState, RecordedError};
+use playbooks::run_record::{Outcome, Purpose, RecordedError, RunRecord, StepRun, StepState};
 use serde::{Deserialize, Serialize};
 
 /// Longer texts are cut: an error can hold all that a command said.

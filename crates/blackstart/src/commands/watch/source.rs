@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::Path, sync::Arc};
 
 use host::{Disk, Host, RealDisk};
 use join::{Trust, seal::Sealed, wire::ClaimedRole};
-use lab::{OutsideStatus, Lab, LabName, Capabilities};
+use lab::{Capabilities, Lab, LabName, OutsideStatus};
 use playbooks::Layout;
 use spec::{ValidatedCluster, ports};
 

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use join::wire::{ClaimedRole, Hello, KnownNode, Nodes, Report};
 use lab::Power;
-use playbooks::run_record::{Outcome, Purpose, StepState, RecordedError};
+use playbooks::run_record::{Outcome, Purpose, RecordedError, StepState};
 use serde_json::json;
 
 use super::{
     RunSummary,
-    run_summary::OpenStep,
-    facts::{Answer, Facts, Known, Seen},
     evaluate::evaluate,
+    facts::{Answer, Facts, Known, Seen},
+    run_summary::OpenStep,
     text::lines,
     view::NodeState,
 };

@@ -1,11 +1,11 @@
 //! The view for people: one line per node, and one per step that is going on or has failed.
 
 use jiff::{SignedDuration, Timestamp};
-use playbooks::run_record::{StepState, RecordedError};
+use playbooks::run_record::{RecordedError, StepState};
 
 use super::{
-    run_summary::OpenStep,
     line::Line,
+    run_summary::OpenStep,
     view::{MasterState, MasterView, NodeState, NodeView, View},
 };
 use crate::Style;

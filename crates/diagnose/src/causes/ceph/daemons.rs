@@ -8,10 +8,10 @@ use playbooks::{
 use spec::Role;
 
 use crate::{
-    Context, Finding, Check, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{CEPH_FAILS, CEPH_KEY, CEPH_PORT, CEPH_STOPPED},
     finding::Inconclusive,
-    check::Checking,
 };
 
 /// See [`super`].

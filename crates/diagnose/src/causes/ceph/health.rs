@@ -5,11 +5,11 @@ use ceph::{
     answers::{Check as HealthCheck, Health},
 };
 
-use super::{inconclusive, has_monitor};
+use super::{has_monitor, inconclusive};
 use crate::{
-    Context, Finding, Check, Part, Roles,
-    codes::{CEPH_CLOCK, CEPH_FULL, CEPH_KEY, CEPH_SLOW, CEPH_UNWELL},
+    Check, Context, Finding, Part, Roles,
     check::Checking,
+    codes::{CEPH_CLOCK, CEPH_FULL, CEPH_KEY, CEPH_SLOW, CEPH_UNWELL},
 };
 
 /// See [`super`].

@@ -6,8 +6,8 @@ use ceph::answers::MonStatus;
 use spec::Role;
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{inconclusive, has_monitor};
-use crate::{Context, Finding, Check, Part, Roles, codes::CEPH_NO_QUORUM, check::Checking};
+use super::{has_monitor, inconclusive};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::CEPH_NO_QUORUM};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

@@ -21,7 +21,8 @@ impl<'a> Sides<'a> {
     pub(super) fn of(own: &str, heard: &'a [Heard]) -> Self {
         let reported = || heard.iter().filter_map(|one| Some((one.name.as_str(), one.reported.as_ref().ok()?)));
         let speaks = |(_, reported): &(&str, &Reported)| reported.agreed.is_some();
-        let first = reported().find(|(name, _)| *name == own).or_else(|| reported().find(speaks)).or_else(|| reported().next());
+        let first =
+            reported().find(|(name, _)| *name == own).or_else(|| reported().find(speaks)).or_else(|| reported().next());
         let Some((_, first)) = first else { return Self { ours: Vec::new(), theirs: Vec::new() } };
         let (theirs, ours) = reported().partition(|(_, other)| are_apart(first, other));
         Self { ours, theirs }
@@ -66,7 +67,8 @@ fn are_apart(one: &Reported, other: &Reported) -> bool {
 /// `master-01, master-02 in 3f1a (members: master-01, master-02, master-03)`.
 fn side(masters: &[(&str, &Reported)]) -> String {
     let names: Vec<&str> = masters.iter().map(|(name, _)| *name).collect();
-    let ids: BTreeSet<String> = masters.iter().map(|(_, reported)| format!("{:x}", reported.status.cluster_id())).collect();
+    let ids: BTreeSet<String> =
+        masters.iter().map(|(_, reported)| format!("{:x}", reported.status.cluster_id())).collect();
     let members: BTreeSet<&str> =
         masters.iter().flat_map(|(_, reported)| &reported.known).map(|member| member.name.as_str()).collect();
     let join = |texts: Vec<&str>| texts.join(", ");

@@ -137,9 +137,7 @@ fn of_other(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
         (Role::Learner, Health::NotStarted) => {
             (ETCD_NEVER_CAME, format!("{whose} was added to etcd as a learner and never started"))
         }
-        (_, Health::NotStarted) => {
-            (ETCD_NEVER_CAME, format!("{whose} was added to etcd and never started ({votes})"))
-        }
+        (_, Health::NotStarted) => (ETCD_NEVER_CAME, format!("{whose} was added to etcd and never started ({votes})")),
         (Role::Learner, _) => (ETCD_LEARNER, format!("the member {whose} has no vote ({votes})")),
         (_, Health::Silent) => return Some(silent(row, seen, votes)),
         _ => return None,

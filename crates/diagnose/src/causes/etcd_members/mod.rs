@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use join::{Client, Trust, seal::Sealed};
 
-use self::evaluate::{Seen, ClusterStates, evaluate};
+use self::evaluate::{ClusterStates, Seen, evaluate};
 use crate::{
-    Context, Check, Roles,
+    Check, Context, Roles,
+    check::Checking,
     codes::{
         ETCD_APART, ETCD_LEARNER, ETCD_MEMBER_LOST, ETCD_MEMBER_SILENT, ETCD_NEVER_CAME, ETCD_NO_LEADER, ETCD_NO_MEMBER,
     },
     finding::Inconclusive,
-    check::Checking,
 };
 use playbooks::cluster::ids;
 

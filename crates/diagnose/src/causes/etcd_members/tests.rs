@@ -5,7 +5,7 @@ use etcd::{
 use join::wire::ClusterState;
 use serde_json::json;
 
-use super::evaluate::{Seen, ClusterStates, evaluate};
+use super::evaluate::{ClusterStates, Seen, evaluate};
 
 /// What three masters tell. One letter each: L the leader, V a voter, v a silent one, q one that sees no leader, e a learner,
 /// n announced and never there, w a voter announced and never there, x no member, A in another cluster, S on its own with the
@@ -47,7 +47,8 @@ fn heard(masters: &str) -> Vec<Heard> {
 
 /// What the first master says.
 fn reported(masters: &str, cluster_states: &[(&str, ClusterState)], log: &str) -> String {
-    let cluster_states = cluster_states.iter().map(|(name, cluster_state)| ((*name).to_owned(), *cluster_state)).collect();
+    let cluster_states =
+        cluster_states.iter().map(|(name, cluster_state)| ((*name).to_owned(), *cluster_state)).collect();
     let found = evaluate(&Seen { own: "m1", heard: &heard(masters), cluster_states: &cluster_states, log });
     let lines: Vec<String> =
         found.iter().map(|finding| format!("  {} {:?}: {}\n", finding.code, finding.kind, finding.evidence)).collect();

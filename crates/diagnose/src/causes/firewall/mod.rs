@@ -17,7 +17,7 @@ use self::{
     ruleset::{Place, Ruleset},
 };
 use super::address::addresses;
-use crate::{Context, Finding, Check, Part, Roles, codes::FIREWALL, check::Checking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::FIREWALL};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check {

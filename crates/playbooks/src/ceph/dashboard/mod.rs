@@ -14,7 +14,7 @@ use host::Host;
 use spec::{Role, ValidatedCluster};
 
 pub(super) use self::user::User;
-use super::{client, ids, cached_probe::CachedProbe};
+use super::{cached_probe::CachedProbe, client, ids};
 
 /// What Ceph calls the module, and the one that cannot be loaded beside it.
 const DASHBOARD: &str = "dashboard";

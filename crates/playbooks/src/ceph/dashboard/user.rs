@@ -11,7 +11,7 @@ use host::{Change, Content, Host};
 
 use super::{
     super::ids,
-    super::{client, cached_probe::CachedProbe},
+    super::{cached_probe::CachedProbe, client},
     CACHED_FOR,
 };
 use crate::Layout;

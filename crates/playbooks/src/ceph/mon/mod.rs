@@ -21,10 +21,10 @@ use self::{
     store::Origin,
 };
 use super::{
+    cached_probe::CachedProbe,
     client,
     daemon::{self, Daemon, Kind},
     ids,
-    cached_probe::CachedProbe,
     source::Source,
     undo::Daemons,
 };

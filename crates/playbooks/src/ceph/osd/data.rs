@@ -15,7 +15,7 @@ use host::{Change, Disk, Host, Kind as What};
 use spec::{Node, Osd, OsdStore};
 
 use super::{
-    super::{client, daemon::Kind, ids, leave, cached_probe::CachedProbe, undo::Daemons},
+    super::{cached_probe::CachedProbe, client, daemon::Kind, ids, leave, undo::Daemons},
     adopt,
     begun::Begun,
     make,

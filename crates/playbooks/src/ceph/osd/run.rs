@@ -9,11 +9,10 @@ use spec::{Node, Osd, OsdStore};
 
 use super::{
     super::{
+        cached_probe::CachedProbe,
         client,
         daemon::{self, Daemon, Kind},
-        ids,
-        cached_probe::CachedProbe,
-        undo,
+        ids, undo,
     },
     places::{self, BLOCK},
 };

@@ -101,7 +101,8 @@ mod tests {
     /// One letter per other master: a apart, p part, P part and admits, s silent for 30 s, S silent for two minutes, d doubtful.
     fn reported(first: Option<&str>, others: &str) -> String {
         let now: Timestamp = NOW.parse().unwrap();
-        let silent = |seconds| Answer::Silent { since: now - SignedDuration::from_secs(seconds), why: "refused".into() };
+        let silent =
+            |seconds| Answer::Silent { since: now - SignedDuration::from_secs(seconds), why: "refused".into() };
         let answer = |letter| match letter {
             'a' => Answer::Apart,
             'p' => Answer::Part { admits: false },

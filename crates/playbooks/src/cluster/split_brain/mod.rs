@@ -21,10 +21,10 @@ use host::{Change, Content, Host};
 use jiff::Timestamp;
 use join::{
     Credential, JoinError,
-    wire::{Hello, ClusterState},
+    wire::{ClusterState, Hello},
 };
 
-use self::decide::{Decision, Answer, decide};
+use self::decide::{Answer, Decision, decide};
 use super::{
     ids,
     membership::{Membership, machine_id},
@@ -128,8 +128,12 @@ fn refuse_ended(credential: &Credential, now: Timestamp) -> Result<(), StepError
 fn understood(outcome: Result<Hello, JoinError>) -> Answer {
     match outcome {
         Ok(Hello { cluster_state: Some(ClusterState::Apart), own_machine: Some(_), .. }) => Answer::Apart,
-        Ok(Hello { cluster_state: Some(ClusterState::Apart), .. }) => Answer::Doubtful("it has no machine id".to_owned()),
-        Ok(Hello { cluster_state: Some(ClusterState::Decided | ClusterState::Member), admits, .. }) => Answer::Part { admits },
+        Ok(Hello { cluster_state: Some(ClusterState::Apart), .. }) => {
+            Answer::Doubtful("it has no machine id".to_owned())
+        }
+        Ok(Hello { cluster_state: Some(ClusterState::Decided | ClusterState::Member), admits, .. }) => {
+            Answer::Part { admits }
+        }
         // A machine without a sealed directory is a stranger to it. Who can let others in has decided before.
         Ok(Hello { cluster_state: None, admits: true, .. }) => Answer::Part { admits: true },
         Ok(Hello { cluster_state: None, .. }) => {
@@ -200,7 +204,12 @@ impl Step for SplitBrainGuard {
                 let unasked = if others.is_empty() { String::new() } else { format!(" without asking {others}") };
                 let what = format!("start a new cluster{unasked}, as --force-new-cluster says");
                 let forced = self.force.then(|| Planned::act("force-new-cluster", what));
-                (Initial::bootstrapping(initial_members.map(|(name, ip, machine)| (name.as_str(), *ip, machine.as_str()))), forced)
+                (
+                    Initial::bootstrapping(
+                        initial_members.map(|(name, ip, machine)| (name.as_str(), *ip, machine.as_str())),
+                    ),
+                    forced,
+                )
             }
             Seen::Settled | Seen::Unasked | Seen::Asked { .. } => return Ok(Vec::new()),
         };

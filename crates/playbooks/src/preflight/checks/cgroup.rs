@@ -2,7 +2,7 @@
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{Inconclusive, Checking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 

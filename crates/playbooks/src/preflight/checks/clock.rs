@@ -7,7 +7,7 @@ use pki::{Existing, Which};
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{Inconclusive, Checking},
+    check::{Checking, Inconclusive},
 };
 use crate::{cluster::pki_input, codes};
 

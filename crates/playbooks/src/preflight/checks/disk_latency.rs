@@ -14,7 +14,7 @@ use host::{Disk, HostError};
 use super::{
     super::{
         Check, Context, Finding, Roles, When,
-        check::{Inconclusive, Checking},
+        check::{Checking, Inconclusive},
     },
     disk_space::nearest,
 };

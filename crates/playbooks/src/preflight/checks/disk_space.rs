@@ -7,7 +7,7 @@ use host::{Disk, HostError};
 
 use super::super::{
     Check, Context, Finding, Roles, Stage, When,
-    check::{Inconclusive, Checking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 

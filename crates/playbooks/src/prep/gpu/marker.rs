@@ -68,11 +68,7 @@ impl Step for TrueMarker {
     type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new(
-            ids::TRUE_MARKER,
-            "Check what the marker says",
-            "a stale one must not be used meanwhile",
-        )
+        About::new(ids::TRUE_MARKER, "Check what the marker says", "a stale one must not be used meanwhile")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

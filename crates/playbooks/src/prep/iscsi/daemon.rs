@@ -103,7 +103,8 @@ impl Step for Iscsid {
             act(ENABLE, format!("enable {UNIT}"));
         }
         if !seen.is_up() {
-            let output = if seen.words.is_empty() { String::new() } else { format!(" (last log line: {})", seen.words) };
+            let output =
+                if seen.words.is_empty() { String::new() } else { format!(" (last log line: {})", seen.words) };
             act(START, format!("start {UNIT}{output}"));
         }
         Ok(changes)

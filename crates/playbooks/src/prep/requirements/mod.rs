@@ -49,12 +49,13 @@ fn registry() -> [&'static Check; 7] {
 /// What every check says; what was asked of the machine itself comes last.
 pub(super) fn all(facts: &Facts<'_>) -> Vec<Requirement> {
     let prep = facts.task.prep();
-    let evaluated = registry().into_iter().filter(|check| (check.is_for)(prep)).map(|check| match (check.evaluate)(facts) {
-        (verdict, detail) if verdict == Verdict::Met || facts.survey.is_applicable(facts.task) => {
-            requirement(check.name, verdict, detail)
-        }
-        (_, detail) => requirement(check.name, Verdict::Met, format!("{detail}; here it does not matter")),
-    });
+    let evaluated =
+        registry().into_iter().filter(|check| (check.is_for)(prep)).map(|check| match (check.evaluate)(facts) {
+            (verdict, detail) if verdict == Verdict::Met || facts.survey.is_applicable(facts.task) => {
+                requirement(check.name, verdict, detail)
+            }
+            (_, detail) => requirement(check.name, Verdict::Met, format!("{detail}; here it does not matter")),
+        });
     evaluated.chain(facts.survey.multipath.clone()).chain(facts.survey.nfs.clone()).collect()
 }
 

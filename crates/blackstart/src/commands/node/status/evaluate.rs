@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use pki::Urgency;
-use playbooks::run_record::{Outcome, Purpose, RunRecord, RecordedError};
+use playbooks::run_record::{Outcome, Purpose, RecordedError, RunRecord};
 use serde::Serialize;
 
 use super::facts::{Api, ApiNode, Certificate, Condition, Facts, Health, Identity, Seen, Unit};
@@ -256,7 +256,11 @@ fn run_problem(run: &RunRecord) -> Option<String> {
 
 fn unit_problem(unit: &Unit) -> Option<String> {
     let name = &unit.name;
-    let last_log_line = unit.last_log_line.as_ref().map(|last_log_line| format!("; last log line: {last_log_line}")).unwrap_or_default();
+    let last_log_line = unit
+        .last_log_line
+        .as_ref()
+        .map(|last_log_line| format!("; last log line: {last_log_line}"))
+        .unwrap_or_default();
     match unit.health {
         Health::Ok | Health::Starting => None,
         Health::Failing => Some(format!("{name} is failing: {}{last_log_line}", unit.state)),

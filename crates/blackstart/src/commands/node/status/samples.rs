@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use pki::Urgency;
 use playbooks::run_record::{
-    Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, RecordedError, Wait,
+    Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
 };
 use spec::BootstrapRole;
 
 use super::{
-    facts::{Api, ApiNode, Certificate, Condition, Facts, Health, Identity, Unit},
     evaluate::State,
+    facts::{Api, ApiNode, Certificate, Condition, Facts, Health, Identity, Unit},
 };
 
 fn now() -> Timestamp {

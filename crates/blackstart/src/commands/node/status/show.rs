@@ -5,8 +5,8 @@ use std::fmt::Write;
 use jiff::Timestamp;
 
 use super::{
-    facts::{Certificate, Condition, Health, Unit},
     evaluate::{LastError, LastRun, State, Status},
+    facts::{Certificate, Condition, Health, Unit},
 };
 use crate::{Style, commands::node::timeline::words, output::painted, progress::between};
 

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use playbooks::run_record::{
-    Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, RecordedError, Wait,
+    Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
 };
 
 pub(super) fn at(millis: i64) -> Timestamp {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ::prep::{Prep, Report, Requirement, Reported, Verdict, codes};
+use ::prep::{Prep, Report, Reported, Requirement, Verdict, codes};
 use explain::Code;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -206,7 +206,7 @@ mod tests {
     use ::prep::State;
 
     use super::{
-        samples::{named, row, reported},
+        samples::{named, reported, row},
         *,
     };
 
@@ -216,7 +216,11 @@ mod tests {
         let no_gpu = || Some(reported(Prep::Gpu, State::NotApplicable, None, vec![]));
         vec![
             row("worker-02", Some(reported(Prep::Iscsi, State::Failed, Some("BS-PKG-002"), vec![disk])), no_gpu()),
-            row("worker-01", Some(reported(Prep::Iscsi, State::Incapable, Some("BS-PREP-003"), vec![memory])), no_gpu()),
+            row(
+                "worker-01",
+                Some(reported(Prep::Iscsi, State::Incapable, Some("BS-PREP-003"), vec![memory])),
+                no_gpu(),
+            ),
             row("master-01", Some(reported(Prep::Iscsi, State::Ready, None, vec![])), no_gpu()),
             row("worker-03", None, Some(reported(Prep::Gpu, State::Working, None, vec![]))),
             row("worker-04", Some(Reported { label: "ready".into(), report: None, since: None }), no_gpu()),

@@ -10,7 +10,7 @@ use spec::{BootstrapRole, ValidatedCluster, ports};
 use self::holder::{Holder, Holders};
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{Inconclusive, Checking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 
