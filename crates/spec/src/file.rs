@@ -121,8 +121,8 @@ pub(crate) struct ApiSection {
 #[derive(Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct BootstrapSection {
-    /// A bootstrap token, `id.secret`. Less secure than the join service, which is used without it: whoever reads
-    /// this file can join as any worker.
+    /// A bootstrap token, `id.secret`. Less secure than the join service, which is used without it: anyone who can
+    /// read this file can join as any worker.
     pub(crate) token: Option<Spanned<Token>>,
     /// Whether a machine that is not in `nodes` may join as a worker with a token (`kubeadm join`): `deny` or `allow`.
     #[schemars(extend("default" = "deny"))]

@@ -51,7 +51,7 @@ impl<'a> Exchange<'a> {
     /// Logs and counts what was refused, and turns the outcome into an answer.
     pub(super) fn end<T: Serialize>(self, outcome: Result<T, Refusal>) -> Response {
         let Self { service, peer, source, what, claimed } = self;
-        let claimed = claimed.as_deref().unwrap_or("nobody");
+        let claimed = claimed.as_deref().unwrap_or("none");
         let refusal = match outcome {
             Ok(answer) => {
                 tracing::debug!(peer = %peer.address, claimed, "granted: {what}");
