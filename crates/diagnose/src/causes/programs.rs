@@ -55,9 +55,11 @@ fn displaced(link: &Path, target: Option<PathBuf>, exists: bool) -> Option<Strin
     match target {
         Some(target) if target == wanted => None,
         Some(target) => Some(format!("{} leads to {}, not to {}", link.display(), target.display(), wanted.display())),
-        None if exists => {
-            Some(format!("{} is a file that blackstart did not install, not a link to {}", link.display(), wanted.display()))
-        }
+        None if exists => Some(format!(
+            "{} is a file that blackstart did not install, not a link to {}",
+            link.display(),
+            wanted.display()
+        )),
         None => Some(format!("{} is missing; it should lead to {}", link.display(), wanted.display())),
     }
 }

@@ -21,12 +21,12 @@ pub(crate) struct Span {
 
 /// A file, and where in it; no span means the file as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) file: FileId,
     pub(crate) span: Option<Span>,
 }
 
-impl Place {
+impl Location {
     pub(crate) fn whole(file: FileId) -> Self {
         Self { file, span: None }
     }
@@ -36,7 +36,7 @@ impl Place {
 #[derive(Debug, Clone)]
 pub(crate) struct Spanned<T> {
     pub(crate) value: T,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
 }
 
 impl<T> Deref for Spanned<T> {
@@ -51,7 +51,7 @@ impl<T> Deref for Spanned<T> {
 #[derive(Debug, Clone)]
 pub(crate) struct List<T> {
     pub(crate) items: Vec<T>,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     /// No entry was wrong and left out.
     pub(crate) complete: bool,
 }
