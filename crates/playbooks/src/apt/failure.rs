@@ -46,7 +46,7 @@ pub(super) fn read(output: &str) -> Failure {
 }
 
 /// The same with dpkg's own words, which tell more.
-pub(super) fn with_words(failure: Failure, words: String) -> Failure {
+pub(super) fn with_output(failure: Failure, words: String) -> Failure {
     match failure {
         Failure::Failed(_) if FULL.iter().any(|full| words.contains(full)) => Failure::Full(words),
         Failure::Failed(_) => Failure::Failed(words),
@@ -103,7 +103,7 @@ mod tests {
             reported += &format!("{} {error}{retry}\n", error.code().id);
         }
         insta::assert_snapshot!(reported);
-        let full = with_words(read("E: Sub-process returned 1"), "dpkg: error (No space left on device)".into());
+        let full = with_output(read("E: Sub-process returned 1"), "dpkg: error (No space left on device)".into());
         assert_eq!(full.into_error(Work::Install, "x").code(), codes::PACKAGES_NO_SPACE);
         let leaving = read("it has no output").into_error(Work::Remove, "ceph-mon");
         assert_eq!(leaving.to_string(), "cannot remove ceph-mon: it has no output");

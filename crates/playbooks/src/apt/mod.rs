@@ -6,9 +6,9 @@
 
 mod directory;
 mod dpkg;
+mod dpkg_output;
 mod failure;
 mod remove;
-mod words;
 
 use engine::StepError;
 use host::{Cmd, Host, Printed};
@@ -116,7 +116,8 @@ fn explained(problem: Problem, work: Work, names: &str) -> StepError {
 async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     let read = |output: &str| {
         let failure = failure::read(output);
-        words::of_dpkg(&*host.disk, output).map_or(failure.clone(), |words| failure::with_words(failure, words))
+        dpkg_output::of_dpkg(&*host.disk, output)
+            .map_or(failure.clone(), |output| failure::with_output(failure, output))
     };
     packaging::with_retries(host, || packaging::attempt(host, command, failure::DPKG, read)).await
 }

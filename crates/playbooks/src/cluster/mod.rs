@@ -101,7 +101,7 @@ use crate::{
     Layout,
     access::Access,
     ceph,
-    preflight::{MachineIds, NobodyToAsk},
+    preflight::{MachineIds, NoPeers},
 };
 
 /// The playbook's name in ledger and events.
@@ -249,7 +249,7 @@ pub fn step_of(unit: &str) -> Option<StepId> {
 /// Who knows the cluster's other machines, seen from this node.
 pub fn machine_ids(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Arc<dyn MachineIds> {
     if is_only_master(cluster, node) {
-        Arc::new(NobodyToAsk)
+        Arc::new(NoPeers)
     } else {
         Arc::new(AskMasters::new(&Arc::new(Membership::new(cluster, node, layout, None))))
     }

@@ -14,7 +14,7 @@ use spec::{Node, ValidatedCluster};
 use super::ids;
 use crate::{
     Layout,
-    preflight::{self, Context, Finding, MachineIds, NobodyToAsk, Outcome, Stage},
+    preflight::{self, Context, Finding, MachineIds, NoPeers, Outcome, Stage},
 };
 
 /// Runs the checks that are meant for this node.
@@ -34,7 +34,7 @@ impl Preflight {
             node: node.clone(),
             layout: layout.clone(),
             skip: Vec::new(),
-            machine_ids: Arc::new(NobodyToAsk),
+            machine_ids: Arc::new(NoPeers),
         }
     }
 

@@ -54,9 +54,9 @@ pub trait MachineIds: Send + Sync {
 pub type Answer<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Option<String>, String>> + Send + 'a>>;
 
 /// Where there is no cluster yet.
-pub struct NobodyToAsk;
+pub struct NoPeers;
 
-impl MachineIds for NobodyToAsk {
+impl MachineIds for NoPeers {
     fn holder<'a>(&'a self, _host: &'a Host, _machine_id: &'a str) -> Answer<'a> {
         Box::pin(async { Err("no other node can be asked yet".to_owned()) })
     }

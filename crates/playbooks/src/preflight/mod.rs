@@ -17,7 +17,7 @@ mod run;
 mod show;
 
 pub use check::{Check, Finding, Outcome, Roles, When};
-pub use context::{Answer, Context, MachineIds, NobodyToAsk, Stage};
+pub use context::{Answer, Context, MachineIds, NoPeers, Stage};
 pub use run::{UnknownCheck, run};
 pub use show::{list, show};
 

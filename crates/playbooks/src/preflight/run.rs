@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::{
         Layout,
-        preflight::{NobodyToAsk, Roles, check::Checking, list, show},
+        preflight::{NoPeers, Roles, check::Checking, list, show},
     };
 
     const CLUSTER: &str = "cluster: { name: home }\n\
@@ -89,7 +89,7 @@ mod tests {
             node: cluster.node(node).unwrap(),
             layout: &layout,
             stage,
-            machine_ids: &NobodyToAsk,
+            machine_ids: &NoPeers,
         };
         let skip: Vec<String> = skip.iter().map(|name| (*name).to_owned()).collect();
         match run(checks, &skip, &context).await {

@@ -8,7 +8,7 @@ use super::{
     evaluate::{LastError, LastRun, State, Status},
     facts::{Certificate, Condition, Health, Unit},
 };
-use crate::{Style, commands::node::timeline::words, output::painted, progress::between};
+use crate::{Style, commands::node::timeline::labels, output::painted, progress::between};
 
 /// The whole answer.
 pub(super) fn show(status: &Status, color: bool) -> String {
@@ -72,8 +72,8 @@ fn last_run(run: &LastRun, now: Timestamp) -> String {
     let boot = if run.this_boot { "" } else { ", in an earlier boot" };
     format!(
         "`{}` {}: {} of {} steps{took}, began {}{boot}",
-        words::command(run.purpose),
-        words::outcome(run.outcome),
+        labels::command(run.purpose),
+        labels::outcome(run.outcome),
         run.done,
         run.total,
         ago(run.started, now)

@@ -10,7 +10,7 @@ use playbooks::run_record::{Outcome, RecordedError, StepState};
 
 use super::{
     chart::{Chart, Piece, Row},
-    ticks, words,
+    labels, ticks,
 };
 use crate::{Style, output::painted, progress::duration};
 
@@ -37,7 +37,7 @@ pub(super) fn draw(chart: &Chart<'_>, width: usize, color: bool) -> String {
     }
     for row in &chart.rows {
         let style = style(row.step.state);
-        let (sign, bar) = (words::sign(row.step.state), scale.bar(row));
+        let (sign, bar) = (labels::sign(row.step.state), scale.bar(row));
         let (sign, bar) = (painted(color, style, sign), painted(color, style, bar));
         text += &format!("{:names$} {sign} {bar} {:>times$}\n", row.step.id, took(row));
     }
@@ -48,14 +48,14 @@ pub(super) fn draw(chart: &Chart<'_>, width: usize, color: bool) -> String {
 fn head(chart: &Chart<'_>, color: bool) -> String {
     let record = chart.record;
     let on = if record.node.is_empty() { String::new() } else { format!(" on {}", record.node) };
-    let what = painted(color, Style::Strong, format!("{}{on}", words::command(record.purpose)));
+    let what = painted(color, Style::Strong, format!("{}{on}", labels::command(record.purpose)));
     let style = match record.outcome {
         Outcome::Done => Style::Good,
         Outcome::Working => Style::Strong,
         Outcome::Failed | Outcome::Interrupted => Style::Bad,
         Outcome::Cancelled => Style::Warning,
     };
-    let ended = painted(color, style, words::outcome(record.outcome));
+    let ended = painted(color, style, labels::outcome(record.outcome));
     let steps = format!("{} of {}", record.done, counted(record.total, "step"));
     let began = record.started.strftime("%Y-%m-%d %H:%M:%S UTC");
     format!("{what}: {ended}, {steps} in {}\nrun {}, began {began}\n", duration(chart.span), record.run)
@@ -93,7 +93,7 @@ fn legend(chart: &Chart<'_>, width: usize, color: bool) -> String {
     .map(|(_, text)| text.to_owned())
     .collect();
     for row in &chart.rows {
-        let part = format!("{} {}", words::sign(row.step.state), words::state(row.step.state));
+        let part = format!("{} {}", labels::sign(row.step.state), labels::state(row.step.state));
         if !parts.contains(&part) {
             parts.push(part);
         }
