@@ -13,7 +13,7 @@ use engine::StepError;
 use host::{Change, Cmd, Content, Host, create_dir_all, write_atomic};
 
 use super::in_english;
-use crate::{codes, residue::tree};
+use crate::{cleanup::tree, codes};
 
 /// What packages end with.
 const SUFFIX: &str = ".deb";

@@ -18,7 +18,7 @@ use super::{
     source::Source,
     undo::{Daemons, remove_all},
 };
-use crate::residue::tree::Own;
+use crate::cleanup::tree::Own;
 
 const ASK: &str = "ask";
 const OWN: &str = "own";

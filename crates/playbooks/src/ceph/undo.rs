@@ -7,7 +7,7 @@ use engine::{Notes, StepError, Undo};
 use host::{Disk, Host};
 
 use super::{daemon::Kind, leave, workspace};
-use crate::{residue::tree, service};
+use crate::{cleanup::tree, service};
 
 /// The daemons of one kind.
 pub(crate) struct Daemons(pub(super) Kind);

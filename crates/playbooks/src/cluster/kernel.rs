@@ -5,7 +5,7 @@ use host::{Change, Content, Host};
 use spec::ValidatedCluster;
 
 use super::ids;
-use crate::residue::settings;
+use crate::cleanup::settings;
 
 const FILE: &str = "/etc/sysctl.d/90-blackstart.conf";
 

@@ -12,13 +12,13 @@ use engine::{Planned, StepError};
 use host::{Change, Host};
 
 use crate::{
-    codes,
-    residue::{
+    cleanup::{
         containers,
         nft::{self, Table},
         settings,
         tree::Own,
     },
+    codes,
 };
 
 /// What a service makes.

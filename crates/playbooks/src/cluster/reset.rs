@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     Layout, ceph,
-    residue::tree,
+    cleanup::tree,
     service::{self, Started},
 };
 

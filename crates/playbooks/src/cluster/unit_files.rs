@@ -7,7 +7,7 @@ use host::{Change, Host};
 
 use super::owned_resources;
 use crate::{
-    residue::tree::Own,
+    cleanup::tree::Own,
     service::{self, file},
     systemd,
 };

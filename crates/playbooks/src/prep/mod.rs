@@ -32,7 +32,7 @@ use host::{Disk, HostError};
 pub use report::boot_id;
 pub use survey::Survey;
 
-use crate::residue::tree;
+use crate::cleanup::tree;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -37,8 +37,8 @@ use self::{
 use crate::{
     Layout,
     access::{self, Access},
+    cleanup::tree,
     codes,
-    residue::tree,
 };
 
 /// The playbook's name in ledger and events.

@@ -6,7 +6,7 @@ use engine::{Notes, StepError, Undo};
 use host::Host;
 
 use crate::{
-    residue::{chains, containers, groups, mounts, nft, routes},
+    cleanup::{chains, containers, groups, mounts, nft, routes},
     systemd,
 };
 

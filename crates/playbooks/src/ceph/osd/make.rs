@@ -16,7 +16,7 @@ use super::{
     begun::Begun,
     places::BLOCK,
 };
-use crate::residue::tree;
+use crate::cleanup::tree;
 
 /// How much of a device is overwritten, at least: labels, partition tables and the beginnings of file systems.
 const HEAD_MIB: &str = "count=16";
