@@ -214,9 +214,9 @@ mod tests {
         let problem = |why: &str| AgentError::Output { command: "ip".into(), why: why.into() };
         assert!(AgentError::unless_empty(vec![]).is_ok());
         let one = AgentError::unless_empty(vec![problem("a")]).unwrap_err();
-        assert_eq!((one.code(), one.to_string().as_str()), (codes::OUTPUT, "cannot understand what `ip` printed: a"));
+        assert_eq!((one.code(), one.to_string().as_str()), (codes::OUTPUT, "unexpected output of `ip`: a"));
         let two = AgentError::unless_empty(vec![problem("a"), problem("b")]).unwrap_err();
         assert_eq!(two.code(), codes::SEVERAL);
-        assert!(two.to_string().ends_with("printed: a; cannot understand what `ip` printed: b"), "{two}");
+        assert!(two.to_string().ends_with("`ip`: a; unexpected output of `ip`: b"), "{two}");
     }
 }

@@ -127,7 +127,7 @@ fn certificates_are_made_shown_and_renewed() {
     insta::assert_snapshot!("pki-renew", trial.run(["pki", "renew", "apiserver", "--node", "master-01", "--yes"]));
     assert_ne!(certificate(), before);
     insta::assert_snapshot!("pki-renew-unknown", trial.run(["pki", "renew", "apisever", "--node", "master-01"]));
-    insta::assert_snapshot!("pki-renew-CA", trial.run(["pki", "renew", "ca", "--node", "master-01"]));
+    insta::assert_snapshot!("pki-renew-ca", trial.run(["pki", "renew", "ca", "--node", "master-01"]));
     insta::assert_snapshot!("pki-init-worker", trial.run(["pki", "init", "--node", "worker-01"]));
 }
 

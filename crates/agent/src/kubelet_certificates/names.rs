@@ -59,7 +59,7 @@ fn flaw_of_name(name: &str, own: &str, cluster: &ValidatedCluster, taken: &BTree
     if !is_of_a_node(name) {
         Some("is no name of a machine in lower case")
     } else if taken.contains(&San::Dns(lower.clone())) {
-        Some("belongs to another node")
+        Some("is not the node's own")
     } else if is_below("svc") || is_below(&cluster.networking().domain.to_ascii_lowercase()) {
         Some("is a name of services")
     } else if is_below("localhost") {
@@ -88,7 +88,7 @@ fn flaw_of_address(
     } else if is_in(&networking.pod_cidr) || is_in(&networking.service_cidr) {
         Some("is an address of pods or services")
     } else if taken.contains(&San::Ip(ip)) || of_others.contains(&ip) {
-        Some("belongs to another node")
+        Some("is not the node's own")
     } else if !is_said() {
         Some("is not in the Node's status")
     } else {

@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(reported(ApiAnswer::Ready), None);
         let expected = "this node's API server is not ready: etcd".to_owned();
         assert_eq!(reported(ApiAnswer::NotReady(vec!["etcd".into()])), Some((API_NOT_READY, expected)));
-        let expected = "the certificate of this node's API server is not believed: it is not valid at this time";
+        let expected = "the certificate of this node's API server is not trusted: it is not valid at this time";
         assert_eq!(reported(ApiAnswer::Distrusted(Distrust::Time)), Some((API_DISTRUSTED, expected.to_owned())));
     }
 }

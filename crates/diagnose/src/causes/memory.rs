@@ -70,7 +70,7 @@ mod tests {
         assert!(was_killed(&killed) && !was_killed(&unit("signal", "15")) && !was_killed(&unit("exit-code", "9")));
         insta::assert_snapshot!(
             evaluate(&killed, log).unwrap().evidence,
-            @"kube-controller-manager.service ran out of memory 2 times; the kernel said: Memory cgroup out of memory: Killed process 7 (kube-controller) total-vm:1kB"
+            @"kube-controller-manager.service ran out of memory 2 times; the kernel logged: Memory cgroup out of memory: Killed process 7 (kube-controller) total-vm:1kB"
         );
         assert_eq!(evaluate(&killed, "Out of memory: Killed process 8 (etcd)"), None);
         assert!(evaluate(&unit("oom-kill", "9"), "").unwrap().evidence.contains("`oom-kill`"));

@@ -93,7 +93,7 @@ mod tests {
             [reported(Some("/opt/etcd"), true), reported(None, true), reported(None, false)].map(Option::unwrap).join("\n"),
             @r"
         /usr/local/bin/etcd leads to /opt/etcd, not to /opt/blackstart/current/bin/etcd
-        /usr/local/bin/etcd is a file of somebody else, not a link to /opt/blackstart/current/bin/etcd
+        /usr/local/bin/etcd is a file that blackstart did not install, not a link to /opt/blackstart/current/bin/etcd
         /usr/local/bin/etcd is missing; it should lead to /opt/blackstart/current/bin/etcd
         "
         );

@@ -101,6 +101,6 @@ async fn something_else_at_the_address_is_said_so() {
     assert_eq!(error.code().id, "BS-JOIN-024");
     assert_eq!(
         error.to_string().replace(&address.to_string(), "ADDRESS"),
-        "cannot understand the answer from ADDRESS: it has the HTTP status 404"
+        "unexpected answer from ADDRESS: it has the HTTP status 404"
     );
 }

@@ -192,7 +192,7 @@ mod tests {
         }
         assert_eq!(Leftover::parse("pod/x"), None);
         insta::assert_snapshot!(all.map(|leftover| leftover.reported()).join("\n"), @r"
-        delete the certificate request csr-abc, which nobody has answered
+        delete the pending certificate request csr-abc
         delete the join token abcdef, which is bound to it
         delete the lease worker-01 in kube-node-lease
         let the cluster's keys go to another machine of the name master-02, once

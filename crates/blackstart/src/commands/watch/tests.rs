@@ -112,7 +112,7 @@ fn who_is_just_being_asked_is_not_said_to_lack_a_certificate() {
     let asking = shown(&facts, 0, None);
     assert!(asking.contains("master-01 is being asked") && !asking.contains("certificate"), "{asking}");
     facts.take("master-01", Answer::NotAsked, at(1));
-    assert!(shown(&facts, 1, None).contains("there is no certificate"));
+    assert!(shown(&facts, 1, None).contains("this machine has no certificate"));
     facts.take("master-01", answer(2, vec![]), at(2));
     facts.take("master-01", Answer::NotAsked, at(3));
     assert!(!shown(&facts, 3, None).contains("certificate"));

@@ -144,8 +144,8 @@ mod tests {
         insta::assert_snapshot!(cases.map(|(alone, others)| listed(&pods(alone, others))).join("\n"), @r"
         default/p0, default/p1
         default/p0, default/p1, default/p2, default/p3, default/p4, 2 more
-        default/p90 (nobody starts it again), default/p0, default/p1, default/p2, default/p3, 3 more
-        default/p90 (nobody starts it again), default/p91 (nobody starts it again), default/p92 (nobody starts it again), default/p93 (nobody starts it again), default/p94 (nobody starts it again), default/p95 (nobody starts it again), 2 more
+        default/p90 (no controller restarts it), default/p0, default/p1, default/p2, default/p3, 3 more
+        default/p90 (no controller restarts it), default/p91 (no controller restarts it), default/p92 (no controller restarts it), default/p93 (no controller restarts it), default/p94 (no controller restarts it), default/p95 (no controller restarts it), 2 more
         ");
     }
 }
