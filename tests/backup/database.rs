@@ -32,7 +32,7 @@ fn told(cluster: &Cluster) {
     let snapshot = cluster.try_sh(MASTER, "blackstart etcd snapshot /root/none.db");
     cluster.sh(MASTER, "systemctl start etcd");
     assert_eq!(down.code, Some(3), "{down:?}");
-    assert!(down.out.contains("silent") && down.out.contains("nobody answers"), "{down:?}");
+    assert!(down.out.contains("silent") && down.out.contains("no master answers"), "{down:?}");
     list.refused(1, "BS-ETCD-007");
     snapshot.refused(1, "BS-ETCD-001");
     assert_eq!(cluster.sh(MASTER, "ls -A /root | grep none.db || true"), "", "nothing half-written is left");

@@ -1,4 +1,4 @@
-//! The machines of a run: made anew, and gone with it.
+//! The machines of a run: made again, and gone with it.
 
 use std::{
     fs::{self, File},

@@ -13,7 +13,7 @@ use crate::running::Running;
 const INTERVAL: Duration = Duration::from_millis(50);
 /// An answer that takes longer comes from a server that is not ready.
 const ANSWER: Duration = Duration::from_secs(1);
-const PATIENCE: Duration = Duration::from_mins(3);
+const DEADLINE: Duration = Duration::from_mins(3);
 
 /// When the API server says that it is ready, counted from the start of the command.
 pub(crate) fn api_ready(master: IpAddr, command: &mut Running) -> Duration {
@@ -69,7 +69,7 @@ fn until(what: &str, command: &mut Running, mut is_so: impl AsyncFnMut() -> bool
                 return command.elapsed();
             }
             command.assert_well();
-            assert!(command.elapsed() < PATIENCE, "not in time: {what}");
+            assert!(command.elapsed() < DEADLINE, "not in time: {what}");
         }
     })
 }

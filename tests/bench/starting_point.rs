@@ -3,7 +3,7 @@
 use std::{process::Command, thread::sleep, time::Duration};
 
 use bundle::Manifest;
-use host::{Host, Surroundings};
+use host::{Capabilities, Host};
 use render::{Cgroup, Machine};
 
 use crate::machines::{MASTER, Machines};
@@ -34,7 +34,7 @@ pub(crate) fn settle() {
 
 /// What machines of this computer may do; they share its kernel.
 fn facts() -> Machine {
-    let found = Surroundings::read(&*Host::real().disk).unwrap();
+    let found = Capabilities::read(&*Host::real().disk).unwrap();
     Machine {
         cgroup: if found.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
         may_raise_limits: found.may_raise_limits,

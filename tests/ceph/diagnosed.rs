@@ -24,8 +24,8 @@ const CASES: &[Case] = &[
             await_status(bench, 1, |told| told["monitors"]["missing"] == Value::from(vec![LAST]));
         }),
         codes: &["BS-DIAG-070"],
-        tells: "ceph-mon@master-03.service is inactive (dead): somebody stopped it",
-        mend: Deed::Sh("systemctl start ceph-mon@master-03"),
+        evidence: "ceph-mon@master-03.service is inactive (dead): it was stopped by hand",
+        fix: Deed::Sh("systemctl start ceph-mon@master-03"),
         ..Case::PLAIN
     },
     Case {
@@ -38,8 +38,8 @@ const CASES: &[Case] = &[
              systemctl start ceph-mon@master-03",
         ),
         codes: &["BS-DIAG-072"],
-        tells: "port 3300 is held by `socat`",
-        mend: Deed::Sh(
+        evidence: "port 3300 is held by `socat`",
+        fix: Deed::Sh(
             "systemctl stop squatter; systemctl reset-failed ceph-mon@master-03; systemctl restart ceph-mon@master-03",
         ),
         ..Case::PLAIN
@@ -53,8 +53,8 @@ const CASES: &[Case] = &[
              systemctl restart ceph-mgr@master-03",
         ),
         codes: &["BS-DIAG-073"],
-        tells: "/var/lib/ceph/mgr/ceph-master-03/keyring",
-        mend: Deed::Sh(
+        evidence: "/var/lib/ceph/mgr/ceph-master-03/keyring",
+        fix: Deed::Sh(
             "mv /run/kept-keyring /var/lib/ceph/mgr/ceph-master-03/keyring
              systemctl reset-failed ceph-mgr@master-03; systemctl restart ceph-mgr@master-03",
         ),
@@ -64,16 +64,16 @@ const CASES: &[Case] = &[
         name: "OSDs nearly full",
         provoke: Deed::Sh("ceph osd set-nearfull-ratio 0.0001"),
         codes: &["BS-DIAG-076"],
-        tells: "OSD_NEARFULL",
-        mend: Deed::Sh("ceph osd set-nearfull-ratio 0.85"),
+        evidence: "OSD_NEARFULL",
+        fix: Deed::Sh("ceph osd set-nearfull-ratio 0.85"),
         ..Case::PLAIN
     },
     Case {
         name: "a monitor with a clock of its own",
         provoke: Deed::By(set_clock_ahead),
         codes: &["BS-DIAG-075"],
-        tells: "clock skew detected on mon.master-03",
-        mend: Deed::By(|bench| {
+        evidence: "clock skew detected on mon.master-03",
+        fix: Deed::By(|bench| {
             bench.sh(LAST, &format!("rm {CLOCK_SETTINGS}"));
             restart_monitor(bench);
         }),
@@ -88,8 +88,8 @@ const CASES: &[Case] = &[
             await_status(bench, 3, |told| told["answers"] == false);
         }),
         codes: &["BS-DIAG-074"],
-        tells: "1 of 3 monitors answer on port 3300, 2 are needed; silent: master-02, master-03",
-        mend: Deed::By(|bench| {
+        evidence: "1 of 3 monitors answer on port 3300, 2 are needed; silent: master-02, master-03",
+        fix: Deed::By(|bench| {
             for other in ["master-02", "master-03"] {
                 bench.sh(other, &format!("systemctl start ceph-mon@{other}"));
             }

@@ -1,6 +1,6 @@
-//! The bootstrap is killed in the middle of founding Ceph, and of joining it, and goes on by itself.
+//! The bootstrap is killed in the middle of bootstrapping Ceph, and of joining it, and goes on by itself.
 //!
-//! The instants are those of the steps that a run has told of. One of a join is played with one kind of commits, one of a founding with the other.
+//! The instants are those of the steps that a run has told of. One of a join is played with one kind of commits, one of a bootstrap with the other.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub(crate) const CHECKS: &[Check] =
-    &[("a machine that is killed while it joins Ceph, or while it founds it, recovers", recovers)];
+    &[("a machine that is killed while it joins Ceph, or while it bootstraps it, recovers", recovers)];
 
 /// Each takes a minute or two before its first case: one of them at a time.
 fn recovers(cluster: &Cluster) {
@@ -22,7 +22,7 @@ fn recovers(cluster: &Cluster) {
         joining(cluster);
     }
     if is_turn(1, 2) {
-        founding(cluster);
+        bootstrapping(cluster);
     }
 }
 
@@ -56,7 +56,7 @@ fn joining(cluster: &Cluster) {
     play_all("joining", &cases, |seed| cases[seed / 2 % cases.len()].clone(), play, || evidence(cluster));
 }
 
-fn founding(cluster: &Cluster) {
+fn bootstrapping(cluster: &Cluster) {
     let found = |fault: &str| {
         for machine in MACHINES {
             cluster.sh(machine, "systemctl stop cluster-bootstrap 'ceph-mon@*'");
@@ -79,7 +79,7 @@ fn founding(cluster: &Cluster) {
         await_whole(cluster);
         at
     };
-    play_all("founding", &cases, |seed| cases[seed / 2 % cases.len()].clone(), play, || evidence(cluster));
+    play_all("bootstrapping", &cases, |seed| cases[seed / 2 % cases.len()].clone(), play, || evidence(cluster));
 }
 
 /// Before, within and after every step of Ceph that changed something, while it waited, and after those that only looked.

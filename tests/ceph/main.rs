@@ -35,7 +35,7 @@ use support::{self as common, Cluster, TestLab, turn};
 
 /// All of them are everything.
 const MACHINES: [&str; 3] = ["master-01", "master-02", "master-03"];
-/// The one that founds where there is a choice, and that waits for all.
+/// The one that bootstraps where there is a choice, and that waits for all.
 const FIRST: &str = MACHINES[0];
 /// The one that things happen to.
 const LAST: &str = MACHINES[2];

@@ -106,7 +106,7 @@ fn reboot(cluster: &Cluster) {
 /// What makes it this cluster and no other.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
-    authority: String,
+    ca: String,
     nodes: Vec<String>,
     etcd: String,
 }
@@ -114,7 +114,7 @@ struct Identity {
 impl Identity {
     fn of(cluster: &Cluster) -> Self {
         Self {
-            authority: cluster.sh("master-01", "sha256sum /etc/kubernetes/pki/ca.crt"),
+            ca: cluster.sh("master-01", "sha256sum /etc/kubernetes/pki/ca.crt"),
             nodes: cluster.get(&["nodes"]).iter().map(|node| text(&node["metadata"]["uid"])).collect(),
             etcd: cluster.sh("master-01", "cat /var/lib/cluster-state/etcd-member-id"),
         }

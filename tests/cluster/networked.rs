@@ -1,4 +1,4 @@
-//! A network configuration that cuts a machine off is taken back, whoever dies in between.
+//! A network configuration that cuts a machine off is rolled back, whoever dies in between.
 
 use crate::support::{Check, Cluster, eventually};
 

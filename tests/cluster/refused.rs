@@ -15,7 +15,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a token that has expired", expired_token),
     ("a sealed secret that has expired", expired_secret),
     ("a sealed secret of another node", secret_of_another),
-    ("an authority that does not fit its pin", exchanged_authority),
+    ("a CA that does not fit its pin", exchanged_ca),
     ("a sealed directory of another cluster", other_cluster),
     ("a machine that says it is another node", another_name),
     ("with the right directory it joins", joins_at_last),
@@ -81,7 +81,7 @@ fn secret_of_another(cluster: &Cluster) {
     assert_logged(cluster, "BS-JOIN-004");
 }
 
-fn exchanged_authority(cluster: &Cluster) {
+fn exchanged_ca(cluster: &Cluster) {
     cluster.bring(&cluster.sealed_dir(WORKER), WORKER);
     let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=other -keyout /dev/null \
                 -out /etc/cluster-config/ca.crt 2>/dev/null";

@@ -35,7 +35,7 @@ fn ready(cluster: &Cluster) {
             (&"ready".into(), &role.into(), &machine.into())
         );
         assert_eq!(status["problems"], Value::Array(Vec::new()));
-        assert_eq!(status["unseen"], Value::Array(Vec::new()));
+        assert_eq!(status["inconclusive"], Value::Array(Vec::new()));
         let noted = cluster.sh(machine, "cat /var/lib/cluster-state/cluster-joined");
         assert_eq!(status["joined_at"], noted);
         let units = status["units"].as_array().unwrap();

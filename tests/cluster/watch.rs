@@ -29,11 +29,11 @@ pub(crate) const CHECKS: &[Check] = &[
 ];
 
 fn waits(cluster: &Cluster) {
-    for look in [|cluster: &Cluster| from_machine(cluster, "worker-02"), from_lab] {
+    for check in [|cluster: &Cluster| from_machine(cluster, "worker-02"), from_lab] {
         // What follows is asked of one view: a moment later the worker may be at a step that needs no master.
         let mut view = Value::Null;
         eventually("it only waits", || {
-            view = look(cluster);
+            view = check(cluster);
             node(&view, "worker-02")["state"] == "waiting"
         });
         let worker = node(&view, "worker-02");

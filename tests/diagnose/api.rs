@@ -10,8 +10,8 @@ pub(crate) const API: &[Case] = &[
                       sed -i \"s|secret: .*|secret: $(openssl rand -base64 32)|\" /etc/kubernetes/encryption.yaml
                       systemctl restart kube-apiserver"),
         codes: &["BS-DIAG-043"],
-        tells: "cannot read Secret default/kept",
-        mend: sh!("back /etc/kubernetes/encryption.yaml
+        evidence: "cannot read Secret default/kept",
+        fix: sh!("back /etc/kubernetes/encryption.yaml
                    systemctl restart kube-apiserver
                    until kubectl -n default delete secret kept --ignore-not-found --timeout 5s; do :; done"),
         ..Case::PLAIN
@@ -21,8 +21,8 @@ pub(crate) const API: &[Case] = &[
         machine: WORKER,
         provoke: on!(MASTER, "systemctl stop kube-apiserver"),
         codes: &["BS-API-002"],
-        tells: "no API server listens",
-        mend: on!(MASTER, "systemctl start kube-apiserver"),
+        evidence: "no API server listens",
+        fix: on!(MASTER, "systemctl start kube-apiserver"),
         ..Case::PLAIN
     },
     Case {
@@ -30,16 +30,16 @@ pub(crate) const API: &[Case] = &[
         machine: WORKER,
         provoke: on!(MASTER, "systemctl stop etcd"),
         codes: &["BS-DIAG-040"],
-        tells: "etcd",
-        mend: on!(MASTER, "systemctl start etcd"),
+        evidence: "etcd",
+        fix: on!(MASTER, "systemctl start etcd"),
         ..Case::PLAIN
     },
     Case {
         name: "API server without etcd, seen from the master",
         provoke: Deed::Sh("systemctl stop etcd"),
         codes: &["BS-DIAG-006"],
-        tells: "etcd.service",
-        mend: Deed::Sh("systemctl start etcd"),
+        evidence: "etcd.service",
+        fix: Deed::Sh("systemctl start etcd"),
         ..Case::PLAIN
     },
     Case {
@@ -47,8 +47,8 @@ pub(crate) const API: &[Case] = &[
         machine: WORKER,
         provoke: Deed::By(|bench| drop(bench.lab.run("cut", &[WORKER, MASTER]).ok())),
         codes: &["BS-JOIN-019"],
-        tells: "does not answer at all",
-        mend: Deed::By(|bench| drop(bench.lab.run("heal", &[]).ok())),
+        evidence: "does not answer at all",
+        fix: Deed::By(|bench| drop(bench.lab.run("heal", &[]).ok())),
         ..Case::PLAIN
     },
     Case {
@@ -56,8 +56,8 @@ pub(crate) const API: &[Case] = &[
         machine: WORKER,
         provoke: on!(MASTER, "systemctl stop blackstart-agent"),
         warnings: &["BS-DIAG-048"],
-        tells: ":7444",
-        mend: on!(MASTER, "systemctl start blackstart-agent"),
+        evidence: ":7444",
+        fix: on!(MASTER, "systemctl start blackstart-agent"),
         ..Case::PLAIN
     },
 ];

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::common::{Said, TestLab};
 
 /// How long a fault may take to show: a kubelet notices some only after a while. Not how long an answer may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// Seconds within which an answer must be there.
 const LIMIT: &str = "30";
@@ -63,9 +63,9 @@ impl Bench {
         self.try_sh(machine, line).unwrap()
     }
 
-    /// Asks a machine again and again until it says what is wanted, or patience ends; the last answer.
+    /// Asks a machine again and again until it says what is wanted, or the deadline passes; the last answer.
     pub(crate) fn ask_until(&self, machine: &str, environment: &str, is_wanted: impl Fn(&Answer) -> bool) -> Answer {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEADLINE;
         loop {
             let answer = self.ask(machine, environment);
             if is_wanted(&answer) || Instant::now() > deadline {

@@ -1,4 +1,4 @@
-//! A way to break a node, what must be said of it, and how to mend it.
+//! A way to break a node, what must be said of it, and how to fix it.
 
 use std::collections::BTreeSet;
 
@@ -21,24 +21,24 @@ pub(crate) struct Case {
     /// Warnings that must be among those told.
     pub(crate) warnings: &'static [&'static str],
     /// A word that shows that the evidence is the right one.
-    pub(crate) tells: &'static str,
-    /// Mends it.
-    pub(crate) mend: Deed,
+    pub(crate) evidence: &'static str,
+    /// Fixes it.
+    pub(crate) fix: Deed,
     /// What the program is told by its environment, as `NAME=value`.
     pub(crate) environment: &'static str,
     /// What must be said of it on other machines.
-    pub(crate) elsewhere: &'static [Told],
-    /// Nothing is mended: the next case goes on from here.
+    pub(crate) elsewhere: &'static [Expected],
+    /// Nothing is fixed: the next case goes on from here.
     pub(crate) stays: bool,
 }
 
 /// What must be said on a machine; the fields are those of a [`Case`].
 #[derive(Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct Expected {
     pub(crate) machine: &'static str,
     pub(crate) codes: &'static [&'static str],
     pub(crate) warnings: &'static [&'static str],
-    pub(crate) tells: &'static str,
+    pub(crate) evidence: &'static str,
 }
 
 /// Something that is done to the cluster.
@@ -59,32 +59,33 @@ impl Case {
         provoke: Deed::Nothing,
         codes: &[],
         warnings: &[],
-        tells: "",
-        mend: Deed::Nothing,
+        evidence: "",
+        fix: Deed::Nothing,
         environment: "",
         elsewhere: &[],
         stays: false,
     };
 
-    /// Breaks, asks, mends, asks again. What must be told is told at once with nothing else beside it.
+    /// Breaks, asks, fixes, asks again. What must be told is told at once with nothing else beside it.
     pub(crate) fn run(&self, bench: &Bench) -> Result<(), String> {
-        let here = Told { machine: self.machine, codes: self.codes, warnings: self.warnings, tells: self.tells };
+        let here =
+            Expected { machine: self.machine, codes: self.codes, warnings: self.warnings, evidence: self.evidence };
         let all = || [here].into_iter().chain(self.elsewhere.iter().copied());
         let broken = self.provoke.on(bench, self.machine);
         let told = broken.and_then(|()| all().try_for_each(|told| told.is_told(bench, self.environment)));
         if self.stays {
             return told;
         }
-        let mended = self.mend.on(bench, self.machine);
+        let fixed = self.fix.on(bench, self.machine);
         let well = all().try_for_each(|told| told.is_over(bench));
-        told.and(mended).and(well)
+        told.and(fixed).and(well)
     }
 }
 
-impl Told {
+impl Expected {
     fn is_told(&self, bench: &Bench, environment: &str) -> Result<(), String> {
         let answer = bench.ask_until(self.machine, environment, |answer| self.is_named_in(answer));
-        self.judge(&answer)
+        self.evaluate(&answer)
     }
 
     /// Nothing is wrong any more, and nobody is warned of the same.
@@ -104,15 +105,15 @@ impl Told {
             && self.warnings.iter().all(|code| warnings.contains(*code))
     }
 
-    fn judge(&self, answer: &Answer) -> Result<(), String> {
+    fn evaluate(&self, answer: &Answer) -> Result<(), String> {
         let expected: BTreeSet<String> = self.codes.iter().map(|code| (*code).to_owned()).collect();
         let told = answer.codes("findings");
         if told != expected || !self.is_named_in(answer) {
             let (machine, warnings) = (self.machine, self.warnings);
             return Err(format!("expected {expected:?} and warnings {warnings:?} on {machine}: {answer}"));
         }
-        if !answer.evidence().contains(self.tells) {
-            return Err(format!("`{}` is not in the evidence: {answer}", self.tells));
+        if !answer.evidence().contains(self.evidence) {
+            return Err(format!("`{}` is not in the evidence: {answer}", self.evidence));
         }
         Ok(())
     }

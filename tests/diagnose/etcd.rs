@@ -7,8 +7,8 @@ pub(crate) const ETCD: &[Case] = &[
         name: "etcd hangs",
         provoke: Deed::Sh("systemctl kill --signal=STOP etcd"),
         codes: &["BS-ETCD-001"],
-        tells: "2379",
-        mend: Deed::Sh("systemctl kill --signal=CONT etcd"),
+        evidence: "2379",
+        fix: Deed::Sh("systemctl kill --signal=CONT etcd"),
         ..Case::PLAIN
     },
     Case {
@@ -17,8 +17,8 @@ pub(crate) const ETCD: &[Case] = &[
                       etcd_api https://127.0.0.1:2379/v3/maintenance/alarm \
                         -d \"{\\\"action\\\":\\\"ACTIVATE\\\",\\\"memberID\\\":\\\"$id\\\",\\\"alarm\\\":\\\"NOSPACE\\\"}\""),
         codes: &["BS-DIAG-037"],
-        tells: "NOSPACE",
-        mend: sh!("id=$(etcd_api https://127.0.0.1:2379/v3/maintenance/status -d '{}' | sed 's/.*\"member_id\":\"\\([0-9]*\\)\".*/\\1/')
+        evidence: "NOSPACE",
+        fix: sh!("id=$(etcd_api https://127.0.0.1:2379/v3/maintenance/status -d '{}' | sed 's/.*\"member_id\":\"\\([0-9]*\\)\".*/\\1/')
                    etcd_api https://127.0.0.1:2379/v3/maintenance/alarm \
                      -d \"{\\\"action\\\":\\\"DEACTIVATE\\\",\\\"memberID\\\":\\\"$id\\\",\\\"alarm\\\":\\\"NOSPACE\\\"}\""),
         ..Case::PLAIN
@@ -36,8 +36,8 @@ pub(crate) const ETCD: &[Case] = &[
                       systemctl restart etcd
                       until kubectl --request-timeout 5s get --raw /readyz; do sleep 0.3; done"),
         warnings: &["BS-DIAG-068"],
-        tells: "of at most",
-        mend: sh!("systemctl unset-environment ETCD_QUOTA_BACKEND_BYTES; systemctl restart etcd
+        evidence: "of at most",
+        fix: sh!("systemctl unset-environment ETCD_QUOTA_BACKEND_BYTES; systemctl restart etcd
                    until ctl del /filler/ --prefix; do sleep 0.3; done
                    ctl alarm disarm"),
         ..Case::PLAIN
@@ -46,8 +46,8 @@ pub(crate) const ETCD: &[Case] = &[
         name: "etcd without a majority",
         provoke: sh!("etcd_api https://127.0.0.1:2379/v3/cluster/member/add -d '{\"peerURLs\":[\"https://192.0.2.1:2380\"]}'"),
         codes: &["BS-DIAG-036"],
-        tells: "1 of 2 voters healthy, 2 needed; a member at https://192.0.2.1:2380 that never started",
-        mend: Deed::Sh(
+        evidence: "1 of 2 voters healthy, 2 needed; a member at https://192.0.2.1:2380 that never started",
+        fix: Deed::Sh(
             "mkdir -p /run/systemd/system/etcd.service.d
              printf '[Service]\\nEnvironment=ETCD_FORCE_NEW_CLUSTER=true\\n' > /run/systemd/system/etcd.service.d/alone.conf
              systemctl daemon-reload
@@ -68,8 +68,8 @@ pub(crate) const ETCD: &[Case] = &[
              systemctl start --no-block etcd",
         ),
         codes: &["BS-DIAG-039"],
-        tells: "etcd said",
-        mend: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd; mv /run/kept/etcd /var/lib/etcd
+        evidence: "etcd logged",
+        fix: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd; mv /run/kept/etcd /var/lib/etcd
              systemctl start etcd"),
         ..Case::PLAIN
     },

@@ -8,8 +8,8 @@ pub(crate) const JOINING: &[Case] = &[
         machine: WORKER,
         provoke: sh!("keep /etc/kubernetes/agent.conf; rm /etc/kubernetes/agent.conf"),
         codes: &["BS-DIAG-033"],
-        tells: "agent.conf is not there",
-        mend: sh!("back /etc/kubernetes/agent.conf"),
+        evidence: "agent.conf is not there",
+        fix: sh!("back /etc/kubernetes/agent.conf"),
         ..Case::PLAIN
     },
     Case {
@@ -18,8 +18,8 @@ pub(crate) const JOINING: &[Case] = &[
         provoke: sh!("keep /etc/kubernetes/agent.conf $CONFIG/join-secret; rm /etc/kubernetes/agent.conf
                       sed -i -E 's/^(v[0-9]+\\.worker-01\\.[0-9]+\\.)[0-9]+/\\11700000000/' $CONFIG/join-secret"),
         codes: &["BS-JOIN-003"],
-        tells: "ended on 2023-11-14",
-        mend: sh!("back /etc/kubernetes/agent.conf $CONFIG/join-secret"),
+        evidence: "ended on 2023-11-14",
+        fix: sh!("back /etc/kubernetes/agent.conf $CONFIG/join-secret"),
         ..Case::PLAIN
     },
     Case {
@@ -28,18 +28,18 @@ pub(crate) const JOINING: &[Case] = &[
         provoke: sh!("keep /etc/kubernetes/agent.conf $CONFIG/join-secret; rm /etc/kubernetes/agent.conf
                       sed -i 's/worker-01/worker-09/' $CONFIG/join-secret"),
         codes: &["BS-JOIN-004"],
-        tells: "worker-09",
-        mend: sh!("back /etc/kubernetes/agent.conf $CONFIG/join-secret"),
+        evidence: "worker-09",
+        fix: sh!("back /etc/kubernetes/agent.conf $CONFIG/join-secret"),
         ..Case::PLAIN
     },
     Case {
-        name: "authority that does not fit its pin",
+        name: "CA that does not fit its pin",
         machine: WORKER,
         provoke: sh!("keep /etc/kubernetes/agent.conf $CONFIG/ca.crt; rm /etc/kubernetes/agent.conf
                       stranger /run/kept/stranger.key $CONFIG/ca.crt"),
         codes: &["BS-JOIN-031"],
-        tells: "ca-pin",
-        mend: sh!("back /etc/kubernetes/agent.conf $CONFIG/ca.crt"),
+        evidence: "ca-pin",
+        fix: sh!("back /etc/kubernetes/agent.conf $CONFIG/ca.crt"),
         ..Case::PLAIN
     },
     Case {
@@ -50,8 +50,8 @@ pub(crate) const JOINING: &[Case] = &[
                       sum=$(openssl x509 -in $CONFIG/ca.crt -noout -pubkey | openssl pkey -pubin -outform der | sha256sum)
                       echo sha256:${sum%% *} > $CONFIG/ca-pin"),
         codes: &["BS-JOIN-020"],
-        tells: "signed by another authority",
-        mend: sh!("back /etc/kubernetes/agent.conf $CONFIG/ca.crt $CONFIG/ca-pin"),
+        evidence: "signed by another CA",
+        fix: sh!("back /etc/kubernetes/agent.conf $CONFIG/ca.crt $CONFIG/ca-pin"),
         ..Case::PLAIN
     },
     Case {
@@ -62,8 +62,8 @@ pub(crate) const JOINING: &[Case] = &[
             bench.sh(WORKER, with_tools!("keep /etc/kubernetes/agent.conf; rm /etc/kubernetes/agent.conf"));
         }),
         codes: &["BS-JOIN-019"],
-        tells: "refused",
-        mend: Deed::By(|bench| {
+        evidence: "refused",
+        fix: Deed::By(|bench| {
             bench.sh(WORKER, with_tools!("back /etc/kubernetes/agent.conf"));
             bench.sh(MASTER, "systemctl start blackstart-agent");
         }),

@@ -10,8 +10,8 @@ pub(crate) const SERVICES: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("systemctl stop kubelet"),
         codes: &["BS-DIAG-006"],
-        tells: "kubelet.service is inactive",
-        mend: Deed::Sh("systemctl start kubelet"),
+        evidence: "kubelet.service is inactive",
+        fix: Deed::Sh("systemctl start kubelet"),
         ..Case::PLAIN
     },
     Case {
@@ -19,8 +19,8 @@ pub(crate) const SERVICES: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("systemctl stop containerd"),
         codes: &["BS-DIAG-006"],
-        tells: "containerd.service is inactive",
-        mend: Deed::Sh("systemctl start containerd"),
+        evidence: "containerd.service is inactive",
+        fix: Deed::Sh("systemctl start containerd"),
         ..Case::PLAIN
     },
     Case {
@@ -30,8 +30,8 @@ pub(crate) const SERVICES: &[Case] = &[
              systemctl daemon-reload; systemctl stop kube-scheduler",
         ),
         codes: &["BS-DIAG-006"],
-        tells: "kube-scheduler.service is masked",
-        mend: Deed::Sh(
+        evidence: "kube-scheduler.service is masked",
+        fix: Deed::Sh(
             "cd /etc/systemd/system; rm kube-scheduler.service; mv /run/kube-scheduler.service .; \
              systemctl daemon-reload; systemctl start kube-scheduler",
         ),
@@ -42,8 +42,8 @@ pub(crate) const SERVICES: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("systemctl disable kubelet"),
         warnings: &["BS-DIAG-008"],
-        tells: "kubelet.service runs and is disabled",
-        mend: Deed::Sh("ln -s ../kubelet.service /etc/systemd/system/multi-user.target.wants/kubelet.service"),
+        evidence: "kubelet.service runs and is disabled",
+        fix: Deed::Sh("ln -s ../kubelet.service /etc/systemd/system/multi-user.target.wants/kubelet.service"),
         ..Case::PLAIN
     },
     Case {
@@ -54,8 +54,8 @@ pub(crate) const SERVICES: &[Case] = &[
              systemctl daemon-reload; systemctl restart kube-controller-manager",
         ),
         codes: &["BS-DIAG-007"],
-        tells: "kube-controller-manager.service.d/x.conf",
-        mend: Deed::Sh(
+        evidence: "kube-controller-manager.service.d/x.conf",
+        fix: Deed::Sh(
             "rm -r /etc/systemd/system/kube-controller-manager.service.d; systemctl daemon-reload; \
              systemctl restart kube-controller-manager",
         ),
@@ -69,8 +69,8 @@ pub(crate) const SERVICES: &[Case] = &[
              systemctl restart kubelet",
         ),
         codes: &["BS-DIAG-007"],
-        tells: "/var/lib/kubelet/config.yaml",
-        mend: Deed::Sh("mv /run/config.yaml /var/lib/kubelet/config.yaml; systemctl restart kubelet"),
+        evidence: "/var/lib/kubelet/config.yaml",
+        fix: Deed::Sh("mv /run/config.yaml /var/lib/kubelet/config.yaml; systemctl restart kubelet"),
         ..Case::PLAIN
     },
     Case {
@@ -78,8 +78,8 @@ pub(crate) const SERVICES: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("systemctl stop blackstart-agent; rm /etc/cni/net.d/10-blackstart.conflist"),
         codes: &["BS-DIAG-006"],
-        tells: "blackstart-agent.service is inactive",
-        mend: Deed::Sh("systemctl start blackstart-agent"),
+        evidence: "blackstart-agent.service is inactive",
+        fix: Deed::Sh("systemctl start blackstart-agent"),
         ..Case::PLAIN
     },
     Case {
@@ -88,8 +88,8 @@ pub(crate) const SERVICES: &[Case] = &[
             "systemd-run -q --collect --unit=killer sh -c 'while sleep 0.3; do pkill -KILL -x kube-scheduler; done'",
         ),
         codes: &["BS-DIAG-001"],
-        tells: "kube-scheduler.service is act",
-        mend: Deed::Sh("systemctl stop killer kube-scheduler; systemctl reset-failed; systemctl start kube-scheduler"),
+        evidence: "kube-scheduler.service is act",
+        fix: Deed::Sh("systemctl stop killer kube-scheduler; systemctl reset-failed; systemctl start kube-scheduler"),
         ..Case::PLAIN
     },
     Case {
@@ -102,8 +102,8 @@ pub(crate) const SERVICES: &[Case] = &[
              systemctl daemon-reload; systemctl restart kube-scheduler || true",
         ),
         codes: &["BS-DIAG-011"],
-        tells: "kube-scheduler.service ran out of memory",
-        mend: Deed::Sh(
+        evidence: "kube-scheduler.service ran out of memory",
+        fix: Deed::Sh(
             "rm -r /etc/systemd/system/kube-scheduler.service.d; systemctl daemon-reload; \
              systemctl restart kube-scheduler; rmdir /sys/fs/cgroup/memory/tight",
         ),
@@ -120,8 +120,8 @@ pub(crate) const STORAGE: &[Case] = &[
              cp -a /run/cluster-state/. $s; dd if=/dev/zero of=$s/filler bs=1k || true",
         ),
         codes: &["BS-PRE-012"],
-        tells: "/var/lib/cluster-state is full: 0 of 4 MiB",
-        mend: Deed::Sh("umount /var/lib/cluster-state; rm -r /run/cluster-state"),
+        evidence: "/var/lib/cluster-state is full: 0 of 4 MiB",
+        fix: Deed::Sh("umount /var/lib/cluster-state; rm -r /run/cluster-state"),
         ..Case::PLAIN
     },
     Case {
@@ -132,8 +132,8 @@ pub(crate) const STORAGE: &[Case] = &[
              cp -a /run/cluster-state/. $s; i=0; while touch $s/$i; do i=$((i+1)); done",
         ),
         codes: &["BS-DIAG-012"],
-        tells: "0 of 300 inodes",
-        mend: Deed::Sh("umount /var/lib/cluster-state; rm -r /run/cluster-state"),
+        evidence: "0 of 300 inodes",
+        fix: Deed::Sh("umount /var/lib/cluster-state; rm -r /run/cluster-state"),
         ..Case::PLAIN
     },
     Case {
@@ -144,8 +144,8 @@ pub(crate) const STORAGE: &[Case] = &[
              dd if=/dev/zero of=$e/filler bs=1k || true; systemctl start etcd || true",
         ),
         codes: &["BS-PRE-012"],
-        tells: "/var/lib/etcd is full",
-        mend: Deed::Sh(
+        evidence: "/var/lib/etcd is full",
+        fix: Deed::Sh(
             "systemctl stop etcd; umount /var/lib/etcd; rm -r /run/etcd-data; systemctl start etcd; \
              systemctl reset-failed; systemctl restart kube-controller-manager kube-scheduler",
         ),
@@ -155,8 +155,8 @@ pub(crate) const STORAGE: &[Case] = &[
         name: "certificates' file system read-only",
         provoke: Deed::Sh("mount --bind /etc/kubernetes /etc/kubernetes; mount -o remount,bind,ro /etc/kubernetes"),
         codes: &["BS-DIAG-013"],
-        tells: "/etc/kubernetes is mounted read-only",
-        mend: Deed::Sh("umount /etc/kubernetes"),
+        evidence: "/etc/kubernetes is mounted read-only",
+        fix: Deed::Sh("umount /etc/kubernetes"),
         ..Case::PLAIN
     },
 ];
@@ -167,21 +167,21 @@ pub(crate) const IDENTITY: &[Case] = &[
         machine: WORKER,
         environment: "BLACKSTART_CLOCK=86400",
         codes: &["BS-DIAG-014"],
-        tells: "86400 s ahead of master-01",
+        evidence: "86400 s ahead of master-01",
         ..Case::PLAIN
     },
     Case {
         name: "clock a day behind what was written",
         environment: "BLACKSTART_CLOCK=-86400",
         codes: &["BS-DIAG-015"],
-        tells: "which is yet to come",
+        evidence: "the clock went backwards",
         ..Case::PLAIN
     },
     Case {
         name: "clock plainly wrong",
         environment: "BLACKSTART_CLOCK=-800000000",
         codes: &["BS-PRE-004"],
-        tells: "the clock says 2001",
+        evidence: "the clock says 2001",
         ..Case::PLAIN
     },
     Case {
@@ -191,8 +191,8 @@ pub(crate) const IDENTITY: &[Case] = &[
             "cp /etc/hosts /run; sed '/worker-01/d' /run/hosts > /etc/hosts; echo 192.0.2.7 worker-01 >> /etc/hosts",
         ),
         codes: &["BS-PRE-007"],
-        tells: "192.0.2.7",
-        mend: Deed::Sh("cat /run/hosts > /etc/hosts"),
+        evidence: "192.0.2.7",
+        fix: Deed::Sh("cat /run/hosts > /etc/hosts"),
         ..Case::PLAIN
     },
     Case {
@@ -203,8 +203,8 @@ pub(crate) const IDENTITY: &[Case] = &[
             bench.sh(WORKER, &format!("cp /etc/machine-id /run; echo {id} > /etc/machine-id"));
         }),
         codes: &["BS-PRE-006"],
-        tells: "node `master-01` has machine-id",
-        mend: Deed::Sh("cat /run/machine-id > /etc/machine-id"),
+        evidence: "node `master-01` has machine-id",
+        fix: Deed::Sh("cat /run/machine-id > /etc/machine-id"),
         ..Case::PLAIN
     },
 ];
@@ -217,8 +217,8 @@ pub(crate) const NETWORK: &[Case] = &[
              systemctl start kube-scheduler",
         ),
         codes: &["BS-PRE-011"],
-        tells: "by `socat`",
-        mend: Deed::Sh("systemctl stop squatter; systemctl restart kube-scheduler"),
+        evidence: "by `socat`",
+        fix: Deed::Sh("systemctl stop squatter; systemctl restart kube-scheduler"),
         ..Case::PLAIN
     },
     Case {
@@ -229,8 +229,8 @@ pub(crate) const NETWORK: &[Case] = &[
              ip address add ${4%.*}.250/24 dev eth0; ip address delete $4 dev eth0; ip address replace ${4%.*}.250/24 dev eth0",
         ),
         codes: &["BS-DIAG-010"],
-        tells: ".250 on eth0",
-        mend: Deed::Sh("ip address flush scope global dev eth0; nmcli connection up blackstart"),
+        evidence: ".250 on eth0",
+        fix: Deed::Sh("ip address flush scope global dev eth0; nmcli connection up blackstart"),
         ..Case::PLAIN
     },
     Case {
@@ -240,16 +240,16 @@ pub(crate) const NETWORK: &[Case] = &[
              nft add rule inet corp guard tcp dport 6443 drop",
         ),
         codes: &["BS-DIAG-017"],
-        tells: "chain `guard` of table `inet corp` has the rule `tcp dport 6443 drop`",
-        mend: Deed::Sh("nft delete table inet corp"),
+        evidence: "chain `guard` of table `inet corp` has the rule `tcp dport 6443 drop`",
+        fix: Deed::Sh("nft delete table inet corp"),
         ..Case::PLAIN
     },
     Case {
         name: "firewall drops etcd's port, by iptables",
         provoke: Deed::Sh("iptables -I INPUT -p tcp --dport 2379 -j DROP"),
         codes: &["BS-DIAG-017"],
-        tells: "chain `INPUT` of table `ip filter`",
-        mend: Deed::Sh("iptables -D INPUT -p tcp --dport 2379 -j DROP"),
+        evidence: "chain `INPUT` of table `ip filter`",
+        fix: Deed::Sh("iptables -D INPUT -p tcp --dport 2379 -j DROP"),
         ..Case::PLAIN
     },
     Case {
@@ -261,8 +261,8 @@ pub(crate) const NETWORK: &[Case] = &[
              nft add rule inet corp guard iifname lo accept; nft add rule inet corp guard tcp dport 22 accept",
         ),
         codes: &["BS-DIAG-017"],
-        tells: "from master-01 to the kubelet (port 10250)",
-        mend: Deed::Sh("nft delete table inet corp"),
+        evidence: "from master-01 to the kubelet (port 10250)",
+        fix: Deed::Sh("nft delete table inet corp"),
         ..Case::PLAIN
     },
     Case {
@@ -273,8 +273,8 @@ pub(crate) const NETWORK: &[Case] = &[
              nft add rule inet corp out tcp dport 7444 reject",
         ),
         codes: &["BS-DIAG-017"],
-        tells: "to the join service of master-01 (port 7444)",
-        mend: Deed::Sh("nft delete table inet corp"),
+        evidence: "to the join service of master-01 (port 7444)",
+        fix: Deed::Sh("nft delete table inet corp"),
         ..Case::PLAIN
     },
     Case {
@@ -282,8 +282,8 @@ pub(crate) const NETWORK: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("cat /etc/resolv.conf > /run/resolv; : > /etc/resolv.conf"),
         codes: &["BS-DIAG-016"],
-        tells: "names no name server",
-        mend: Deed::Sh("cat /run/resolv > /etc/resolv.conf"),
+        evidence: "names no name server",
+        fix: Deed::Sh("cat /run/resolv > /etc/resolv.conf"),
         ..Case::PLAIN
     },
     Case {
@@ -291,16 +291,16 @@ pub(crate) const NETWORK: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("cat /etc/resolv.conf > /run/resolv; echo nameserver 192.0.2.53 > /etc/resolv.conf"),
         codes: &["BS-DIAG-016"],
-        tells: "no answer from 192.0.2.53",
-        mend: Deed::Sh("cat /run/resolv > /etc/resolv.conf"),
+        evidence: "no answer from 192.0.2.53",
+        fix: Deed::Sh("cat /run/resolv > /etc/resolv.conf"),
         ..Case::PLAIN
     },
     Case {
         name: "forwarding off",
         provoke: Deed::Sh("sysctl -w net.ipv4.ip_forward=0"),
         codes: &["BS-DIAG-009"],
-        tells: "net.ipv4.ip_forward is 0",
-        mend: Deed::Sh("sysctl -w net.ipv4.ip_forward=1"),
+        evidence: "net.ipv4.ip_forward is 0",
+        fix: Deed::Sh("sysctl -w net.ipv4.ip_forward=1"),
         ..Case::PLAIN
     },
     Case {
@@ -310,8 +310,8 @@ pub(crate) const NETWORK: &[Case] = &[
             r#"echo '{"cniVersion":"1.0.0","name":"other","type":"bridge","ipam":{"type":"host-local"}}' > /etc/cni/net.d/05-other.conf"#,
         ),
         codes: &["BS-DIAG-021"],
-        tells: "/etc/cni/net.d/05-other.conf comes before",
-        mend: Deed::Sh("rm /etc/cni/net.d/05-other.conf"),
+        evidence: "/etc/cni/net.d/05-other.conf comes before",
+        fix: Deed::Sh("rm /etc/cni/net.d/05-other.conf"),
         ..Case::PLAIN
     },
 ];
@@ -321,8 +321,8 @@ pub(crate) const COMPONENTS: &[Case] = &[
         name: "program removed",
         provoke: Deed::Sh("mv /usr/local/bin/kube-scheduler /run"),
         codes: &["BS-PRE-008"],
-        tells: "/usr/local/bin/kube-scheduler is missing",
-        mend: Deed::Sh("mv /run/kube-scheduler /usr/local/bin"),
+        evidence: "/usr/local/bin/kube-scheduler is missing",
+        fix: Deed::Sh("mv /run/kube-scheduler /usr/local/bin"),
         ..Case::PLAIN
     },
     Case {
@@ -332,8 +332,8 @@ pub(crate) const COMPONENTS: &[Case] = &[
              printf XXXX | dd of=$p bs=1 conv=notrunc; systemctl start kube-scheduler || true",
         ),
         codes: &["BS-PRE-008"],
-        tells: "bin/kube-scheduler is not the file that was installed",
-        mend: Deed::Sh("mv /run/kept $(readlink -f /usr/local/bin/kube-scheduler); systemctl restart kube-scheduler"),
+        evidence: "bin/kube-scheduler is not the file that was installed",
+        fix: Deed::Sh("mv /run/kept $(readlink -f /usr/local/bin/kube-scheduler); systemctl restart kube-scheduler"),
         ..Case::PLAIN
     },
     Case {
@@ -341,8 +341,8 @@ pub(crate) const COMPONENTS: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("mv $(readlink -f /opt/cni/bin)/ptp /run"),
         codes: &["BS-PRE-008"],
-        tells: "cni/ptp is missing",
-        mend: Deed::Sh("mv /run/ptp $(readlink -f /opt/cni/bin)"),
+        evidence: "cni/ptp is missing",
+        fix: Deed::Sh("mv /run/ptp $(readlink -f /opt/cni/bin)"),
         ..Case::PLAIN
     },
     Case {
@@ -350,8 +350,8 @@ pub(crate) const COMPONENTS: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("mv /opt/cni/bin /opt/cni/kept; mkdir /opt/cni/bin"),
         codes: &["BS-DIAG-022"],
-        tells: "/opt/cni/bin/host-local",
-        mend: Deed::Sh("rmdir /opt/cni/bin; mv /opt/cni/kept /opt/cni/bin"),
+        evidence: "/opt/cni/bin/host-local",
+        fix: Deed::Sh("rmdir /opt/cni/bin; mv /opt/cni/kept /opt/cni/bin"),
         ..Case::PLAIN
     },
     Case {
@@ -359,8 +359,8 @@ pub(crate) const COMPONENTS: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("ctr -n k8s.io images remove $(ctr -n k8s.io images list -q | grep /pause:)"),
         codes: &["BS-DIAG-019"],
-        tells: "without which no pod starts",
-        mend: Deed::Sh("ctr -n k8s.io images import --local /opt/blackstart/current/images/pause.tar"),
+        evidence: "without which no pod starts",
+        fix: Deed::Sh("ctr -n k8s.io images import --local /opt/blackstart/current/images/pause.tar"),
         ..Case::PLAIN
     },
     Case {
@@ -369,8 +369,8 @@ pub(crate) const COMPONENTS: &[Case] = &[
         provoke: Deed::Sh("sed -i.kept 's/SystemdCgroup = false/SystemdCgroup = true/' /etc/containerd/config.toml"),
         codes: &["BS-DIAG-018"],
         warnings: &["BS-DIAG-007"],
-        tells: "config.toml says `systemd`",
-        mend: Deed::Sh("mv /etc/containerd/config.toml.kept /etc/containerd/config.toml"),
+        evidence: "config.toml says `systemd`",
+        fix: Deed::Sh("mv /etc/containerd/config.toml.kept /etc/containerd/config.toml"),
         ..Case::PLAIN
     },
 ];
@@ -384,8 +384,8 @@ pub(crate) const BOOTSTRAP: &[Case] = &[
              ! blackstart node up; systemctl stop squatter; systemctl start kube-proxy",
         ),
         codes: &["BS-DIAG-003"],
-        tells: "failed in step `preflight`: BS-PRE-011",
-        mend: Deed::Sh("blackstart node up"),
+        evidence: "failed in step `preflight`: BS-PRE-011",
+        fix: Deed::Sh("blackstart node up"),
         ..Case::PLAIN
     },
     Case {
@@ -393,8 +393,8 @@ pub(crate) const BOOTSTRAP: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("systemctl disable cluster-bootstrap"),
         warnings: &["BS-DIAG-005"],
-        tells: "cluster-bootstrap.service is disabled",
-        mend: Deed::Sh("systemctl enable cluster-bootstrap"),
+        evidence: "cluster-bootstrap.service is disabled",
+        fix: Deed::Sh("systemctl enable cluster-bootstrap"),
         ..Case::PLAIN
     },
 ];

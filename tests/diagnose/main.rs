@@ -1,7 +1,7 @@
 //! Breaks real clusters in every way that `blackstart diagnose` knows, and looks whether it says so.
 //!
 //! `cargo test --workspace --test diagnose`, as root; plain `cargo test` leaves it out. One cluster of a master and a
-//! worker, and one of three masters, serve all cases: each one breaks something, asks until it is told, mends it, and asks
+//! worker, and one of three masters, serve all cases: each one breaks something, asks until it is told, fixes it, and asks
 //! until all is well. To add a case: its entry in the file of its theme. Every second theme is played with one kind of commits and
 //! the others with the other, all of them with `BLACKSTART_TEST_FULL=1`; `BLACKSTART_CASES=firewall` runs those whose name contains
 //! the word; `BLACKSTART_CASES_LAB=NAME` and `BLACKSTART_CASES_MASTERS_LAB=NAME` break labs that are there already,

@@ -4,7 +4,7 @@
 
 use crate::{
     bench::Bench,
-    case::{Case, Deed, MASTER, Told},
+    case::{Case, Deed, Expected, MASTER},
 };
 
 pub(crate) const NAMES: [&str; 3] = ["master-01", "master-02", "master-03"];
@@ -13,26 +13,26 @@ const THIRD: &str = "master-03";
 /// In an order in which one case goes on where the one before has ended.
 pub(crate) const MASTERS: &[Case] = &[
     Case {
-        name: "place in etcd for a machine that never comes",
+        name: "etcd learner that never starts",
         provoke: sh!("change add nobody --learner --peer-urls https://192.0.2.1:2380"),
         warnings: &["BS-DIAG-064"],
-        tells: "a member at https://192.0.2.1:2380 was announced to etcd, without a vote",
-        mend: sh!("change remove $(ctl member list | grep 192.0.2.1 | cut -d, -f1)"),
+        evidence: "a member at https://192.0.2.1:2380 was added to etcd as a learner",
+        fix: sh!("change remove $(ctl member list | grep 192.0.2.1 | cut -d, -f1)"),
         ..Case::PLAIN
     },
     Case {
         name: "two of three masters stand still",
         provoke: Deed::By(|bench| drop(bench.lab.run("pause", &NAMES[1..]).ok())),
         codes: &["BS-DIAG-036"],
-        tells: "1 of 3 voters healthy, 2 needed; master-02: no answer from https://",
-        mend: Deed::By(|bench| drop(bench.lab.run("resume", &NAMES[1..]).ok())),
+        evidence: "1 of 3 voters healthy, 2 needed; master-02: no answer from https://",
+        fix: Deed::By(|bench| drop(bench.lab.run("resume", &NAMES[1..]).ok())),
         ..Case::PLAIN
     },
     Case {
         name: "etcd of one master stopped",
         provoke: on!(THIRD, "systemctl stop etcd"),
         warnings: &["BS-DIAG-062"],
-        tells: "2 of 3 voters healthy, 2 needed; master-03: no answer from https://",
+        evidence: "2 of 3 voters healthy, 2 needed; master-03: no answer from https://",
         stays: true,
         ..Case::PLAIN
     },
@@ -40,15 +40,15 @@ pub(crate) const MASTERS: &[Case] = &[
         name: "data of one etcd lost",
         provoke: on!(THIRD, "systemctl stop etcd; rm -r /var/lib/etcd/member; systemctl start etcd"),
         warnings: &["BS-DIAG-063"],
-        tells: "master-03 is a member of etcd (2 of 3 voters healthy, 2 needed), and its machine has no data of etcd",
-        elsewhere: &[Told {
+        evidence: "master-03 is a member of etcd (2 of 3 voters healthy, 2 needed), and its machine has no data of etcd",
+        elsewhere: &[Expected {
             machine: THIRD,
             codes: &["BS-DIAG-069"],
             warnings: &[],
-            tells: "/var/lib/etcd/member is not there",
+            evidence: "/var/lib/etcd/member is not there",
         }],
-        // One of those who have founded etcd.
-        mend: on!(THIRD, "blackstart node up"),
+        // One of those that bootstrapped etcd.
+        fix: on!(THIRD, "blackstart node up"),
         ..Case::PLAIN
     },
     Case {
@@ -65,14 +65,14 @@ pub(crate) const MASTERS: &[Case] = &[
              systemctl start etcd"
         ),
         warnings: &["BS-DIAG-067"],
-        tells: "different clusters of etcd: master-01, master-02 in ",
-        elsewhere: &[Told {
+        evidence: "different clusters of etcd: master-01, master-02 in ",
+        elsewhere: &[Expected {
             machine: THIRD,
             codes: &["BS-DIAG-006", "BS-DIAG-067"],
             warnings: &[],
-            tells: "different clusters of etcd: master-03 in ",
+            evidence: "different clusters of etcd: master-03 in ",
         }],
-        mend: on!(
+        fix: on!(
             THIRD,
             "systemctl stop etcd
              rm -r /var/lib/etcd/member
@@ -86,12 +86,12 @@ pub(crate) const MASTERS: &[Case] = &[
         name: "master removed from etcd's members",
         provoke: sh!("change remove $(ctl member list | grep ', master-03,' | cut -d, -f1)"),
         warnings: &["BS-DIAG-066"],
-        tells: "master-03 is not among etcd's members (2 of 2 voters healthy, 2 needed)",
-        elsewhere: &[Told {
+        evidence: "master-03 is not among etcd's members (2 of 2 voters healthy, 2 needed)",
+        elsewhere: &[Expected {
             machine: THIRD,
             codes: &["BS-DIAG-066"],
             warnings: &[],
-            tells: "this master is not among etcd's members",
+            evidence: "this master is not among etcd's members",
         }],
         stays: true,
         ..Case::PLAIN
@@ -100,14 +100,14 @@ pub(crate) const MASTERS: &[Case] = &[
         name: "member of etcd without a vote",
         provoke: Deed::By(comes_back_as_learner),
         warnings: &["BS-DIAG-065"],
-        tells: "the member master-03 has no vote",
-        elsewhere: &[Told {
+        evidence: "the member master-03 has no vote",
+        elsewhere: &[Expected {
             machine: THIRD,
             codes: &["BS-DIAG-065"],
             warnings: &[],
-            tells: "etcd on this master has no vote",
+            evidence: "etcd on this master has no vote",
         }],
-        mend: on!(THIRD, "blackstart node up"),
+        fix: on!(THIRD, "blackstart node up"),
         ..Case::PLAIN
     },
     Case {
@@ -118,9 +118,9 @@ pub(crate) const MASTERS: &[Case] = &[
             "systemctl stop etcd; rm -r /var/lib/etcd/member; rm /var/lib/cluster-state/etcd-member-id; systemctl start etcd",
         ),
         codes: &["BS-DIAG-039"],
-        tells: "Was the raft log corrupted, truncated, or lost?",
+        evidence: "Was the raft log corrupted, truncated, or lost?",
         // One that has joined.
-        mend: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd/member; blackstart node up"),
+        fix: Deed::Sh("systemctl stop etcd; rm -r /var/lib/etcd/member; blackstart node up"),
         ..Case::PLAIN
     },
 ];
@@ -135,7 +135,7 @@ pub(crate) fn nobody_is_warned(bench: &Bench) {
     }
 }
 
-/// The third master is removed, if it is not yet, and brought in anew by hand: announced, started, and nobody gives it its vote.
+/// The third master is removed, if it is not yet, and brought in again by hand: announced, started, and nobody gives it its vote.
 fn comes_back_as_learner(bench: &Bench) {
     let urls = bench.sh(THIRD, "systemctl stop etcd; sed -n 's/^ETCD_INITIAL_CLUSTER=//p' /var/lib/etcd/initial.env");
     let url = urls.split(',').find_map(|member| member.strip_prefix("master-03=")).expect("its own URL");
@@ -147,7 +147,7 @@ fn comes_back_as_learner(bench: &Bench) {
     bench.sh(
         THIRD,
         "rm -r /var/lib/etcd/member /var/lib/cluster-state/etcd-member-id
-         sed -i '/FOUNDERS/d; s/STATE=.*/STATE=existing/' /var/lib/etcd/initial.env
+         sed -i '/INITIAL_MEMBERS/d; s/STATE=.*/STATE=existing/' /var/lib/etcd/initial.env
          systemctl start etcd",
     );
 }

@@ -10,8 +10,8 @@ pub(crate) const OBJECTS: &[Case] = &[
         name: "certificate request denied",
         provoke: Deed::By(ask_for_another_name),
         codes: &["BS-DIAG-046"],
-        tells: "BS-CSR-020",
-        mend: Deed::Sh("kubectl delete csr misnamed"),
+        evidence: "BS-CSR-020",
+        fix: Deed::Sh("kubectl delete csr misnamed"),
         ..Case::PLAIN
     },
     Case {
@@ -19,8 +19,8 @@ pub(crate) const OBJECTS: &[Case] = &[
         machine: WORKER,
         provoke: on!(MASTER, "kubectl delete node worker-01"),
         codes: &["BS-DIAG-049"],
-        tells: "no Node worker-01",
-        mend: Deed::Sh("systemctl restart kubelet"),
+        evidence: "no Node worker-01",
+        fix: Deed::Sh("systemctl restart kubelet"),
         ..Case::PLAIN
     },
     Case {
@@ -28,24 +28,24 @@ pub(crate) const OBJECTS: &[Case] = &[
         machine: WORKER,
         provoke: on!(MASTER, "kubectl cordon worker-01"),
         warnings: &["BS-DIAG-051"],
-        tells: "unschedulable",
-        mend: on!(MASTER, "kubectl uncordon worker-01"),
+        evidence: "unschedulable",
+        fix: on!(MASTER, "kubectl uncordon worker-01"),
         ..Case::PLAIN
     },
     Case {
         name: "Node that is not in cluster.yaml",
         provoke: Deed::Sh("echo '{apiVersion: v1, kind: Node, metadata: {name: stranger}}' | kubectl create -f -"),
         warnings: &["BS-DIAG-053"],
-        tells: "stranger",
-        mend: Deed::Sh("kubectl delete node stranger"),
+        evidence: "stranger",
+        fix: Deed::Sh("kubectl delete node stranger"),
         ..Case::PLAIN
     },
     Case {
         name: "binding deleted",
         provoke: Deed::Sh("kubectl delete clusterrolebinding kubeadm:apiserver-kubelet-client"),
         codes: &["BS-DIAG-054"],
-        tells: "ClusterRoleBinding kubeadm:apiserver-kubelet-client",
-        mend: Deed::Sh(
+        evidence: "ClusterRoleBinding kubeadm:apiserver-kubelet-client",
+        fix: Deed::Sh(
             "kubectl create clusterrolebinding kubeadm:apiserver-kubelet-client \
                --clusterrole system:kubelet-api-admin --user kube-apiserver-kubelet-client",
         ),
@@ -56,8 +56,8 @@ pub(crate) const OBJECTS: &[Case] = &[
         machine: WORKER,
         provoke: on!(MASTER, "kubectl delete clusterrolebinding blackstart:agent"),
         codes: &["BS-DIAG-054"],
-        tells: "nodes is forbidden",
-        mend: on!(
+        evidence: "nodes is forbidden",
+        fix: on!(
             MASTER,
             "kubectl create clusterrolebinding blackstart:agent --clusterrole blackstart:agent --group blackstart:agents"
         ),

@@ -7,8 +7,8 @@ pub(crate) const PODS: &[Case] = &[
         name: "DNS scaled to nothing",
         provoke: Deed::Sh("kubectl -n kube-system scale deployment coredns --replicas 0"),
         codes: &["BS-DIAG-055"],
-        tells: "scaled to 0",
-        mend: Deed::Sh("kubectl -n kube-system scale deployment coredns --replicas 2"),
+        evidence: "scaled to 0",
+        fix: Deed::Sh("kubectl -n kube-system scale deployment coredns --replicas 2"),
         ..Case::PLAIN
     },
     Case {
@@ -19,8 +19,8 @@ pub(crate) const PODS: &[Case] = &[
              kubectl -n kube-system delete service kube-dns",
         ),
         codes: &["BS-DIAG-055"],
-        tells: "Service kube-system/kube-dns is missing",
-        mend: Deed::Sh("kubectl create -f /run/kept/kube-dns"),
+        evidence: "Service kube-system/kube-dns is missing",
+        fix: Deed::Sh("kubectl create -f /run/kept/kube-dns"),
         ..Case::PLAIN
     },
     Case {
@@ -28,8 +28,8 @@ pub(crate) const PODS: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("nft delete table ip kube-proxy"),
         codes: &["BS-DIAG-057"],
-        tells: "ip kube-proxy",
-        mend: Deed::Sh("systemctl restart kube-proxy"),
+        evidence: "ip kube-proxy",
+        fix: Deed::Sh("systemctl restart kube-proxy"),
         ..Case::PLAIN
     },
     Case {
@@ -37,16 +37,16 @@ pub(crate) const PODS: &[Case] = &[
         machine: WORKER,
         provoke: Deed::Sh("ip route add blackhole $(ip route show proto 176 | sed -n 's|/24 via .*|/25|p')"),
         codes: &["BS-DIAG-058"],
-        tells: "of master-01",
-        mend: Deed::Sh("ip route del $(ip route show type blackhole | cut -d ' ' -f 2)"),
+        evidence: "of master-01",
+        fix: Deed::Sh("ip route del $(ip route show type blackhole | cut -d ' ' -f 2)"),
         ..Case::PLAIN
     },
     Case {
         name: "image that nobody has",
         provoke: Deed::Sh("kubectl run imageless --image=registry.invalid/nothing:1"),
         warnings: &["BS-DIAG-059"],
-        tells: "default/imageless: image registry.invalid/nothing:1",
-        mend: Deed::Sh("kubectl delete pod imageless --now"),
+        evidence: "default/imageless: image registry.invalid/nothing:1",
+        fix: Deed::Sh("kubectl delete pod imageless --now"),
         ..Case::PLAIN
     },
     Case {
@@ -56,8 +56,8 @@ pub(crate) const PODS: &[Case] = &[
                --overrides '{\"spec\": {\"nodeSelector\": {\"no\": \"such\"}}}'",
         ),
         warnings: &["BS-DIAG-060"],
-        tells: "default/placeless",
-        mend: Deed::Sh("kubectl delete pod placeless --now"),
+        evidence: "default/placeless",
+        fix: Deed::Sh("kubectl delete pod placeless --now"),
         ..Case::PLAIN
     },
 ];

@@ -10,7 +10,7 @@ macro_rules! with_tools {
 keep() { mkdir -p /run/kept; for f; do cp -a "$f" "/run/kept/$(echo "$f" | tr / _)"; done; }
 back() { for f; do mv "/run/kept/$(echo "$f" | tr / _)" "$f"; done; }
 names() { openssl x509 -noout -ext subjectAltName -in "$1" | tail -n 1 | sed 's/IP Address/IP/g; s/ //g'; }
-# The API server's certificate anew, by the cluster's own authority: names, first day, last day.
+# The API server's certificate again, by the cluster's own CA: names, first day, last day.
 sign() {
   d=$(mktemp -d); : > "$d/db"
   printf '[ca]\ndefault_ca=c\n[c]\ndatabase=%s/db\nnew_certs_dir=%s\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n' "$d" "$d" > "$d/cnf"
@@ -20,7 +20,7 @@ sign() {
     -startdate "$2" -enddate "$3" -notext -out "$d/crt"
   cat "$d/crt" > "$PKI/apiserver.crt"
 }
-# An authority that nobody knows: key and certificate.
+# A CA that nobody knows: key and certificate.
 stranger() {
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$1" -out "$2" -subj /CN=kubernetes -days 9
 }

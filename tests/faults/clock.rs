@@ -9,7 +9,7 @@ const DAY: i64 = 24 * 60 * 60;
 
 pub(crate) const CHECKS: &[Check] = &[
     ("a clock that is a day ahead changes nothing", ahead),
-    ("a clock that is a day behind its authority is told", behind),
+    ("a clock that is a day behind its CA is told", behind),
     ("a clock that jumps in the middle of a run", in_the_middle),
     ("tokens say when they end, whatever the clock", tokens),
     ("certificates made by a clock that was ahead are made again", from_the_future),

@@ -29,7 +29,7 @@ const UNITS: [&str; 7] = [
 /// So many are killed when not all are: a cluster takes its time to show that it is well.
 const SAMPLE: usize = 4;
 
-const PATIENCE: Duration = Duration::from_mins(3);
+const DEADLINE: Duration = Duration::from_mins(3);
 
 /// One or two units.
 type Case = Vec<&'static str>;
@@ -134,10 +134,10 @@ fn manifest(cluster: &Cluster, name: &str) -> String {
 }
 
 /// Waits until something is true, or says what was seen last.
-fn until(what: &str, mut look: impl FnMut() -> Result<(), String>) -> Result<(), String> {
-    let deadline = Instant::now() + PATIENCE;
+fn until(what: &str, mut check: impl FnMut() -> Result<(), String>) -> Result<(), String> {
+    let deadline = Instant::now() + DEADLINE;
     loop {
-        match look() {
+        match check() {
             Ok(()) => return Ok(()),
             Err(seen) if Instant::now() > deadline => return Err(format!("not in time: {what}; seen last: {seen}")),
             Err(_) => std::thread::sleep(Duration::from_millis(200)),

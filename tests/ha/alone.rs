@@ -8,7 +8,7 @@ use crate::{
 const DECISION: &str = "start a new cluster without asking master-02, master-03, as --force-new-cluster says";
 
 /// Ends with a cluster of one master and the worker.
-pub(crate) fn founds(cluster: &Cluster) {
+pub(crate) fn bootstraps(cluster: &Cluster) {
     let first = MASTERS[0];
     cluster.install(&cluster.sealed_dir(first), first);
     let advice = "`systemctl stop cluster-bootstrap` and then `blackstart node up --force-new-cluster` starts one";

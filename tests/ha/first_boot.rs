@@ -24,7 +24,7 @@ fn waits_alone(cluster: &Cluster) {
     for master in &MASTERS[..2] {
         cluster.install(&cluster.sealed_dir(master), master);
     }
-    let wanted = "word from most of the 3 masters that there is no cluster yet (master-02 is silent since ";
+    let wanted = "most of the 3 masters to report that there is no cluster yet (master-02 is silent since ";
     eventually("the first master says for whom it waits", || message(cluster, MASTERS[0]).contains(wanted));
     assert!(message(cluster, MASTERS[0]).contains("`blackstart node up --force-new-cluster` starts one"));
     assert_eq!(cluster.last_up(MASTERS[0]).unwrap().outcome, Outcome::Working);
@@ -44,7 +44,7 @@ fn forced(cluster: &Cluster) {
 fn starts_with_most(cluster: &Cluster) {
     cluster.lab.run("heal", &[]).ok();
     eventually("the first master gives the third a minute", || {
-        message(cluster, MASTERS[0]).contains("the other masters, to found etcd with them, for 60 s at most")
+        message(cluster, MASTERS[0]).contains("the other masters, to bootstrap etcd with them, for 60 s at most")
     });
     eventually("it starts without the third", || has_started(cluster, MASTERS[0]));
     eventually("the second master has a place in etcd", || has_started(cluster, MASTERS[1]));

@@ -1,6 +1,6 @@
 //! Two masters join at the same moment, and one or both of them are ended on the way.
 //!
-//! Ended by SIGKILL or by cutting the power, after each step from the fence on and at a few instants within those that have
+//! Ended by SIGKILL or by cutting the power, after each step from the split-brain guard on and at a few instants within those that have
 //! to do with etcd. Nobody helps from there on: in the end there are three voters and four Ready nodes, and another run finds
 //! nothing to change.
 
@@ -18,13 +18,13 @@ pub(crate) const CHECKS: &[Check] = &[("masters that join at once and are ended 
 const JOINERS: [&str; 2] = [MASTERS[1], MASTERS[2]];
 
 /// The first step in which a master has to do with others.
-const FIRST: &str = "fence";
+const FIRST: &str = "split-brain-guard";
 
 /// What the first master does not have to wait for.
 const TURN: &str = "api-turn";
 
 /// Besides the end of every step: about to be announced, its member about to serve, its vote about to be given.
-const WITHIN: [(&str, &str); 3] = [("etcd-place", "before-1"), ("etcd", "waiting"), ("etcd-vote", "before-1")];
+const WITHIN: [(&str, &str); 3] = [("etcd-join", "before-1"), ("etcd", "waiting"), ("etcd-vote", "before-1")];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {

@@ -54,7 +54,7 @@ fn three_masters_are_one_cluster() {
     if is_turn(1, 4) {
         cluster.check(&[removed::CHECKS]);
     }
-    // From here on, what the lab would give a machine with an empty disk is sealed with authorities of the past.
+    // From here on, what the lab would give a machine with an empty disk is sealed with CAs of the past.
     if is_turn(0, 4) {
         cluster.check(&[rotated::CHECKS]);
     }
@@ -76,7 +76,7 @@ fn masters_come_in_any_order() {
 fn masters_join_whatever_happens() {
     let _turn = turn();
     let cluster = Cluster::sealed(3, 1);
-    alone::founds(&cluster);
+    alone::bootstraps(&cluster);
     let caller = Caller::begin(&cluster);
     cluster.check(&[killed::CHECKS, clock::CHECKS, severed::CHECKS, full_disk::CHECKS]);
     let (acknowledged, lost) = caller.end();

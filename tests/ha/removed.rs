@@ -14,7 +14,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a budget that holds a pod back is named, and the node goes on", held_back),
     ("a removal that is killed is gone on with by another master", killed),
     ("the pods of a master that is dead go by force only, and no other one may follow it", dead),
-    ("a master that is alive is removed, reset and joins anew", alive),
+    ("a master that is alive is removed, reset and joins again", alive),
 ];
 
 const LEAVER: &str = "master-03";

@@ -14,7 +14,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a rotation does not begin while a node is away", refused),
     ("all keys are rotated, killed in between, and no call to the API fails meanwhile", unnoticed),
     ("nothing of an old key is left after a rotation", nothing_left),
-    ("whoever has only the old authority's word is refused", forgotten),
+    ("whoever has only the old CA's word is refused", forgotten),
     ("a worker that is reset joins with its own directory", joins_anew),
 ];
 
@@ -62,7 +62,7 @@ fn unnoticed(cluster: &Cluster) {
     assert!(handed_over > 0, "restarts of a leader were not left to etcd");
     for master in MASTERS {
         let after = fingerprints(cluster, master);
-        assert_eq!(after.len(), 3, "one certificate for each authority of {master}: {after:?}");
+        assert_eq!(after.len(), 3, "one certificate for each CA of {master}: {after:?}");
         assert!(after.iter().all(|one| !before.contains(one)), "{master} has new ones: {after:?}");
         // What has just restarted may still be on its way.
         eventually(&format!("{master} is well"), || {
@@ -120,19 +120,19 @@ fn nothing_left(cluster: &Cluster) {
     cluster.sh(MASTERS[2], newest);
 }
 
-/// Whoever calls is told anew at each stage what to trust, as a client outside of the cluster has to be.
+/// Whoever calls is told again at each stage what to trust, as a client outside of the cluster has to be.
 fn while_calling(cluster: &Cluster, work: impl FnOnce() -> String) {
     let caller = Caller::begin(cluster);
     eprintln!("  {}", work().trim().replace('\n', "\n  "));
     caller.end_unnoticed();
 }
 
-/// Of every certificate in the files of the three authorities.
+/// Of every certificate in the files of the three CAs.
 fn fingerprints(cluster: &Cluster, machine: &str) -> Vec<String> {
     let files = "/etc/kubernetes/pki/ca.crt /etc/kubernetes/pki/front-proxy-ca.crt /etc/kubernetes/pki/etcd/ca.crt";
     let each = format!(
-        "cat {files} | awk '/BEGIN/ {{ n++ }} {{ print > \"/tmp/authority-\" n }}'; \
-         for file in /tmp/authority-*; do openssl x509 -noout -fingerprint -sha256 -in $file; done; rm /tmp/authority-*"
+        "cat {files} | awk '/BEGIN/ {{ n++ }} {{ print > \"/tmp/CA-\" n }}'; \
+         for file in /tmp/CA-*; do openssl x509 -noout -fingerprint -sha256 -in $file; done; rm /tmp/CA-*"
     );
     cluster.sh(machine, &each).lines().map(str::to_owned).collect()
 }

@@ -11,7 +11,7 @@ pub(crate) const CHECKS: &[Check] =
 fn goes_on(cluster: &Cluster) {
     let [first, second, joiner] = MASTERS;
     lose_disks(cluster, &[joiner]);
-    bootstrap_with(cluster, joiner, "BLACKSTART_FAULT=etcd-place:ended:halt");
+    bootstrap_with(cluster, joiner, "BLACKSTART_FAULT=etcd-join:ended:halt");
     cluster.install(&cluster.sealed_dir(joiner), joiner);
     eventually("it is announced and stands still", || !struck_at(cluster, joiner).is_empty());
     let voters = [(String::new(), false), (first.to_owned(), true), (second.to_owned(), true)];

@@ -34,7 +34,7 @@ fn machines_are_half_made_or_left_over() {
     fs::remove_dir_all(machine.join("upper/etc")).unwrap();
     assert_eq!(lab.state("worker-01"), "missing");
     lab.run("up", &[]).ok();
-    assert_eq!(lab.sh("worker-01", "hostname"), "worker-01", "made anew as a whole");
+    assert_eq!(lab.sh("worker-01", "hostname"), "worker-01", "made again as a whole");
 
     let left: BTreeSet<i32> = lab.processes("master-01").into_iter().collect();
     fs::remove_dir_all(lab.dir()).unwrap();

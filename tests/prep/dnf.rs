@@ -18,13 +18,13 @@ const CHECKS: &[Check] = &[
     ("dnf: the second time nothing is done", same),
     ("dnf: `prep undo` removes what came, and not what somebody else needs by now", undone),
     ("dnf: another dnf is waited for, and named", |cluster| waits(cluster, "dnf", OTHER_DNF)),
-    ("dnf: whoever has rpm's lock is waited for, and named", |cluster| waits(cluster, "perl", RPM_LOCK)),
+    ("dnf: the process that has rpm's lock is waited for, and named", |cluster| waits(cluster, "perl", RPM_LOCK)),
     ("dnf: a repository that is away is told, and used when it is back", away),
     ("dnf: a directory of packages takes its place", directory),
     ("dnf: a directory that lacks something is told, and nothing is installed", lacking),
     ("dnf: a package whose script was killed with dnf is set up by the same run", killed),
     ("dnf: a package whose script was killed with all else is set up by the next run", all_killed),
-    ("dnf: `prep undo` takes back what was killed halfway", undone_halfway),
+    ("dnf: `prep undo` undoes what was killed halfway", undone_halfway),
 ];
 
 /// Makes the machine what it is for this: see above. As its namesake's, the package's script gives the machine a name when it
@@ -194,7 +194,7 @@ fn lacking(cluster: &Cluster) {
 fn killed(cluster: &Cluster) {
     let unit = in_script(cluster);
     cluster.sh(MASTER, "kill -KILL $(cat /root/pids)");
-    eventually("the script is begun anew", || cluster.sh(MASTER, "cat /root/begun") == "1\n1");
+    eventually("the script is begun again", || cluster.sh(MASTER, "cat /root/begun") == "1\n1");
     cluster.sh(MASTER, "rm /run/hold");
     await_end(cluster, &unit);
     let said = cluster.journal(MASTER, &unit);

@@ -51,9 +51,9 @@ fn kubeconform(cluster: &Cluster) {
         let list = cluster.kubectl(&["apply", "-k", &format!("{MANIFESTS}/{prep}"), "--dry-run=client", "-o", "json"]);
         let list: Value = serde_json::from_str(&list).unwrap();
         let objects = list["items"].as_array().unwrap();
-        let judge = Kubeconform::with(cluster, &kinds(objects));
+        let kubeconform = Kubeconform::with(cluster, &kinds(objects));
         let manifest = built(cluster, prep);
-        let said = judge.judge(&manifest).ok();
+        let said = kubeconform.validate(&manifest).ok();
         let summary = format!(
             "Summary: {0} resources found in 1 file - Valid: {0}, Invalid: 0, Errors: 0, Skipped: 0",
             objects.len()
@@ -63,7 +63,7 @@ fn kubeconform(cluster: &Cluster) {
         for (right, wrong) in [("tolerations:", "tolerance:"), ("initialDelaySeconds: ", "initialDelaySeconds: about")]
         {
             assert!(manifest.contains(right), "{manifest}");
-            let said = judge.judge(&manifest.replace(right, wrong));
+            let said = kubeconform.validate(&manifest.replace(right, wrong));
             assert_eq!(said.code, Some(1), "{said:?}");
             assert!(said.out.contains("is invalid"), "{said:?}");
         }

@@ -1,4 +1,4 @@
-//! kubeconform, and the schemas for it: those by which the cluster's own API server judges.
+//! kubeconform, and the schemas for it: those by which the cluster's own API server evaluates.
 
 use std::{collections::BTreeMap, env, fs, path::PathBuf};
 
@@ -16,7 +16,7 @@ go=$(go env GOMODCACHE)/golang.org/toolchain@v0.0.1-go$3.linux-$(go env GOARCH)/
 GOBIN=$1 GOTOOLCHAIN=go$3 GOFLAGS= GOWORK=off CGO_ENABLED=0 "$go" install "github.com/yannh/kubeconform/cmd/kubeconform@$2"
 "#;
 
-/// Judges manifests by the schemas of a cluster.
+/// Evaluates manifests by the schemas of a cluster.
 pub(crate) struct Kubeconform {
     program: PathBuf,
     schemas: TempDir,
@@ -36,7 +36,7 @@ impl Kubeconform {
     }
 
     /// What it says of a manifest.
-    pub(crate) fn judge(&self, manifest: &str) -> Said {
+    pub(crate) fn validate(&self, manifest: &str) -> Said {
         let file = self.schemas.path().join("manifest.yaml");
         fs::write(&file, manifest).unwrap();
         let location = format!("{}/{{{{.ResourceKind}}}}.json", self.schemas.path().display());

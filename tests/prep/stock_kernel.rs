@@ -89,7 +89,7 @@ fn machine(work: &Path) -> PathBuf {
     inside(path, "apt-get clean && apt-get install --yes -q --no-install-recommends --download-only open-iscsi");
     inside(path, "mkdir /packages && mv /var/cache/apt/archives/*.deb /packages && rm -rf /etc/apt/sources.list*");
     inside(path, "systemctl disable tgt");
-    // open-iscsi makes the initial file system anew when it is installed, which takes an emulated processor a quarter of an hour.
+    // open-iscsi makes the initial file system again when it is installed, which takes an emulated processor a quarter of an hour.
     inside(path, "echo update_initramfs=no > /etc/initramfs-tools/update-initramfs.conf");
     fs::remove_file(root.join("usr/sbin/policy-rc.d")).unwrap();
     fs::copy(PROGRAM, root.join("usr/local/bin/blackstart")).unwrap();

@@ -28,7 +28,7 @@ find /etc /opt /root /usr/local /var/lib/cluster-state /var/lib/kubelet/pki /var
 for kind in client server; do
     openssl x509 -noout -checkend 0 -in /var/lib/kubelet/pki/kubelet-$kind-current.pem > /dev/null && echo "certificate $kind"
 done
-sha256sum /etc/kubernetes/pki/ca.crt | sed 's/^/authority /'
+sha256sum /etc/kubernetes/pki/ca.crt | sed 's/^/CA /'
 for unit in cluster-detect cluster-bootstrap blackstart-agent containerd etcd kube-apiserver kube-controller-manager \
     kube-scheduler kubelet kube-proxy; do
     echo "unit $unit $(systemctl is-enabled $unit 2>/dev/null) $(systemctl is-active $unit)"
@@ -94,7 +94,7 @@ impl Ground {
         lines
     }
 
-    /// The steps, and what it takes to undo them: a reset after a crash must take back as much.
+    /// The steps, and what it takes to undo them: a reset after a crash must undo as much.
     fn ledger(&self, machine: &str) -> Vec<String> {
         let text = self.within(machine, "cat /var/lib/cluster-state/ledger.json").out;
         let ledger: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Ground {
         for (step, record) in ledger["ledger"]["steps"].as_object().into_iter().flatten() {
             lines.push(format!("step {step} {}", record["progress"]));
             let undo = record["undo"].as_array().into_iter().flatten();
-            // What was started may also have been restarted; taking back is the same.
+            // What was started may also have been restarted; undoing is the same.
             let files = undo.filter(|entry| entry.get("act").is_none());
             lines.extend(files.map(|entry| format!("undo {step} {entry}")));
         }
@@ -116,14 +116,14 @@ fn settled_words(line: &str) -> String {
     TOKEN.replace_all(line, "bootstrap-token-*").into_owned()
 }
 
-/// A look that shows nothing of a kind has not looked, and would be equal to another one.
+/// A check that shows nothing of a kind has not looked, and would be equal to another one.
 #[track_caller]
 pub(crate) fn assert_telling(fingerprint: &Fingerprint) {
     for kind in [
         "step",
         "undo",
         "file",
-        "authority",
+        "ca",
         "certificate",
         "unit",
         "process",

@@ -14,9 +14,9 @@ const MASTER: &str = "master-01";
 /// Tells where a run was stopped.
 const MARK: &str = "/run/blackstart-fault";
 /// Seconds for anything in a machine; the computer may be building something at the same time.
-const PATIENCE: &str = "300";
+const DEADLINE: &str = "300";
 
-/// The machines, and which of them is made anew for every case.
+/// The machines, and which of them is made again for every case.
 pub(crate) struct Ground {
     pub(crate) lab: TestLab,
     masters: u8,
@@ -155,7 +155,7 @@ impl Ground {
 
     /// A line of shell, ended when it takes too long.
     pub(crate) fn within(&self, machine: &str, line: &str) -> Said {
-        self.lab.run("exec", &[machine, "--", "timeout", PATIENCE, "sh", "-c", line])
+        self.lab.run("exec", &[machine, "--", "timeout", DEADLINE, "sh", "-c", line])
     }
 
     #[track_caller]

@@ -20,7 +20,7 @@ fn unasked(machines: &Machines) {
     machines.sh(MASTER, "blackstart node install --config /root/sealed");
     let said = machines.try_sh(MASTER, "blackstart node reset --uninstall < /dev/null");
     said.refused(2, "BS-CLI-002");
-    assert!(said.err.contains("will be taken back on"), "{said:?}");
+    assert!(said.err.contains("will be undone on"), "{said:?}");
     assert_eq!(machines.sh(MASTER, "test -e /etc/systemd/system/cluster-bootstrap.service && echo there"), "there");
 }
 

@@ -61,7 +61,7 @@ fn told(machines: &Machines) {
          rm -rf /run/containerd/runc/theirs /run/containerd/io.containerd.runtime.v2.task/theirs",
     );
     let said = machines.reset(WORKER, "--uninstall");
-    assert!(said.code == Some(0) && said.out.ends_with("nothing of ours is left on this machine\n"), "{said:?}");
+    assert!(said.code == Some(0) && said.out.ends_with("nothing of blackstart is left on this machine\n"), "{said:?}");
     machines.assert_as_before_but(WORKER, TRACES);
     machines.sh(
         WORKER,

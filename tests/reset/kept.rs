@@ -5,7 +5,7 @@ use crate::support::{Check, MASTER, Machines, WORKER};
 pub(crate) const CHECKS: &[Check] = &[
     ("what was installed is kept, and `node up` is enough", installed),
     ("certificates are kept, and the node comes back with them", certificates),
-    ("a later reset takes back what was kept", all),
+    ("a later reset undoes what was kept", all),
 ];
 
 /// The master is a node when this begins, the worker is nothing.
@@ -31,14 +31,13 @@ fn certificates(machines: &Machines) {
     assert!(said.code == Some(0) && said.out.contains("join"), "{said:?}");
     assert_eq!(machines.sh(WORKER, sums), before);
     machines.sh(WORKER, "blackstart node up");
-    assert_eq!(machines.sh(WORKER, sums), before, "it did not join anew");
+    assert_eq!(machines.sh(WORKER, sums), before, "it did not join again");
     machines.sh(WORKER, "systemctl start cluster-bootstrap");
     machines.await_ready(&[MASTER, WORKER]);
-    let authority =
-        "sha256sum /etc/kubernetes/pki/ca.key /etc/kubernetes/pki/apiserver.crt /etc/kubernetes/encryption.yaml";
-    let before = machines.sh(MASTER, authority);
+    let ca = "sha256sum /etc/kubernetes/pki/ca.key /etc/kubernetes/pki/apiserver.crt /etc/kubernetes/encryption.yaml";
+    let before = machines.sh(MASTER, ca);
     machines.reset(MASTER, "--keep-pki --uninstall").ok();
-    assert_eq!(machines.sh(MASTER, authority), before);
+    assert_eq!(machines.sh(MASTER, ca), before);
     assert_eq!(machines.sh(MASTER, "systemctl list-unit-files 'kube*' 'etcd*' 'cluster-*' --no-legend | wc -l"), "0");
 }
 

@@ -3,9 +3,9 @@
 use crate::support::{Check, MASTER, Machines, WORKER, eventually};
 
 pub(crate) const CHECKS: &[Check] = &[
-    ("a bootstrap that was killed in the middle is taken back", killed_bootstrap),
+    ("a bootstrap that was killed in the middle is undone", killed_bootstrap),
     ("a reset that is killed again and again ends where one reset does", killed_reset),
-    ("a bootstrap that waits for its master is stopped and taken back", waiting_bootstrap),
+    ("a bootstrap that waits for its master is stopped and undone", waiting_bootstrap),
     ("a reset needs no API, no cluster.yaml and no containerd", alone),
     ("a machine that restarts in the middle of a reset does not become a node; after its end it does", restarted),
 ];

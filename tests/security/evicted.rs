@@ -50,7 +50,7 @@ fn kept(cluster: &Cluster) {
 }
 
 fn evicted(cluster: &Cluster) {
-    // Stage by stage: whoever calls from outside has to be told anew what to trust.
+    // Stage by stage: whoever calls from outside has to be told again what to trust.
     for arguments in ["--stop-after trust", "--stop-after sign", ""] {
         let caller = Caller::begin(cluster);
         let line = format!("blackstart pki rotate --all --yes {arguments}");

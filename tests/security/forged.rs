@@ -13,7 +13,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a request that two programs read differently gets no serving certificate", two_readings),
     ("a token cannot even ask for a certificate", tokens),
     ("a token bound to a worker gets no other node's certificate", two_readings_with_a_token),
-    ("what somebody approves by hand and does not fit cluster.yaml is not signed", approved_by_hand),
+    ("a CSR that an administrator approves by hand and that does not fit cluster.yaml is not signed", approved_by_hand),
     ("the controller manager signs for users, and for no kubelet", only_agents_sign),
 ];
 

@@ -17,7 +17,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a living node is not taken over, and both machines are named", taken_over),
     ("the cluster's keys go to one machine of a name, until it is armed again", second_claim),
     ("a secret is worthless once a newer one was used", old_generation),
-    ("who is revoked is out, and in again when it is sealed anew", revoked),
+    ("who is revoked is out, and in again when it is sealed again", revoked),
 ];
 
 const VICTIM: &str = "worker-02";

@@ -40,7 +40,7 @@ fn hello(cluster: &Cluster) {
         let answer = run("curl", &["-sS", "-m", "20", "--cacert", &ca, &url]).ok();
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert!(answer["challenge"].is_string(), "{answer}");
-        for told in ["own_machine", "machine", "standing"] {
+        for told in ["own_machine", "machine", "cluster_state"] {
             assert!(answer[told].is_null(), "{told}: {answer}");
         }
     }

@@ -1,4 +1,4 @@
-//! What every suite with machines needs: labs of its own, commands and what they said, patience.
+//! What every suite with machines needs: labs of its own, commands and what they said, deadlines.
 
 mod lab;
 mod seed;
@@ -13,7 +13,7 @@ use std::{
 pub(crate) use lab::TestLab;
 
 /// Generous: the computer may be building something at the same time.
-const PATIENCE: Duration = Duration::from_mins(3);
+const DEADLINE: Duration = Duration::from_mins(3);
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_blackstart");
@@ -77,7 +77,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Said {
 /// Waits until something is true.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     while !is_true() {
         assert!(Instant::now() < deadline, "not in time: {what}");
         sleep(Duration::from_millis(50));

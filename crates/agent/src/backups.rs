@@ -22,14 +22,14 @@ const SETTLED: Duration = Duration::from_mins(1);
 
 /// Why no backup was made.
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+enum Failure {
     #[error(transparent)]
     Access(#[from] NoAccess),
     #[error(transparent)]
     Backup(#[from] BackupError),
 }
 
-impl Explain for Trouble {
+impl Explain for Failure {
     fn code(&self) -> Code {
         match self {
             Self::Access(error) => error.code(),
@@ -58,7 +58,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
 }
 
 /// Makes a backup if one is due.
-async fn turn_of(agent: &Agent, turn: Turn) -> Result<Option<Made>, Trouble> {
+async fn turn_of(agent: &Agent, turn: Turn) -> Result<Option<Made>, Failure> {
     let newest = store::list(Path::new(store::DIR))?.first().map(|newest| newest.made);
     if !turn.is_due(newest, agent.host.clock.now()) {
         return Ok(None);
@@ -80,7 +80,7 @@ async fn turn_of(agent: &Agent, turn: Turn) -> Result<Option<Made>, Trouble> {
     }
 }
 
-async fn make(agent: &Agent) -> Result<Made, Trouble> {
+async fn make(agent: &Agent) -> Result<Made, Failure> {
     let Agent { host, cluster, node, paths, .. } = agent;
     let key = store::key(&*host.disk, &paths.config_dir, &paths.kubernetes_dir)?;
     let access = Access::read(&*host.disk, &paths.kubernetes_dir)?;

@@ -9,14 +9,14 @@ use tokio::time::sleep;
 
 use crate::{Agent, AgentError};
 
-const LOOK: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Runs until the configuration is another, valid one.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let known = read(&*agent.host.disk, &agent.paths.config_dir)?;
     let mut refused = known.clone();
     loop {
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
         let now = read(&*agent.host.disk, &agent.paths.config_dir)?;
         if now == known || now == refused {
             continue;
@@ -42,7 +42,7 @@ fn read(disk: &dyn Disk, dir: &Path) -> Result<Vec<(String, Vec<u8>)>, HostError
     }
     let mut files = Vec::new();
     for name in names {
-        // One that is being replaced is there again at the next look.
+        // One that is being replaced is there again at the next check.
         if let Some(content) = disk.read_optional(&dir.join(&name))? {
             files.push((name, content));
         }
@@ -75,14 +75,14 @@ mod tests {
             let agent = agent.clone();
             async move { run(&agent).await }
         });
-        let settle = || async { assert!(timeout(LOOK * 3, agent.cancel.cancelled()).await.is_err()) };
+        let settle = || async { assert!(timeout(CHECK_INTERVAL * 3, agent.cancel.cancelled()).await.is_err()) };
         settle().await;
         write("cluster: {name: demo}\n");
         settle().await;
         write(GOOD);
         settle().await;
         write(&GOOD.replace("10.0.0.1", "10.0.0.2"));
-        timeout(LOOK * 3, agent.cancel.cancelled()).await.unwrap();
+        timeout(CHECK_INTERVAL * 3, agent.cancel.cancelled()).await.unwrap();
         watching.await.unwrap().unwrap();
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Duty {
     pub(crate) name: &'static str,
     /// Whether it is one of this node's.
     applies: fn(&Agent) -> bool,
-    /// Does it, until it fails or has to start anew.
+    /// Does it, until it fails or has to start again.
     pub(crate) run: for<'a> fn(&'a Agent) -> BoxFuture<'a, Result<(), AgentError>>,
 }
 

@@ -25,7 +25,7 @@ pub enum AgentError {
         source: io::Error,
     },
     /// The agent would not hear that it is to stop.
-    #[error("cannot listen to signals")]
+    #[error("cannot install signal handlers")]
     Signals(#[source] io::Error),
     /// The Kubernetes API said no, or nothing.
     #[error("cannot {doing}: {why}")]
@@ -39,7 +39,7 @@ pub enum AgentError {
     #[error(transparent)]
     Client(#[from] ApiError),
     /// A tool printed what it never printed before.
-    #[error("cannot understand what `{command}` printed: {why}")]
+    #[error("unexpected output of `{command}`: {why}")]
     Output {
         /// The command.
         command: String,
@@ -47,7 +47,7 @@ pub enum AgentError {
         why: String,
     },
     /// A unit that was restarted is not well.
-    #[error("{unit} was restarted and is not well: {why}")]
+    #[error("{unit} was restarted and is not healthy: {why}")]
     NotWell {
         /// The unit.
         unit: &'static str,
@@ -61,7 +61,7 @@ pub enum AgentError {
     #[error("{} was not written by this program, so its keys cannot be replaced", .0.display())]
     ForeignKey(PathBuf),
     /// Neither this master nor another one can open the new keys.
-    #[error("no master that answers has what opens the new keys of the rotation")]
+    #[error("no reachable master can decrypt the new keys of the rotation")]
     Locked,
     /// The system gave no random bytes.
     #[error(transparent)]
@@ -75,8 +75,8 @@ pub enum AgentError {
     /// Certificates.
     #[error(transparent)]
     Pki(#[from] PkiErrors),
-    /// The authority that this node trusts.
-    #[error("cannot understand the cluster's authority")]
+    /// The CA that this node trusts.
+    #[error("cannot parse the cluster's CA")]
     Pin(#[from] NoPin),
     /// TLS.
     #[error(transparent)]
@@ -214,9 +214,9 @@ mod tests {
         let problem = |why: &str| AgentError::Output { command: "ip".into(), why: why.into() };
         assert!(AgentError::unless_empty(vec![]).is_ok());
         let one = AgentError::unless_empty(vec![problem("a")]).unwrap_err();
-        assert_eq!((one.code(), one.to_string().as_str()), (codes::OUTPUT, "cannot understand what `ip` printed: a"));
+        assert_eq!((one.code(), one.to_string().as_str()), (codes::OUTPUT, "unexpected output of `ip`: a"));
         let two = AgentError::unless_empty(vec![problem("a"), problem("b")]).unwrap_err();
         assert_eq!(two.code(), codes::SEVERAL);
-        assert!(two.to_string().ends_with("printed: a; cannot understand what `ip` printed: b"), "{two}");
+        assert!(two.to_string().ends_with("`ip`: a; unexpected output of `ip`: b"), "{two}");
     }
 }

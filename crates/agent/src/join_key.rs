@@ -26,7 +26,7 @@ pub(crate) fn read(host: &Host, paths: &Paths) -> Result<Vec<JoinKey>, AgentErro
     Ok(JoinKey::parse_all(&String::from_utf8_lossy(&host.disk.read(&file)?))?)
 }
 
-/// What this node would join anew with; none if it joined with a token.
+/// What this node would join again with; none if it joined with a token.
 pub(crate) fn own_secret(agent: &Agent) -> Result<Option<NodeSecret>, AgentError> {
     let text = agent.host.disk.read_optional(&agent.paths.config_dir.join(layout::SECRET))?;
     Ok(text.map(|text| NodeSecret::parse(&String::from_utf8_lossy(&text))).transpose()?)

@@ -1,8 +1,8 @@
 //! Takes announced members out of etcd that never came.
 //!
-//! A master is announced to etcd before its own process starts. If it dies in between, its place stays taken, and as long as
+//! A master is added to etcd before its own process starts. If it dies in between, its member slot stays taken, and as long as
 //! it does no other master is let in. So a learner that has not started two minutes after this agent first saw it is removed;
-//! when its machine comes, it is announced anew. All masters look; the change is made under the lock that every change of
+//! when its machine comes, it is announced again. All masters look; the change is made under the lock that every change of
 //! membership is made under, and whoever gets it later finds it done.
 
 use std::{
@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep};
 use crate::{Agent, AgentError, codes, outage::Outage, session};
 
 /// A machine that is alive starts its member within seconds.
-const PATIENCE: Duration = Duration::from_mins(2);
-const LOOK: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_mins(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The certificate with which etcd answers a master.
 const CERTIFICATE: &str = "pki/etcd/healthcheck-client.crt";
@@ -38,25 +38,25 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
 }
 
 async fn follow(etcd: &Etcd, owner: &str) {
-    let (mut absent, mut outage) = (Absent::default(), Outage::new("look at etcd's members"));
+    let (mut absent, mut outage) = (Absent::default(), Outage::new("list etcd's members"));
     loop {
         // First: a certificate is there some seconds before the etcd that it is for.
-        sleep(LOOK).await;
-        match look(etcd, owner, &mut absent).await {
+        sleep(CHECK_INTERVAL).await;
+        match check(etcd, owner, &mut absent).await {
             Ok(()) => outage.over(),
             Err(error) => outage.failed(&format!("{}: {}", error.code(), explain::chain(&error))),
         }
     }
 }
 
-async fn look(etcd: &Etcd, owner: &str, absent: &mut Absent) -> Result<(), AgentError> {
+async fn check(etcd: &Etcd, owner: &str, absent: &mut Absent) -> Result<(), AgentError> {
     let due = absent.due(&etcd.members().await?, Instant::now());
     if due.is_empty() {
         return Ok(());
     }
     let lock = match MembershipLock::ask(etcd, owner).await? {
         Asked::Got(lock) => lock,
-        Asked::HeldBy(_) => return Ok(()), // the next look finds what they have made of it
+        Asked::HeldBy(_) => return Ok(()), // the next check finds what they have made of it
     };
     let removed = remove(etcd, &due).await;
     lock.release().await;
@@ -89,7 +89,7 @@ impl Absent {
         for id in absent {
             self.0.entry(id).or_insert(now);
         }
-        let is_due = |since: &Instant| now.duration_since(*since) >= PATIENCE;
+        let is_due = |since: &Instant| now.duration_since(*since) >= DEADLINE;
         self.0.iter().filter(|(_, since)| is_due(since)).map(|(id, _)| *id).collect()
     }
 }
@@ -125,7 +125,7 @@ mod tests {
             (130, "1V* 2L", "2"),
             (140, "1V* 2L 3L*", "2"),
             (150, "1V* 2L*", ""),
-            // It had been there in between, so its time begins anew.
+            // It had been there in between, so its time begins again.
             (160, "1V* 2L", ""),
             (170, "1V* 4L", ""),
             (289, "1V* 4L", ""),

@@ -17,15 +17,15 @@
 //! | `tokens` | masters | removes bootstrap tokens long after their end |
 //! | `backups` | masters | an encrypted backup of the cluster every quarter of an hour |
 //! | `rotation` | masters | new keys in place of the old ones, when it is this master's turn |
-//! | `learners` | masters | frees the place in etcd of a master that was announced and never came |
+//! | `learners` | masters | removes an etcd learner that was added and never started |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
 //! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart
 //! every duty looks at the machine and the API again. To add one: a file with `run(&Agent)`, and a line in `duties`.
 
-mod authority;
 mod backups;
 mod balancer;
+mod ca;
 pub mod codes;
 mod configuration;
 mod duties;
@@ -54,8 +54,8 @@ mod tokens;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
-pub use authority::Authority;
 pub use balancer::Balancer;
+pub use ca::Ca;
 pub use error::AgentError;
 use host::Host;
 pub use kubeconfig::{Identity, Unusable};
@@ -113,7 +113,7 @@ pub struct Agent {
     /// What the last run on this machine did.
     pub last_run: LastRun,
     /// Whom nodes are to trust.
-    pub authority: Authority,
+    pub ca: Ca,
     /// Stops the agent; SIGTERM and SIGINT do it too.
     pub cancel: CancellationToken,
 }
@@ -140,7 +140,7 @@ pub async fn run(agent: Agent) -> Result<(), AgentError> {
         running.spawn(async move { supervise::forever(duty.name, || (duty.run)(&agent)).await });
     }
     agent.cancel.cancelled().await;
-    notify::tell("STOPPING=1");
+    notify::notify("STOPPING=1");
     running.shutdown().await;
     Ok(())
 }

@@ -24,10 +24,10 @@ pub(crate) fn send(socket: &OsStr, state: &str) -> io::Result<()> {
 }
 
 /// The same, for whoever started this process; nobody asked where the variable is not set.
-pub(crate) fn tell(state: &str) {
+pub(crate) fn notify(state: &str) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else { return };
     if let Err(error) = send(&socket, state) {
-        tracing::warn!(%error, "systemd could not be told {state}");
+        tracing::warn!(%error, "cannot notify systemd: {state}");
     }
 }
 

@@ -19,9 +19,9 @@ use tokio::time::sleep;
 use crate::{Agent, AgentError, error::why, outage::Outage};
 
 /// Between two looks for a file that a step of the bootstrap is about to write.
-const LOOK: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Between two looks whether a file was renewed. That happens every few months, but whoever rotates authorities waits.
+/// Between two checks whether a file was renewed. That happens every few months, but whoever rotates CAs waits.
 const RENEWED: Duration = Duration::from_secs(5);
 
 /// After a failed watch: long enough not to be a burden, short enough not to delay a cluster that is starting.
@@ -44,7 +44,7 @@ pub(crate) async fn wait_for(host: &Host, path: &Path) -> Result<String, AgentEr
         if let Some(content) = host.disk.read_optional(path)?.filter(|content| !content.is_empty()) {
             return Ok(String::from_utf8_lossy(&content).into_owned());
         }
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }
 
@@ -121,9 +121,9 @@ mod tests {
         assert_eq!(path, Path::new("/etc/kubernetes/agent.conf"));
 
         let (text, ()) = tokio::join!(wait_for(&agent.host, &path), async {
-            sleep(LOOK * 5).await;
+            sleep(CHECK_INTERVAL * 5).await;
             write(&agent, &path, "");
-            sleep(LOOK * 5).await;
+            sleep(CHECK_INTERVAL * 5).await;
             write(&agent, &path, "old");
         });
         assert_eq!(text.unwrap(), "old");

@@ -32,7 +32,7 @@ where
     }
 }
 
-/// Doubles, up to a limit; begins anew after a good time.
+/// Doubles, up to a limit; begins again after a good time.
 fn next_pause(last: Duration, ran: Duration) -> Duration {
     if ran >= WELL { FIRST_PAUSE } else { (last * 2).min(LONGEST_PAUSE) }
 }

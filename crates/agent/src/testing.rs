@@ -48,7 +48,7 @@ pub(crate) fn agent(node: &str, commands: &Arc<Scripted>) -> Agent {
         cluster,
         paths: Paths::default(),
         last_run: Arc::new(|| None),
-        authority: crate::Authority::default(),
+        ca: crate::Ca::default(),
         cancel: CancellationToken::new(),
     }
 }
@@ -78,7 +78,7 @@ impl Commands for Scripted {
             self.ran.lock().unwrap().push(command.clone());
             match self.answers.lock().unwrap().get(&command) {
                 Some(printed) => Ok(Printed { stdout: printed.clone(), stderr: String::new() }),
-                None => Err(CommandError::Failed { command, status: "exit status: 1".into(), said: "no".into() }),
+                None => Err(CommandError::Failed { command, status: "exit status: 1".into(), output: "no".into() }),
             }
         })
     }

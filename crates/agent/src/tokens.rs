@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use crate::{Agent, AgentError, session};
 
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
-const LOOK: Duration = Duration::from_hours(1);
+const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -31,7 +31,7 @@ async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
         let found = secrets.list(&tokens).await.map_err(AgentError::api("list bootstrap tokens"))?;
         for token in found.into_iter().filter(|token| is_over(token, agent.host.clock.now())) {
             let name = token.name_any();
-            // Exactly what was seen: a token of the same name may have been made anew.
+            // Exactly what was seen: a token of the same name may have been made again.
             let (uid, resource_version) = (token.uid(), token.resource_version());
             let same = DeleteParams::default().preconditions(Preconditions { uid, resource_version });
             match secrets.delete(&name, &same).await {
@@ -40,7 +40,7 @@ async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
                 Err(error) => return Err(AgentError::api("remove a bootstrap token")(error)),
             }
         }
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }
 

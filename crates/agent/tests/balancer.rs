@@ -226,7 +226,7 @@ impl ApiServer {
     }
 }
 
-fn authority() -> CertifiedIssuer<'static, KeyPair> {
+fn ca() -> CertifiedIssuer<'static, KeyPair> {
     let mut params = CertificateParams::new(vec![]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
@@ -253,7 +253,7 @@ async fn until_only(balancer: SocketAddr, ca: &CertifiedIssuer<'static, KeyPair>
 
 #[tokio::test]
 async fn not_ready_and_silent_masters_are_left_and_come_back() {
-    let ca = authority();
+    let ca = ca();
     let (one, two) = (ApiServer::start(&ca, "one").await, ApiServer::start(&ca, "two").await);
     let dir = tempfile::tempdir().unwrap();
     let ca_file = dir.path().join("ca.crt");
@@ -269,7 +269,7 @@ async fn not_ready_and_silent_masters_are_left_and_come_back() {
 
 #[tokio::test]
 async fn a_master_that_turns_silent_loses_its_open_connections() {
-    let ca = authority();
+    let ca = ca();
     let master = ApiServer::start(&ca, "one").await;
     let dir = tempfile::tempdir().unwrap();
     let ca_file = dir.path().join("ca.crt");
@@ -286,7 +286,7 @@ async fn a_master_that_turns_silent_loses_its_open_connections() {
 
 #[tokio::test]
 async fn a_master_of_another_cluster_gets_nobody() {
-    let (ca, foreign) = (authority(), authority());
+    let (ca, foreign) = (ca(), ca());
     let (stranger, ours) = (ApiServer::start(&foreign, "stranger").await, ApiServer::start(&ca, "ours").await);
     let dir = tempfile::tempdir().unwrap();
     let ca_file = dir.path().join("ca.crt");

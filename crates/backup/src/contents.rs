@@ -1,6 +1,6 @@
 //! What goes into a backup besides etcd: what a cluster cannot be made without again.
 //!
-//! From `/etc/kubernetes` only what all masters share and the key that encrypts Secrets: everything else is issued anew
+//! From `/etc/kubernetes` only what all masters share and the key that encrypts Secrets: everything else is issued again
 //! from that. Of the configuration directory everything but what is this node's own. Bootstrap tokens are in etcd.
 
 use std::{

@@ -12,7 +12,7 @@ use crate::codes;
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// Some other file.
-    #[error("{} is no backup: {why}", path.display())]
+    #[error("{} is not a backup: {why}", path.display())]
     NotABackup {
         /// The file.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum BackupError {
         source: BadSnapshot,
     },
     /// Neither kind of key.
-    #[error("this is no key: it must hold one line `AGE-SECRET-KEY-1…`, or the text of a `join.key`")]
+    #[error("not a key: it must hold one line `AGE-SECRET-KEY-1…`, or the text of a `join.key`")]
     BadKey,
     /// Easily guessed.
     #[error("the passphrase has fewer than {0} characters")]

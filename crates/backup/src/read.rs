@@ -95,10 +95,10 @@ impl Locked {
         for entry in archive.entries().map_err(broken)? {
             let mut entry = entry.map_err(broken)?;
             let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            reading.take(&name, &mut entry, snapshot).map_err(|trouble| match trouble {
-                Trouble::Reading(error) => broken(error),
-                Trouble::Writing(error) => BackupError::writing("the snapshot")(error),
-                Trouble::Strange(why) => BackupError::Damaged { path: path.clone(), why },
+            reading.take(&name, &mut entry, snapshot).map_err(|failure| match failure {
+                Failure::Reading(error) => broken(error),
+                Failure::Writing(error) => BackupError::writing("the snapshot")(error),
+                Failure::Strange(why) => BackupError::Damaged { path: path.clone(), why },
             })?;
         }
         // An archive ends before its file does, and only the end of the file proves that nothing is missing.
@@ -114,24 +114,24 @@ struct Reading {
     snapshot: Checksum,
 }
 
-enum Trouble {
+enum Failure {
     Reading(io::Error),
     Writing(io::Error),
     Strange(String),
 }
 
 impl Reading {
-    fn take(&mut self, name: &str, entry: &mut impl Read, snapshot: &mut dyn Write) -> Result<(), Trouble> {
+    fn take(&mut self, name: &str, entry: &mut impl Read, snapshot: &mut dyn Write) -> Result<(), Failure> {
         if self.seen.iter().any(|one| one.name == name) {
-            return Err(Trouble::Strange(format!("{name} is in it twice")));
+            return Err(Failure::Strange(format!("{name} is in it twice")));
         }
         if name != SNAPSHOT && name != manifest::NAME && place_of(name).is_none() {
-            return Err(Trouble::Strange(format!("{name:?} belongs nowhere")));
+            return Err(Failure::Strange(format!("{name:?} belongs nowhere")));
         }
         let (mut sum, mut size, mut kept) = (Context::new(&SHA256), 0, Vec::new());
         let mut buffer = vec![0; PIECE];
         loop {
-            let count = entry.read(&mut buffer).map_err(Trouble::Reading)?;
+            let count = entry.read(&mut buffer).map_err(Failure::Reading)?;
             if count == 0 {
                 break;
             }
@@ -140,9 +140,9 @@ impl Reading {
             sum.update(piece);
             if name == SNAPSHOT {
                 self.snapshot.update(piece);
-                snapshot.write_all(piece).map_err(Trouble::Writing)?;
+                snapshot.write_all(piece).map_err(Failure::Writing)?;
             } else if size > LARGEST {
-                return Err(Trouble::Strange(format!("{name} is larger than any such file")));
+                return Err(Failure::Strange(format!("{name} is larger than any such file")));
             } else {
                 kept.extend_from_slice(piece);
             }

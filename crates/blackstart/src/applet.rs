@@ -83,9 +83,9 @@ fn probe(signs: &Signs, arguments: &[OsString]) -> u8 {
         _ => None,
     };
     match answer {
-        Some(Ok(said)) => u8::from(print(format!("{said}\n").as_bytes()).is_err()),
-        Some(Err(said)) => {
-            note(&format!("{said}\n"));
+        Some(Ok(output)) => u8::from(print(format!("{output}\n").as_bytes()).is_err()),
+        Some(Err(output)) => {
+            note(&format!("{output}\n"));
             1
         }
         None => {

@@ -3,56 +3,54 @@
 use explain::Code;
 
 explain::codes! {
-    UNKNOWN_CODE = "BS-CLI-001", "there is no such code",
-        "`blackstart explain` without an argument lists all codes";
-    NOT_CONFIRMED = "BS-CLI-002", "nobody is there to confirm",
-        "add --yes if the plan is what you want, or run the command on a terminal";
-    CANNOT_PRINT = "BS-CLI-003", "the result cannot be written",
-        "check where the output goes: a closed pipe, a full disk";
+    UNKNOWN_CODE = "BS-CLI-001", "unknown code", "`blackstart explain` without an argument lists all codes";
+    NOT_CONFIRMED = "BS-CLI-002", "stdin is not a terminal; pass --yes",
+        "pass --yes if the plan is what you want, or run the command on a terminal";
+    CANNOT_PRINT = "BS-CLI-003", "cannot write the result", "check where the output goes: a closed pipe, a full disk";
     DECLINED = "BS-CLI-004", "not confirmed, so nothing was changed",
         "run the command again and answer `yes` if the plan is what you want";
-    NOT_A_MASTER = "BS-CLI-005", "this node has no control plane, so it has no such certificates",
-        "name a master with --node";
-    NO_RUNTIME = "BS-CLI-006", "the program cannot start its own machinery",
-        "the system is probably out of memory, processes or file descriptors: look at the limits";
-    NOT_LIVE = "BS-CLI-007", "this is not a machine that systemd has booted",
+    NOT_A_MASTER = "BS-CLI-005", "this node has no control plane and none of these certificates",
+        "choose a master with --node";
+    NO_RUNTIME = "BS-CLI-006", "cannot start the async runtime",
+        "the system is probably out of memory, processes or file descriptors: check the limits (`ulimit -a`)";
+    NOT_LIVE = "BS-CLI-007", "this machine was not booted by systemd",
         "run the command on the machine itself and without --root; `blackstart lab up` makes machines on this computer";
-    NO_TOKEN = "BS-CLI-008", "no join token can be read",
+    NO_TOKEN = "BS-CLI-008", "cannot read a join token",
         "a token has the form id.secret; `blackstart token create` on a master makes one";
-    BAD_TIME = "BS-CLI-009", "that is no length of time",
-        "write it as 30m, 24h or 7d";
+    BAD_TIME = "BS-CLI-009", "invalid duration", "write it as 30m, 24h or 7d";
     BAD_CONFIGURATION = "BS-CLI-010", "the configuration has errors",
         "`blackstart check` shows all of them, with line, column and a hint";
-    NO_SUCH_RUN = "BS-CLI-011", "no such run is kept on this node",
-        "`blackstart node timeline --list` shows the runs that are";
-    NO_PICTURE = "BS-CLI-012", "this result cannot be drawn as a picture",
+    NO_SUCH_RUN = "BS-CLI-011", "no such run on this node",
+        "`blackstart node timeline --list` shows the runs that are kept";
+    NO_PICTURE = "BS-CLI-012", "this result has no SVG output",
         "use `-o text` or `-o json`; only `blackstart node timeline` knows `-o svg`";
-    CLOCK_BEHIND = "BS-CLI-013", "this machine's clock is behind that of the API server",
+    CLOCK_BEHIND = "BS-CLI-013", "clock skew: this machine is behind the API server",
         "set the clock, or let `systemd-timesyncd` or `chronyd` synchronise it, then run the same command again";
-    NO_NODE = "BS-CLI-014", "this machine is no node of a cluster",
-        "run the command on a node, or name a lab of this computer with `--lab`";
+    NO_NODE = "BS-CLI-014", "this machine is not a node of a cluster",
+        "run the command on a node, or choose a lab of this computer with `--lab`";
     NOT_FIRST = "BS-CLI-015", "only the first master starts a cluster",
         "run the command on the first master by name; to bring a cluster back elsewhere, restore a backup there";
-    LEFT_BEHIND = "BS-CLI-016", "a node does not answer and would be left behind by a rotation of keys",
-        "bring the node up, or take it out with `blackstart node remove` and out of cluster.yaml; then run the same command again";
-    ROTATION_WAITS = "BS-CLI-017", "a node does not follow a rotation of keys",
-        "look at `journalctl -u blackstart-agent` on that node; the same command, on any master, goes on from here";
+    LEFT_BEHIND = "BS-CLI-016", "an unreachable node would miss the key rotation",
+        "bring the node up, or take it out with `blackstart node remove` and out of cluster.yaml; then run the same \
+         command again";
+    ROTATION_WAITS = "BS-CLI-017", "a node does not follow the key rotation",
+        "check `journalctl -u blackstart-agent` on that node; the same command, on any master, continues from here";
     OTHER_ROTATION = "BS-CLI-030", "a rotation of other keys is under way",
         "finish that one first, with the same command that began it, on any master";
-    NOTHING_TO_ROTATE = "BS-CLI-031", "this cluster has no such key, or it is not ours to replace",
+    NOTHING_TO_ROTATE = "BS-CLI-031", "this cluster has no such key, or blackstart does not manage it",
         "leave the subject out; `blackstart pki rotate --help` says what each of them is";
-    NOT_ENCRYPTED = "BS-CLI-032", "Secrets are left that were not encrypted with the new key",
-        "see the cause in the message; the same command, on any master, goes on from here, and the old key stays until then";
-    UNKNOWN_NODE = "BS-CLI-040", "the cluster knows no node of that name",
+    NOT_ENCRYPTED = "BS-CLI-032", "some Secrets are not yet encrypted with the new key",
+        "the message has the cause; the same command, on any master, continues from here, and the old key stays until then";
+    UNKNOWN_NODE = "BS-CLI-040", "no such node in the cluster",
         "check the name: `kubectl get nodes` lists the nodes, and cluster.yaml those that have not joined yet";
-    ONLY_ON_MASTERS = "BS-CLI-041", "this command works only on a master",
-        "run the command on a master, as root";
-    NO_PLACE_TO_ARM = "BS-CLI-042", "workers do not hold the cluster's keys, so there is nothing to rearm",
-        "a worker needs none: with its sealed directory it joins as often as it likes";
+    ONLY_ON_MASTERS = "BS-CLI-041", "this command needs a master", "run the command on a master, as root";
+    NOTHING_TO_REARM = "BS-CLI-042", "workers do not hold the cluster's keys, so there is nothing to rearm",
+        "none needed: with its sealed directory a worker can join any number of times";
     NO_ETCD = "BS-CLI-043", "this node is a worker and has no etcd",
-        "run the command on a master, or name this machine's node with --node";
+        "run the command on a master, or pass this machine's node with --node";
     NOT_A_MEMBER = "BS-CLI-044", "cluster.yaml lists a node that the cluster does not have",
-        "if it was removed, take it out of cluster.yaml on every node and run `blackstart node reset` on its machine; else let it join first";
+        "if it was removed, take it out of cluster.yaml on every node and run `blackstart node reset` on its machine; else \
+         let it join first";
 }
 
 /// Every code of the program.

@@ -60,7 +60,7 @@ impl Context {
             } else {
                 spec::report(&checked.problems, self.out.color_errors())
             });
-            return Err(Ended::Told(Exit::Failed));
+            return Err(Ended::Reported(Exit::Failed));
         };
         Ok(Arc::new(cluster))
     }
@@ -84,11 +84,11 @@ impl Context {
 
     /// The same for something that is no node of a cluster.
     pub(crate) fn run_in(&self, state_dir: &Path, name: &str, playbook: &Playbook) -> Result<Report, Ended> {
-        self.run_telling(state_dir, name, playbook, Vec::new())
+        self.run_reporting(state_dir, name, playbook, Vec::new())
     }
 
     /// The same, telling others too.
-    pub(crate) fn run_telling(
+    pub(crate) fn run_reporting(
         &self,
         state_dir: &Path,
         name: &str,
@@ -96,7 +96,7 @@ impl Context {
         others: Vec<Arc<dyn Sink>>,
     ) -> Result<Report, Ended> {
         let report = self.run_to_its_end(state_dir, name, playbook, others)?;
-        self.tell_failures(&report)?;
+        self.report_failures(&report)?;
         Ok(report)
     }
 
@@ -123,14 +123,14 @@ impl Context {
     }
 
     /// Prints why a run did not do all it should, if it did not.
-    pub(crate) fn tell_failures(&self, report: &Report) -> Result<(), Ended> {
+    pub(crate) fn report_failures(&self, report: &Report) -> Result<(), Ended> {
         if report.is_complete() {
             return Ok(());
         }
         for StepFailure { step, error } in &report.failed {
             self.out.failure(&Failure::in_step(step, error));
         }
-        Err(Ended::Told(if report.cancelled { Exit::Interrupted } else { Exit::Failed }))
+        Err(Ended::Reported(if report.cancelled { Exit::Interrupted } else { Exit::Failed }))
     }
 
     /// Looks at the machine and says what a run would do.
@@ -159,7 +159,7 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(runtime.block_on(work))
 }
 
-/// The same for work that may be left in the middle: at Ctrl-C or SIGTERM it is dropped, and takes back what it has begun.
+/// The same for work that may be left in the middle: at Ctrl-C or SIGTERM it is dropped, and undoes what it has begun.
 pub(crate) fn block_on_until_signal<T>(work: impl Future<Output = Result<T, Ended>>) -> Result<T, Ended> {
     block_on(async {
         let handlers = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
@@ -171,7 +171,7 @@ pub(crate) fn block_on_until_signal<T>(work: impl Future<Output = Result<T, Ende
             biased;
             () = stopped => {
                 output::note("stopped; what was begun is removed\n");
-                Err(Ended::Told(Exit::Interrupted))
+                Err(Ended::Reported(Exit::Interrupted))
             }
             done = work => done,
         }
@@ -201,7 +201,7 @@ pub(crate) fn cancel_on_signal(cancel: CancellationToken) -> JoinHandle<()> {
 #[derive(Debug)]
 pub(crate) enum Ended {
     Failure(Box<Failure>),
-    Told(Exit),
+    Reported(Exit),
 }
 
 impl<E: Into<Failure>> From<E> for Ended {
@@ -230,7 +230,7 @@ mod tests {
                 assert!(Command::new("kill").args([&format!("-{name}"), &this]).status().unwrap().success());
                 pending().await
             });
-            assert!(matches!(ended, Err(Ended::Told(Exit::Interrupted))), "{name}: {ended:?}");
+            assert!(matches!(ended, Err(Ended::Reported(Exit::Interrupted))), "{name}: {ended:?}");
             assert_eq!(dir.path().read_dir().unwrap().count(), 0, "{name}");
         }
         assert!(matches!(block_on_until_signal(async { Ok(7) }), Ok(7)));

@@ -20,7 +20,7 @@ use crate::{
 pub enum Style {
     /// All is well.
     Good,
-    /// Worth a look.
+    /// Worth a check.
     Warning,
     /// Wrong.
     Bad,
@@ -152,7 +152,7 @@ pub(crate) fn confirm(yes: bool, question: &str) -> Result<(), Failure> {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage(codes::NOT_CONFIRMED, "nobody is there to confirm"));
+        return Err(Failure::usage(codes::NOT_CONFIRMED, "stdin is not a terminal; pass --yes"));
     }
     note(&format!("{question} Type `yes`: "));
     let mut answer = String::new();

@@ -34,7 +34,7 @@ impl Context {
             // The run that holds the lock keeps its own record, and this one has done nothing.
             Ended::Failure(failure) if failure.code == engine::codes::LOCKED => return,
             Ended::Failure(failure) => (failure.code, failure.message.as_str(), failure.hint.as_str()),
-            Ended::Told(_) => {
+            Ended::Reported(_) => {
                 let code = codes::BAD_CONFIGURATION;
                 (code, code.meaning, code.fix)
             }

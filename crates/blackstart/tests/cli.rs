@@ -82,8 +82,8 @@ fn detect_refuses_to_guess() {
 #[test]
 fn detect_leaves_a_relative_source_as_it_is() {
     let trial = Trial::empty();
-    let said = trial.run(["node", "detect", "--config-dir", "../../examples/home", "--node", "master-01"]);
-    assert!(said.starts_with("exit 0"), "{said}");
+    let output = trial.run(["node", "detect", "--config-dir", "../../examples/home", "--node", "master-01"]);
+    assert!(output.starts_with("exit 0"), "{output}");
     assert_eq!(trial.read("etc/cluster-config/node-identity"), "master-01\n");
     assert!(!Path::new(&example("home")).join("node-identity").exists());
 }
@@ -127,12 +127,12 @@ fn certificates_are_made_shown_and_renewed() {
     insta::assert_snapshot!("pki-renew", trial.run(["pki", "renew", "apiserver", "--node", "master-01", "--yes"]));
     assert_ne!(certificate(), before);
     insta::assert_snapshot!("pki-renew-unknown", trial.run(["pki", "renew", "apisever", "--node", "master-01"]));
-    insta::assert_snapshot!("pki-renew-authority", trial.run(["pki", "renew", "ca", "--node", "master-01"]));
+    insta::assert_snapshot!("pki-renew-ca", trial.run(["pki", "renew", "ca", "--node", "master-01"]));
     insta::assert_snapshot!("pki-init-worker", trial.run(["pki", "init", "--node", "worker-01"]));
 }
 
 #[test]
-fn a_broken_authority_is_an_error_that_names_the_file() {
+fn a_broken_ca_is_an_error_that_names_the_file() {
     let trial = Trial::with_example("home");
     trial.run(["pki", "init", "--node", "master-01"]);
     fs::write(trial.path("etc/kubernetes/pki/ca.key"), "garbage").unwrap();
@@ -153,8 +153,8 @@ fn completions_and_man_pages_are_generated() {
     }
     let trial = Trial::empty();
     let dir = trial.path("man1");
-    let said = blackstart(["man", dir.to_str().unwrap()]);
-    assert!(said.starts_with("exit 0"), "{said}");
+    let output = blackstart(["man", dir.to_str().unwrap()]);
+    assert!(output.starts_with("exit 0"), "{output}");
     let page = fs::read_to_string(dir.join("blackstart-pki-renew.1")).unwrap();
     assert!(page.contains("blackstart pki renew apiserver"), "{page}");
 }
@@ -191,8 +191,8 @@ fn wrong_usage_has_its_own_exit_code() {
     for arguments in
         [vec![], vec!["chekc"], vec!["check", "--nope"], vec!["schema", "pod"], vec!["explain", "BS-NOPE-1"]]
     {
-        let said = blackstart(arguments.clone());
-        assert!(said.starts_with("exit 2"), "{arguments:?}: {said}");
+        let output = blackstart(arguments.clone());
+        assert!(output.starts_with("exit 2"), "{arguments:?}: {output}");
     }
 }
 
@@ -281,8 +281,8 @@ fn sealing_tells_what_to_do_next_and_keeps_what_is_there() {
     );
     let secret = || fs::read_to_string(trial.path("sealed/worker-01/join-secret")).unwrap();
     let before = secret();
-    let said = trial.run(["config", "seal", &example("home"), "--out", &out, "--renew", "worker-01"]);
-    assert!(said.contains("the secrets of worker-01 are good for joining until "), "{said}");
+    let output = trial.run(["config", "seal", &example("home"), "--out", &out, "--renew", "worker-01"]);
+    assert!(output.contains("the secrets of worker-01 are valid for joining until "), "{output}");
     assert_ne!(secret(), before, "it ends after 30 days, and is newer");
     insta::assert_snapshot!(
         "seal-unknown-node",

@@ -31,7 +31,7 @@ fn docs_list_every_code() {
     assert_eq!(ids.len(), count, "an id is used twice");
 }
 
-/// Everything below this line is made from the registry of looks; what is above is written by hand.
+/// Everything below this line is made from the registry of checks; what is above is written by hand.
 const MADE: &str = "<!-- made from the program's own list: UPDATE_DOCS=1 cargo test -p blackstart docs -->\n";
 
 #[test]
@@ -41,10 +41,10 @@ fn troubleshooting_lists_every_cause() {
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let codes = json(&["explain", "-o", "json"]);
-    let mut made = String::from("| looked at | code | what it means | what to do |\n|---|---|---|---|\n");
-    for look in json(&["diagnose", "--list", "-o", "json"]) {
-        let mut name = format!("`{}`: {}", look["name"].as_str().unwrap(), look["about"].as_str().unwrap());
-        for id in look["codes"].as_array().unwrap() {
+    let mut made = String::from("| check | code | what it means | what to do |\n|---|---|---|---|\n");
+    for check in json(&["diagnose", "--list", "-o", "json"]) {
+        let mut name = format!("`{}`: {}", check["name"].as_str().unwrap(), check["about"].as_str().unwrap());
+        for id in check["codes"].as_array().unwrap() {
             let code = codes.iter().find(|code| code["code"] == *id).unwrap_or_else(|| panic!("{id} is no code"));
             let cell = |name: &str| code[name].as_str().expect("a text").replace('|', "\\|");
             made += &format!("| {name} | `{}` | {} | {} |\n", cell("code"), cell("meaning"), cell("fix"));
@@ -59,8 +59,8 @@ fn troubleshooting_lists_every_cause() {
     } else {
         assert_eq!(found, made, "run `UPDATE_DOCS=1 cargo test -p blackstart docs`");
     }
-    let looks = codes.iter().filter(|code| code["code"].as_str().unwrap().starts_with("BS-DIAG-"));
-    for code in looks {
+    let checks = codes.iter().filter(|code| code["code"].as_str().unwrap().starts_with("BS-DIAG-"));
+    for code in checks {
         assert!(made.contains(code["code"].as_str().unwrap()), "no look answers with {code}");
     }
 }

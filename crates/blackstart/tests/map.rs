@@ -39,8 +39,10 @@ fn the_map_is_true() {
             depends.difference(&above).map(|below| format!("{name} depends on {below}, which is not above it")),
         );
         match knows {
-            Knows::Exactly(told) if *told != depends => lies.push(format!("{name} knows {depends:?}, not {told:?}")),
-            Knows::AtMost(told) if !depends.is_subset(told) => lies.push(format!("{name} knows {depends:?}")),
+            Knows::Exactly(reported) if *reported != depends => {
+                lies.push(format!("{name} knows {depends:?}, not {reported:?}"))
+            }
+            Knows::AtMost(reported) if !depends.is_subset(reported) => lies.push(format!("{name} knows {depends:?}")),
             _ => {}
         }
     }
@@ -106,11 +108,11 @@ fn map(page: &str) -> Vec<(String, Knows)> {
     for line in lines {
         let name = line.trim_start().split_once('/').unwrap().0.to_owned();
         let above: Names = map.iter().map(|(name, _)| name.clone()).collect();
-        let told = line.rsplit_once("  knows ").unwrap_or_else(|| panic!("`{name}` knows nothing")).1;
+        let reported = line.rsplit_once("  knows ").unwrap_or_else(|| panic!("`{name}` knows nothing")).1;
         let list = |text: &str| text.split(", ").map(str::to_owned).collect::<Names>();
-        let knows = match told.strip_prefix("all of the above") {
-            None if told == "nothing else" => Knows::Exactly(Names::new()),
-            None => Knows::Exactly(list(told)),
+        let knows = match reported.strip_prefix("all of the above") {
+            None if reported == "nothing else" => Knows::Exactly(Names::new()),
+            None => Knows::Exactly(list(reported)),
             Some("") => Knows::AtMost(above),
             Some(but) => Knows::AtMost(above.difference(&list(but.trim_start_matches(" but "))).cloned().collect()),
         };

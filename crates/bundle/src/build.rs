@@ -239,7 +239,7 @@ impl<'a> Site<'a> {
     fn look_up(&self, job: &Job) -> Result<Option<Obtained>, BundleError> {
         for recipe in recipes(&self.builder.sources, job.component, self.arch) {
             if let Some(files) = job.claim.find(&recipe)? {
-                job.tell(State::Cached(recipe.source()));
+                job.emit(State::Cached(recipe.source()));
                 let content = Content::Programs(files);
                 return Ok(Some(Obtained { component: job.component, source: recipe.source(), content }));
             }
@@ -253,7 +253,7 @@ impl<'a> Site<'a> {
             Found::Programs(files) => Ok(self.keep(job, SourceKind::Given, files)?),
             Found::Image(path, name) => {
                 let content = Content::Image(job.claim.store(job.component.name.to_owned(), &path)?, name);
-                job.tell(State::Made(SourceKind::Given));
+                job.emit(State::Made(SourceKind::Given));
                 Ok(Obtained { component: job.component, source: SourceKind::Given, content })
             }
         }
@@ -271,7 +271,7 @@ impl<'a> Site<'a> {
         // What a user gives can change under the same name, so it is not remembered.
         let recipe = recipes(&self.builder.sources, component, self.arch).into_iter().find(|it| it.source() == source);
         let content = Content::Programs(job.claim.keep(recipe.as_ref(), files)?);
-        job.tell(State::Made(source));
+        job.emit(State::Made(source));
         Ok(Obtained { component, source, content })
     }
 }

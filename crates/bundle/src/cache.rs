@@ -7,7 +7,7 @@
 //! locks/etcd           one process at a time works on a component, others wait and share its result
 //! ```
 //! An object is moved into place whole, then the record that names it. Nothing is synced to disk: every object is
-//! summed again before it is used, and one that a crash or a bad disk has spoilt is made anew.
+//! summed again before it is used, and one that a crash or a bad disk has spoilt is made again.
 
 use std::{
     fs, io,
@@ -161,7 +161,7 @@ impl Claim<'_> {
         let whole = match fs::metadata(&object) {
             Ok(meta) => meta.len() == file.size && Sum::of_file(&object)?.0 == file.sha256,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(failed("look at", &object)(error)),
+            Err(error) => return Err(failed("stat", &object)(error)),
         };
         if !whole {
             remove(&object)?;

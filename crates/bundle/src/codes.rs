@@ -1,46 +1,45 @@
 //! Codes of what can go wrong with a bundle.
 
 explain::codes! {
-    MANIFEST = "BS-BUNDLE-001", "the bundle's manifest is missing or cannot be understood",
+    MANIFEST = "BS-BUNDLE-001", "the bundle's manifest is missing or unreadable",
         "check that the path is a bundle made by `blackstart bundle build` or `unpack`; if it is, make it again";
     NEWER = "BS-BUNDLE-002", "the bundle was made by a newer blackstart",
         "use a blackstart at least as new as the one that made the bundle, or build the bundle again with this one";
-    CHANGED = "BS-BUNDLE-003", "a file of the bundle is not what its manifest says",
+    CHANGED = "BS-BUNDLE-003", "checksum mismatch: a file of the bundle is not what its manifest says",
         "do not install it; copy, unpack or build the bundle again";
     MISSING = "BS-BUNDLE-004", "a file of the bundle is missing",
         "copy, unpack or build the bundle again";
-    EXTRA = "BS-BUNDLE-005", "a file lies in the bundle that its manifest does not know",
+    EXTRA = "BS-BUNDLE-005", "the bundle has a file that is not in its manifest",
         "remove the file if you put it there; otherwise copy or unpack the bundle again";
-    MODE = "BS-BUNDLE-006", "a file of the bundle has other permissions than its manifest says",
+    MODE = "BS-BUNDLE-006", "wrong permissions on a file of the bundle",
         "`chmod` it back to what the message says, or unpack the bundle again; copying with `cp -a` keeps permissions";
-    ESCAPES = "BS-BUNDLE-007", "a path in the bundle leads out of it",
-        "do not use this bundle: it was not made by blackstart, or somebody changed it";
-    NOT_REGULAR = "BS-BUNDLE-008", "something in the bundle is neither a plain file nor a directory",
+    ESCAPES = "BS-BUNDLE-007", "a path in the bundle points outside of it",
+        "do not use this bundle: it was not made by blackstart, or it was tampered with";
+    NOT_REGULAR = "BS-BUNDLE-008", "the bundle has something that is neither a plain file nor a directory",
         "do not use this bundle: links and devices are never part of one";
-    ARCHIVE = "BS-BUNDLE-009", "the archive is cut short or damaged",
+    ARCHIVE = "BS-BUNDLE-009", "the archive is truncated or damaged",
         "copy or download the archive again; its end may be missing";
-    TARGET = "BS-BUNDLE-010", "the target is there already and is not a bundle",
+    TARGET = "BS-BUNDLE-010", "the target exists and is not a bundle",
         "choose a path that does not exist yet, or remove what is there";
     SPACE = "BS-BUNDLE-011", "not enough space for the bundle",
         "free the space that the message asks for, or set XDG_CACHE_HOME to a larger file system, and run it again";
     NO_SOURCE = "BS-BUNDLE-012", "no source could provide a component",
         "allow access to one of the sources named in the message, or give a directory or bundle that has the component";
-    CHECKSUM = "BS-BUNDLE-013", "a download is not what its publisher's checksum says",
-        "try again later; if it stays so, something between you and the publisher changes what you download";
-    TOOLS = "BS-BUNDLE-014", "a tool that is needed to build a component is missing",
+    CHECKSUM = "BS-BUNDLE-013", "checksum mismatch: a download is not what its publisher's checksum says",
+        "try again later; if it persists, a proxy or mirror between you and the publisher changes the download";
+    TOOLS = "BS-BUNDLE-014", "a tool needed to build a component is missing",
         "install the packages named in the message, or run the command as root on Debian or Ubuntu";
     COMPILE = "BS-BUNDLE-015", "building a component from source failed",
-        "read the end of the compiler's output in the message; run the command again to go on from where it stopped";
-    VERSION = "BS-BUNDLE-016", "a program is not of the version it should be",
+        "the message has the end of the compiler's output; run the command again to continue where it stopped";
+    VERSION = "BS-BUNDLE-016", "a program has the wrong version",
         "give a program of the version in the message, or leave it out so that another source provides it";
-    NOT_STATIC = "BS-BUNDLE-017", "a program for an image is not one static file",
+    NOT_STATIC = "BS-BUNDLE-017", "a program for an image is not statically linked",
         "an image holds nothing but the program: build it static (`cargo xtask dist` does so for blackstart)";
-    STOPPED = "BS-BUNDLE-018", "the work on the bundle was stopped from outside",
-        "run the same command again: it goes on with the component it was at";
+    STOPPED = "BS-BUNDLE-018", "building the bundle was interrupted",
+        "run the same command again: it continues with the component it was at";
     PLATFORM = "BS-BUNDLE-019", "there are no components for this processor",
         "build the bundle on an amd64 or arm64 machine";
-    UNKNOWN = "BS-BUNDLE-020", "there is no component of that name",
-        "choose one of the names in the message";
+    UNKNOWN = "BS-BUNDLE-020", "unknown component", "choose one of the names in the message";
 }
 
 #[cfg(test)]

@@ -75,8 +75,8 @@ impl Run {
         if status.success() {
             return Ok(output);
         }
-        let said = if output.stderr.is_empty() { &String::from_utf8_lossy(&output.stdout) } else { &*output.stderr };
-        Err(BundleError::Command { command: name, how: status.to_string(), output: said.trim().to_owned() })
+        let message = if output.stderr.is_empty() { &String::from_utf8_lossy(&output.stdout) } else { &*output.stderr };
+        Err(BundleError::Command { command: name, how: status.to_string(), output: message.trim().to_owned() })
     }
 
     /// Runs it to its end, whatever that is.

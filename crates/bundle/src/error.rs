@@ -17,7 +17,7 @@ pub enum BundleError {
     #[error(transparent)]
     Unsound(#[from] Problems),
     /// The archive ends too early or cannot be decoded.
-    #[error("{path} is cut short or damaged", path = .path.display())]
+    #[error("{path} is truncated or damaged", path = .path.display())]
     Archive {
         /// The archive.
         path: PathBuf,
@@ -62,7 +62,7 @@ pub enum BundleError {
         why: String,
     },
     /// A download differs from its published checksum.
-    #[error("{url} has the sum {found}, but its publisher says {expected}")]
+    #[error("{url} has the SHA-256 {found}, but its publisher says {expected}")]
     Checksum {
         /// What was downloaded.
         url: String,
@@ -102,14 +102,14 @@ pub enum BundleError {
         source: io::Error,
     },
     /// A program of another version than the table's.
-    #[error("{path} should be version {wanted}, but says {said:?}", path = .path.display())]
+    #[error("{path} should be version {wanted}, but says {output:?}", path = .path.display())]
     Version {
         /// The program.
         path: PathBuf,
         /// The version in the table.
         wanted: String,
         /// The first line of its answer.
-        said: String,
+        output: String,
     },
     /// A program that needs libraries cannot be the only file of an image.
     #[error("{path} {found}", path = .path.display())]

@@ -99,7 +99,7 @@ impl Manifest {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Err(unsound(dir, Flaw::NoManifest));
             }
-            Err(error) => return Err(failed("look at", &path)(error)),
+            Err(error) => return Err(failed("stat", &path)(error)),
         }
         let text = fs::read(&path).map_err(failed("read", &path))?;
         Self::parse(&text).map_err(|flaw| unsound(dir, flaw))

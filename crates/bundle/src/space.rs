@@ -9,9 +9,9 @@ use crate::{BundleError, error::failed};
 /// Refuses where the file system that will hold `path` has less room than that.
 pub(crate) fn ensure(what: &'static str, path: &Path, needed: u64) -> Result<(), BundleError> {
     // The directory may not be there yet; the nearest one above it is on the same file system.
-    let path = std::path::absolute(path).map_err(failed("look at", path))?;
+    let path = std::path::absolute(path).map_err(failed("stat", path))?;
     let there = path.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/"));
-    let stat = statvfs(there).map_err(|errno| failed("look at", there)(errno.into()))?;
+    let stat = statvfs(there).map_err(|errno| failed("stat", there)(errno.into()))?;
     let free = stat.blocks_available() * stat.fragment_size();
     if free < needed {
         return Err(BundleError::Space { what, path: there.to_path_buf(), needed, free });

@@ -21,7 +21,7 @@ pub(crate) struct Staged {
 impl Staged {
     /// Starts to make something that will appear at `target`; only one process at a time does.
     pub(crate) fn beside(target: &Path) -> Result<Self, BundleError> {
-        let target = std::path::absolute(target).map_err(failed("look at", target))?;
+        let target = std::path::absolute(target).map_err(failed("stat", target))?;
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).map_err(failed("create directory", parent))?;
         }

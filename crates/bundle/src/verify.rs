@@ -89,7 +89,7 @@ impl fmt::Display for Problem {
         let path = format!("{:?}", self.path);
         match &self.flaw {
             Flaw::NoManifest => write!(f, "there is no {path}"),
-            Flaw::Garbled(why) => write!(f, "{path} cannot be understood: {why}"),
+            Flaw::Garbled(why) => write!(f, "cannot parse {path}: {why}"),
             Flaw::Newer { found } => write!(f, "{path} has format {found}, and this program knows up to {FORMAT}"),
             Flaw::Size { found, expected } => write!(f, "{path} has {found} bytes instead of {expected}"),
             Flaw::Content => write!(f, "{path} has another content than its sum in the manifest"),
@@ -175,7 +175,7 @@ fn list(dir: &Path, prefix: &str, found: &mut BTreeMap<String, Found>) -> Result
     for entry in fs::read_dir(dir).map_err(failed("list", dir))? {
         let entry = entry.map_err(failed("list", dir))?;
         let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        let meta = fs::symlink_metadata(entry.path()).map_err(failed("look at", &entry.path()))?;
+        let meta = fs::symlink_metadata(entry.path()).map_err(failed("stat", &entry.path()))?;
         if meta.is_dir() {
             list(&entry.path(), &format!("{path}/"), found)?;
         } else if meta.is_file() {

@@ -1,7 +1,7 @@
 //! What Ceph's dashboard shows to a browser: a certificate that vouches for itself.
 //!
 //! It is good for every manager's name and address, because any of them may come to serve the dashboard. The cluster's own
-//! authority is not asked: the first monitor need not be a master, and masters sign nothing but what nodes need.
+//! CA is not asked: the first monitor need not be a master, and masters sign nothing but what nodes need.
 
 use explain::{Code, Explain};
 use jiff::Timestamp;

@@ -39,7 +39,7 @@ impl<'a> Client<'a> {
 
     /// The same, for a person who waits: no answer is an answer soon.
     #[must_use]
-    pub fn impatient(self) -> Self {
+    pub fn with_short_timeout(self) -> Self {
         Self { connect: Duration::from_secs(3), whole: Duration::from_secs(10), ..self }
     }
 
@@ -91,12 +91,12 @@ impl<'a> Client<'a> {
     }
 
     /// Tells Ceph to do something, and returns what it says to that.
-    pub async fn tell(&self, words: &[&str]) -> Result<String, CephError> {
+    pub async fn send(&self, words: &[&str]) -> Result<String, CephError> {
         self.run(words, Vec::new()).await
     }
 
     /// The same, with something that is nobody else's to see; the words name it `-`.
-    pub async fn tell_with(&self, words: &[&str], input: impl Into<Vec<u8>>) -> Result<String, CephError> {
+    pub async fn send_with(&self, words: &[&str], input: impl Into<Vec<u8>>) -> Result<String, CephError> {
         self.run(words, input.into()).await
     }
 
@@ -115,11 +115,11 @@ impl<'a> Client<'a> {
 
     /// The command ends with 1 whatever the cause; only its words tell them apart.
     fn understood(&self, error: CommandError) -> CephError {
-        let CommandError::Failed { said, .. } = &error else { return CephError::Command(error) };
-        if said.contains("timed out") || said.contains("TimedOut") {
+        let CommandError::Failed { output, .. } = &error else { return CephError::Command(error) };
+        if output.contains("timed out") || output.contains("TimedOut") {
             return CephError::Silent { why: format!("no answer within {} s", self.connect.as_secs()) };
         }
-        if said.contains("RADOS permission denied") {
+        if output.contains("RADOS permission denied") {
             return CephError::Denied { entity: self.entity.to_string(), keyring: self.keyring.display().to_string() };
         }
         CephError::Command(error)
@@ -144,10 +144,10 @@ mod tests {
             Box::pin(async move {
                 match says {
                     Some(Ok(text)) => Ok(Printed { stdout: (*text).to_owned(), stderr: String::new() }),
-                    Some(Err(said)) => Err(CommandError::Failed {
+                    Some(Err(output)) => Err(CommandError::Failed {
                         command: command.to_string(),
                         status: "exit status: 1".into(),
-                        said: (*said).to_owned(),
+                        output: (*output).to_owned(),
                     }),
                     None => std::future::pending().await,
                 }
@@ -166,11 +166,11 @@ mod tests {
             (None, "BS-CEPH-001"),
         ] {
             let host = Host { commands: Arc::new(Says(says)), ..Host::rooted("/nowhere") };
-            let told = match Client::admin(&host).health().await {
+            let reported = match Client::admin(&host).health().await {
                 Ok(health) => health.status,
                 Err(error) => error.code().id.to_owned(),
             };
-            assert_eq!(told, expected, "{says:?}");
+            assert_eq!(reported, expected, "{says:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! look    the beginning of a device or file, and the signatures that `wipefs` finds anywhere on it ─► Content
-//! judge   Content, our own fsid, whether the configuration says `wipe` ─► Verdict
+//! evaluate   Content, our own fsid, whether the configuration says `wipe` ─► Verdict
 //! ```
 //! Only what is empty is free. What cannot be recognised is data: nobody writes something for nothing.
 
@@ -100,7 +100,7 @@ impl fmt::Display for Refusal {
 
 /// Decides what may be done. `begun` are OSDs that this machine has begun to make, by their UUID: their label may not
 /// name a cluster yet.
-pub fn judge(content: &Content, ours: &Fsid, begun: &[Fsid], wipe: bool) -> Verdict {
+pub fn evaluate(content: &Content, ours: &Fsid, begun: &[Fsid], wipe: bool) -> Verdict {
     let refused = |seen: String| Verdict::Refused(Refusal { seen, can_be_wiped: true });
     let destroyed = |seen: String| if wipe { Verdict::Wipe(seen) } else { refused(seen) };
     match content {
@@ -136,7 +136,7 @@ fn described(names: &[String]) -> String {
 
 /// What could not be found out about a device.
 #[derive(Debug, thiserror::Error)]
-pub enum LookError {
+pub enum CheckError {
     /// It cannot be read.
     #[error(transparent)]
     Disk(#[from] HostError),
@@ -144,7 +144,7 @@ pub enum LookError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// `wipefs` says something that makes no sense.
-    #[error("what `wipefs` says about {path} cannot be understood")]
+    #[error("unexpected output of `wipefs` about {path}")]
     Garbled {
         /// The device.
         path: PathBuf,
@@ -154,7 +154,7 @@ pub enum LookError {
     },
 }
 
-impl Explain for LookError {
+impl Explain for CheckError {
     fn code(&self) -> Code {
         match self {
             Self::Disk(error) => error.code(),
@@ -165,7 +165,7 @@ impl Explain for LookError {
 }
 
 /// Looks at a device or file, which is not written to. A file that does not exist is empty: it will be made.
-pub async fn look(host: &Host, path: &Path, is_file: bool) -> Result<Content, LookError> {
+pub async fn check(host: &Host, path: &Path, is_file: bool) -> Result<Content, CheckError> {
     let head = match head(&*host.disk, path) {
         Err(error) if error.is_not_found() => return Ok(if is_file { Content::Empty } else { Content::Missing }),
         read => read?,
@@ -189,10 +189,10 @@ fn head(disk: &dyn Disk, path: &Path) -> Result<Vec<u8>, HostError> {
 }
 
 /// Copies of partition tables and the marks of some RAIDs are at the end, far from what is read here.
-async fn signatures(host: &Host, path: &Path) -> Result<Vec<String>, LookError> {
+async fn signatures(host: &Host, path: &Path) -> Result<Vec<String>, CheckError> {
     let command = Cmd::new("wipefs").args(["--no-act", "--json", "--output", "TYPE"]).arg(path);
     let printed = host.commands.run(&command).await?;
-    names(&printed.stdout).map_err(|source| LookError::Garbled { path: path.to_path_buf(), source })
+    names(&printed.stdout).map_err(|source| CheckError::Garbled { path: path.to_path_buf(), source })
 }
 
 fn names(json: &str) -> Result<Vec<String>, serde_json::Error> {

@@ -9,7 +9,7 @@ use crate::{Fsid, NoRandomness, codes};
 #[derive(Debug, thiserror::Error)]
 pub enum CephError {
     /// Nobody answered in time.
-    #[error("no majority of Ceph's monitors answers: {why}")]
+    #[error("Ceph's monitors have no quorum: {why}")]
     Silent {
         /// How that was seen.
         why: String,
@@ -26,7 +26,7 @@ pub enum CephError {
     #[error(transparent)]
     Command(CommandError),
     /// An answer that makes no sense.
-    #[error("the answer to `ceph {asked}` cannot be understood")]
+    #[error("unexpected answer to `ceph {asked}`")]
     Garbled {
         /// What was asked.
         asked: String,
@@ -96,7 +96,7 @@ impl Explain for NoIdentity {
 
 /// The Secret of Ceph's identity says something that this program never writes there. What it says is not shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{field}` in the Secret of Ceph's identity is missing or cannot be understood")]
+#[error("`{field}` in the Secret of Ceph's identity is missing or malformed")]
 pub struct BadIdentity {
     /// Which part of it.
     pub field: String,

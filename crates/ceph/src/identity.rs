@@ -1,8 +1,8 @@
 //! Who the Ceph cluster is: made once, kept in a Secret of Kubernetes, handed out in parts.
 //!
-//! Whichever master needs it first writes the Secret, and the first writer wins; everybody else reads. It says who founds
-//! the cluster (the monitors of cluster.yaml at that moment) and, from the first quorum on, that it *is* founded: a monitor
-//! that comes without data later joins the others, and never founds a second cluster.
+//! Whichever master needs it first writes the Secret, and the first writer wins; all others read. It names the initial monitors of
+//! the cluster (the monitors of cluster.yaml at that moment) and, from the first quorum on, that it *is* initialized: a monitor
+//! that comes without data later joins the others, and never bootstraps a second cluster.
 //!
 //! What is in it is data ([`Identity::data`]), so that whoever speaks to the API need not know Ceph. To hand a role one more
 //! key: its line in [`Identity::for_node`].
@@ -23,13 +23,13 @@ use crate::{BadIdentity, Cipher, Entity, Fsid, Key, NoIdentity, NoRandomness};
 pub const SECRET: (&str, &str) = ("kube-system", "blackstart-ceph");
 
 const FSID: &str = "fsid";
-const FOUNDERS: &str = "founders";
-const FOUNDED: &str = "founded";
+const INITIAL_MONITORS: &str = "initial-monitors";
+const INITIALIZED: &str = "initialized";
 const KEY: &str = "key.";
 
 /// A monitor of the first map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Founder {
+pub struct InitialMonitor {
     /// Its node's name.
     pub name: String,
     /// Its address.
@@ -40,8 +40,8 @@ pub struct Founder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     fsid: Fsid,
-    founders: Vec<Founder>,
-    founded: Option<Timestamp>,
+    initial_monitors: Vec<InitialMonitor>,
+    initialized: Option<Timestamp>,
     /// By the entity's name.
     keys: BTreeMap<String, Key>,
 }
@@ -52,9 +52,9 @@ pub struct Handed {
     /// Which Ceph cluster.
     pub fsid: Fsid,
     /// The monitors of the first map.
-    pub founders: Vec<Founder>,
+    pub initial_monitors: Vec<InitialMonitor>,
     /// Whether there has been a quorum.
-    pub is_founded: bool,
+    pub is_initialized: bool,
     keys: BTreeMap<String, Key>,
 }
 
@@ -82,22 +82,22 @@ impl Handed {
 impl Identity {
     /// A new one for this cluster.
     pub fn make(cluster: &ValidatedCluster, now: Timestamp) -> Result<Self, NoRandomness> {
-        let founder = |node: &Node| Founder { name: node.name.clone(), ip: node.ip };
+        let monitor = |node: &Node| InitialMonitor { name: node.name.clone(), ip: node.ip };
         let mut keys = BTreeMap::new();
         for entity in [Entity::Mon, Entity::Admin, Entity::BootstrapOsd] {
             keys.insert(entity.to_string(), Key::generate(Cipher::OURS, now)?);
         }
-        let founders = cluster.with_role(Role::CephMon).map(founder).collect();
-        let made = Self { fsid: Fsid::generate()?, founders, founded: None, keys };
+        let initial_monitors = cluster.with_role(Role::CephMon).map(monitor).collect();
+        let made = Self { fsid: Fsid::generate()?, initial_monitors, initialized: None, keys };
         Ok(made.completed(cluster, now)?.unwrap_or(made))
     }
 
-    /// What the Secret should hold instead of what it holds; `None` if that is all there is to say. `is_founded` tells that
+    /// What the Secret should hold instead of what it holds; `None` if that is all there is to say. `is_initialized` tells that
     /// whoever asks has seen a quorum.
     pub fn settled(
         held: Option<&BTreeMap<String, String>>,
         cluster: &ValidatedCluster,
-        is_founded: bool,
+        is_initialized: bool,
         now: Timestamp,
     ) -> Result<Option<BTreeMap<String, String>>, NoIdentity> {
         let (known, is_new) = match held {
@@ -105,8 +105,8 @@ impl Identity {
             None => (Self::make(cluster, now)?, true),
         };
         let completed = known.completed(cluster, now)?;
-        let founded = if is_founded { completed.as_ref().unwrap_or(&known).founded(now) } else { None };
-        Ok(founded.or(completed).or(is_new.then_some(known)).map(|wanted| wanted.data()))
+        let initialized = if is_initialized { completed.as_ref().unwrap_or(&known).initialized(now) } else { None };
+        Ok(initialized.or(completed).or(is_new.then_some(known)).map(|wanted| wanted.data()))
     }
 
     /// With a key for every manager that has none; `None` if all have one.
@@ -121,9 +121,9 @@ impl Identity {
         Ok((keys.len() > self.keys.len()).then(|| Self { keys, ..self.clone() }))
     }
 
-    /// Noted as founded; `None` if it is already.
-    pub fn founded(&self, now: Timestamp) -> Option<Self> {
-        self.founded.is_none().then(|| Self { founded: Some(now), ..self.clone() })
+    /// Noted as initialized; `None` if it is already.
+    pub fn initialized(&self, now: Timestamp) -> Option<Self> {
+        self.initialized.is_none().then(|| Self { initialized: Some(now), ..self.clone() })
     }
 
     /// What a node of these roles needs, and no more; `None` for a node without a role in Ceph.
@@ -142,17 +142,18 @@ impl Identity {
         let held = |name: String| self.keys.get(&name).map(|key| (name, key.clone()));
         node.has_ceph_role().then(|| Handed {
             fsid: self.fsid.clone(),
-            founders: self.founders.clone(),
-            is_founded: self.founded.is_some(),
+            initial_monitors: self.initial_monitors.clone(),
+            is_initialized: self.initialized.is_some(),
             keys: entities.into_iter().filter_map(held).collect(),
         })
     }
 
     /// As the Secret holds it.
     pub fn data(&self) -> BTreeMap<String, String> {
-        let founders = serde_json::json!(self.founders).to_string();
-        let mut data = BTreeMap::from([(FSID.to_owned(), self.fsid.to_string()), (FOUNDERS.to_owned(), founders)]);
-        data.extend(self.founded.map(|when| (FOUNDED.to_owned(), when.to_string())));
+        let initial_monitors = serde_json::json!(self.initial_monitors).to_string();
+        let mut data =
+            BTreeMap::from([(FSID.to_owned(), self.fsid.to_string()), (INITIAL_MONITORS.to_owned(), initial_monitors)]);
+        data.extend(self.initialized.map(|when| (INITIALIZED.to_owned(), when.to_string())));
         data.extend(self.keys.iter().map(|(name, key)| (format!("{KEY}{name}"), key.expose().to_owned())));
         data
     }
@@ -161,8 +162,10 @@ impl Identity {
     pub fn read(data: &BTreeMap<String, String>) -> Result<Self, BadIdentity> {
         let field = |name: &str| data.get(name).ok_or_else(|| BadIdentity::of(name));
         let fsid = Fsid::parse(field(FSID)?).ok_or_else(|| BadIdentity::of(FSID))?;
-        let founders = serde_json::from_str(field(FOUNDERS)?).map_err(|_| BadIdentity::of(FOUNDERS))?;
-        let founded = data.get(FOUNDED).map(|text| text.parse()).transpose().map_err(|_| BadIdentity::of(FOUNDED))?;
+        let initial_monitors =
+            serde_json::from_str(field(INITIAL_MONITORS)?).map_err(|_| BadIdentity::of(INITIAL_MONITORS))?;
+        let initialized =
+            data.get(INITIALIZED).map(|text| text.parse()).transpose().map_err(|_| BadIdentity::of(INITIALIZED))?;
         let mut keys = BTreeMap::new();
         for (name, text) in data {
             if let Some(entity) = name.strip_prefix(KEY) {
@@ -175,7 +178,7 @@ impl Identity {
                 return Err(BadIdentity::of(format!("{KEY}{name}")));
             }
         }
-        Ok(Self { fsid, founders, founded, keys })
+        Ok(Self { fsid, initial_monitors, initialized, keys })
     }
 }
 
@@ -192,13 +195,13 @@ mod tests {
     fn what_is_written_is_read() {
         let made = identity();
         assert_eq!(Identity::read(&made.data()), Ok(made.clone()));
-        let founded = made.founded(Timestamp::UNIX_EPOCH).unwrap();
-        assert_eq!(Identity::read(&founded.data()), Ok(founded.clone()));
-        assert_eq!(founded.founded(Timestamp::UNIX_EPOCH), None, "it is founded once");
-        let names: Vec<String> = founded.data().into_keys().collect();
+        let initialized = made.initialized(Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(Identity::read(&initialized.data()), Ok(initialized.clone()));
+        assert_eq!(initialized.initialized(Timestamp::UNIX_EPOCH), None, "it is initialized once");
+        let names: Vec<String> = initialized.data().into_keys().collect();
         assert_eq!(
             names.join(" "),
-            "founded founders fsid key.client.admin key.client.bootstrap-osd key.mgr.m1 key.mgr.m2 key.mon."
+            "fsid initial-monitors initialized key.client.admin key.client.bootstrap-osd key.mgr.m1 key.mgr.m2 key.mon."
         );
     }
 
@@ -207,8 +210,8 @@ mod tests {
         for (part, instead) in [
             ("fsid", None),
             ("fsid", Some("home")),
-            ("founders", Some("m1")),
-            ("founded", Some("yes")),
+            ("initial-monitors", Some("m1")),
+            ("initialized", Some("yes")),
             ("key.mon.", None),
             ("key.mgr.m1", Some("secret")),
         ] {
@@ -247,16 +250,17 @@ mod tests {
     #[test]
     fn the_secret_is_written_once_and_then_only_added_to() {
         let (cluster, now) = (cluster(samples::THREE), Timestamp::UNIX_EPOCH);
-        let settled =
-            |held: Option<&BTreeMap<_, _>>, is_founded| Identity::settled(held, &cluster, is_founded, now).unwrap();
+        let settled = |held: Option<&BTreeMap<_, _>>, is_initialized| {
+            Identity::settled(held, &cluster, is_initialized, now).unwrap()
+        };
         let first = settled(None, false).unwrap();
         assert_eq!(settled(Some(&first), false), None);
-        let founded = settled(Some(&first), true).unwrap();
-        let added: Vec<_> = founded.keys().filter(|name| !first.contains_key(*name)).collect();
-        assert_eq!(added, ["founded"]);
-        assert!(first.iter().all(|(name, text)| founded[name] == *text));
-        assert_eq!(settled(Some(&founded), true), None);
-        assert_eq!(settled(Some(&founded), false), None, "it stays founded");
+        let initialized = settled(Some(&first), true).unwrap();
+        let added: Vec<_> = initialized.keys().filter(|name| !first.contains_key(*name)).collect();
+        assert_eq!(added, ["initialized"]);
+        assert!(first.iter().all(|(name, text)| initialized[name] == *text));
+        assert_eq!(settled(Some(&initialized), true), None);
+        assert_eq!(settled(Some(&initialized), false), None, "it stays initialized");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Ceph, as far as a node of ours must know it: who the cluster is, its keys, its configuration, its commands.
 //!
 //! ```text
-//! identity   made once: fsid, founding monitors, keys ─► a Secret of Kubernetes ─► what one node's roles need
+//! identity   made once: fsid, initial monitors, keys ─► a Secret of Kubernetes ─► what one node's roles need
 //! key        cephx keys, byte by byte as Ceph writes them     keyring   who may do what, as text
 //! conf       cluster.yaml ─► ceph.conf; pure                  monmap    the first map of monitors, as arguments
 //! client     the `ceph` command with a deadline               socket    a daemon of this machine, asked directly
@@ -35,7 +35,7 @@ pub use client::Client;
 pub use conf::conf;
 pub use error::{BadIdentity, CephError, NoIdentity};
 pub use fsid::Fsid;
-pub use identity::{Founder, Handed, Identity, SECRET};
+pub use identity::{Handed, Identity, InitialMonitor, SECRET};
 pub use key::{Cipher, Key};
 pub use keyring::{Entity, text as keyring_text};
 pub use random::{NoRandomness, random_text};

@@ -21,7 +21,7 @@ use crate::{
 };
 
 const RUN: &str = "/run/ceph";
-const PATIENCE: Duration = Duration::from_secs(3);
+const DEADLINE: Duration = Duration::from_secs(3);
 /// More than any honest answer to what is asked here.
 const LONGEST: u32 = 1 << 20;
 
@@ -38,7 +38,7 @@ pub async fn osd(id: u32) -> Result<Option<OsdStatus>, CephError> {
 async fn ask<T: DeserializeOwned>(daemon: &str, what: &str) -> Result<Option<T>, CephError> {
     let socket = PathBuf::from(format!("{RUN}/ceph-{daemon}.asok"));
     // Whoever starts, ends or has ended does not answer; what the unit says tells which of them it is.
-    let Ok(Ok(answer)) = timeout(PATIENCE, exchange(&socket, what)).await else { return Ok(None) };
+    let Ok(Ok(answer)) = timeout(DEADLINE, exchange(&socket, what)).await else { return Ok(None) };
     understood(daemon, what, &answer)
 }
 

@@ -5,16 +5,15 @@ use std::{path::Path, sync::Arc};
 use engine::{Ledger, LedgerStore, StepId};
 use host::Host;
 use playbooks::{
-    Layout,
+    Layout, checking,
     cluster::{self, Options},
-    looking,
     preflight::MachineIds,
 };
 use spec::{BootstrapRole, Node, ValidatedCluster};
 use tokio::sync::OnceCell;
 
 use crate::{
-    finding::CouldNotLook,
+    finding::Inconclusive,
     unit::{Unit, Units},
     view::Views,
 };
@@ -63,28 +62,28 @@ impl<'a> Context<'a> {
     }
 
     /// Our units as systemd sees them.
-    pub(crate) async fn units(&self) -> Result<&Units, CouldNotLook> {
+    pub(crate) async fn units(&self) -> Result<&Units, Inconclusive> {
         self.units.get_or_try_init(async || Units::read(self.host).await).await
     }
 
     /// What was done on this machine.
-    pub(crate) async fn ledger(&self) -> Result<&Ledger, CouldNotLook> {
+    pub(crate) async fn ledger(&self) -> Result<&Ledger, Inconclusive> {
         let read = async || {
             let opened = LedgerStore::new(&self.layout.state_dir).open(&*self.host.disk);
-            opened.map(|opened| opened.ledger).map_err(|error| CouldNotLook(explain::chain(&error)))
+            opened.map(|opened| opened.ledger).map_err(|error| Inconclusive(explain::chain(&error)))
         };
         self.ledger.get_or_try_init(read).await
     }
 
     /// Whether a step of the bootstrap was once seen to have kept its promise. What never was, is not broken.
-    pub(crate) async fn was_done(&self, step: StepId) -> Result<bool, CouldNotLook> {
+    pub(crate) async fn was_done(&self, step: StepId) -> Result<bool, Inconclusive> {
         let key = Ledger::key(cluster::NAME, step.as_str());
         Ok(self.ledger().await?.steps.get(&key).is_some_and(|record| record.verified.is_some()))
     }
 
     /// The services that were started on this node, each as it should be and as systemd sees it.
-    pub(crate) async fn started_services(&self) -> Result<Vec<(render::Service, Unit)>, CouldNotLook> {
-        let options = Options::read(self.host).map_err(|error| CouldNotLook(explain::chain(&error)))?;
+    pub(crate) async fn started_services(&self) -> Result<Vec<(render::Service, Unit)>, Inconclusive> {
+        let options = Options::read(self.host).map_err(|error| Inconclusive(explain::chain(&error)))?;
         let mut started = Vec::new();
         for service in cluster::services(self.cluster, self.node, self.layout, &options) {
             let Some(step) = cluster::step_of(service.name) else { continue };
@@ -97,8 +96,8 @@ impl<'a> Context<'a> {
     }
 
     /// A file's text; `None` if there is no such file.
-    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Result<Option<String>, CouldNotLook> {
-        Ok(looking::text(self.host, path.as_ref())?)
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Result<Option<String>, Inconclusive> {
+        Ok(checking::text(self.host, path.as_ref())?)
     }
 
     /// What a command prints, in the language that parsers know.
@@ -106,7 +105,7 @@ impl<'a> Context<'a> {
         &self,
         program: &str,
         arguments: [&str; N],
-    ) -> Result<String, CouldNotLook> {
-        looking::output(self.host, program, arguments).await
+    ) -> Result<String, Inconclusive> {
+        checking::output(self.host, program, arguments).await
     }
 }

@@ -1,7 +1,7 @@
-//! What a look found.
+//! What a check found.
 
 use explain::Code;
-pub(crate) use playbooks::looking::CouldNotLook;
+pub(crate) use playbooks::checking::Inconclusive;
 use serde::{Serialize, Serializer};
 
 use crate::Part;
@@ -12,7 +12,7 @@ pub struct Finding {
     /// The stable code.
     #[serde(serialize_with = "id")]
     pub code: Code,
-    /// Whether this is what must be mended, or what follows from something else.
+    /// Whether this is what must be fixed, or what follows from something else.
     pub kind: Kind,
     /// What it is about.
     pub part: Part,
@@ -26,7 +26,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The evidence is the reason itself: mend this.
+    /// The evidence is the reason itself: fix this.
     Cause,
     /// It does not work, and this does not say why. Told only where no cause explains it.
     Symptom,

@@ -1,21 +1,21 @@
 //! Why a node does not work: `blackstart diagnose`.
 //!
 //! ```text
-//! registry of looks ─► run: all at once, each within its limit ─► findings ─► narrow: causes, and what follows from them
+//! registry of checks ─► run: all at once, each within its limit ─► findings ─► narrow: causes, and what follows from them
 //! ```
-//! A look reads one thing that commonly breaks and tells what it found. It never changes anything. A finding is either a
-//! *cause* (the evidence itself is what must be mended) or a *symptom* (something does not work, and why is not said by
+//! A check reads one thing that commonly breaks and tells what it found. It never changes anything. A finding is either a
+//! *cause* (the evidence itself is what must be fixed) or a *symptom* (something does not work, and why is not said by
 //! it): `narrow` hides a symptom where a cause explains it, so that a full disk is told as a full disk and not as
 //! five services that crash.
 //!
-//! To add a cause: a file in `causes/` with a `LOOK`, its line in [`registry`], a code in `codes.rs`, and a case in
+//! To add a cause: a file in `causes/` with a `CHECK`, its line in [`registry`], a code in `codes.rs`, and a case in
 //! `tests/diagnose` that provokes it on a real machine. Command, documentation and `node up` follow from the registry.
 
 mod causes;
+mod check;
 pub mod codes;
 mod context;
 mod finding;
-mod look;
 mod narrow;
 mod part;
 mod run;
@@ -25,48 +25,48 @@ mod testing;
 mod unit;
 mod view;
 
+pub use check::{Check, Roles};
 pub use context::Context;
 pub use finding::{Finding, Kind};
-pub use look::{Look, Roles};
-pub use narrow::{Cause, Diagnosis, Unseen};
+pub use narrow::{Cause, Diagnosis, InconclusiveCheck};
 pub use part::Part;
 pub use run::run;
 pub use show::{list, show, show_likely_cause};
 
 /// Everything that is looked at, in the order in which people read it: from the machine up to the workloads.
-pub fn registry() -> &'static [Look] {
+pub fn registry() -> &'static [Check] {
     &[
-        causes::preflight::LOOK,
-        causes::storage::LOOK,
-        causes::clock::LOOK,
-        causes::programs::LOOK,
-        causes::memory::LOOK,
-        causes::address::LOOK,
-        causes::firewall::LOOK,
-        causes::name_server::LOOK,
-        causes::kernel_settings::LOOK,
-        causes::stopped::LOOK,
-        causes::changed::LOOK,
-        causes::crash_loop::LOOK,
-        causes::cgroup_driver::LOOK,
-        causes::images::LOOK,
-        causes::pod_network::LOOK,
-        causes::bootstrap::LOOK,
-        causes::certificates::LOOK,
-        causes::etcd::LOOK,
-        causes::etcd_members::LOOK,
-        causes::api_server::LOOK,
-        causes::joining::LOOK,
-        causes::encryption::LOOK,
-        causes::requests::LOOK,
-        causes::roles::LOOK,
-        causes::node::LOOK,
-        causes::pod_routes::LOOK,
-        causes::service_table::LOOK,
-        causes::cluster_dns::LOOK,
-        causes::workloads::LOOK,
-        causes::ceph::daemons::LOOK,
-        causes::ceph::quorum::LOOK,
-        causes::ceph::health::LOOK,
+        causes::preflight::CHECK,
+        causes::storage::CHECK,
+        causes::clock::CHECK,
+        causes::programs::CHECK,
+        causes::memory::CHECK,
+        causes::address::CHECK,
+        causes::firewall::CHECK,
+        causes::name_server::CHECK,
+        causes::kernel_settings::CHECK,
+        causes::stopped::CHECK,
+        causes::changed::CHECK,
+        causes::crash_loop::CHECK,
+        causes::cgroup_driver::CHECK,
+        causes::images::CHECK,
+        causes::pod_network::CHECK,
+        causes::bootstrap::CHECK,
+        causes::certificates::CHECK,
+        causes::etcd::CHECK,
+        causes::etcd_members::CHECK,
+        causes::api_server::CHECK,
+        causes::joining::CHECK,
+        causes::encryption::CHECK,
+        causes::requests::CHECK,
+        causes::roles::CHECK,
+        causes::node::CHECK,
+        causes::pod_routes::CHECK,
+        causes::service_table::CHECK,
+        causes::cluster_dns::CHECK,
+        causes::workloads::CHECK,
+        causes::ceph::daemons::CHECK,
+        causes::ceph::quorum::CHECK,
+        causes::ceph::health::CHECK,
     ]
 }

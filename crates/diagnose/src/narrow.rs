@@ -1,4 +1,4 @@
-//! From everything that was found to what must be mended. Pure.
+//! From everything that was found to what must be fixed. Pure.
 
 use serde::Serialize;
 
@@ -7,24 +7,24 @@ use crate::{Finding, Kind};
 /// What was found, in the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
-    /// What must be mended, nearest to the machine first.
+    /// What must be fixed, nearest to the machine first.
     pub findings: Vec<Cause>,
     /// What works today and may not tomorrow.
     pub warnings: Vec<Finding>,
     /// What could not be looked at.
-    pub unknown: Vec<Unseen>,
+    pub unknown: Vec<InconclusiveCheck>,
 }
 
-/// A look that could not look.
+/// An inconclusive check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Unseen {
+pub struct InconclusiveCheck {
     /// Its name.
-    pub look: String,
+    pub check: String,
     /// Why not.
     pub why: String,
 }
 
-/// Something to mend, with what does not work because of it.
+/// Something to fix, with what does not work because of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cause {
     /// The reason, or what does not work where no reason was found.
@@ -40,7 +40,7 @@ impl Diagnosis {
         self.findings.is_empty()
     }
 
-    /// What to mend first; `None` where only symptoms were found.
+    /// What to fix first; `None` where only symptoms were found.
     pub fn likely_cause(&self) -> Option<&Finding> {
         self.findings.iter().map(|cause| &cause.finding).find(|finding| finding.kind == Kind::Cause)
     }
@@ -49,7 +49,7 @@ impl Diagnosis {
 /// Sorts findings by what they say of each other. A symptom goes below the cause that is nearest to it among those its
 /// part needs; without one, below the symptom of a part it needs; without that, below the nearest suspicion, which then is
 /// the cause; else it stands for itself. What is suspected without need is a warning.
-pub(crate) fn narrow(found: Vec<Finding>, unknown: Vec<Unseen>) -> Diagnosis {
+pub(crate) fn narrow(found: Vec<Finding>, unknown: Vec<InconclusiveCheck>) -> Diagnosis {
     let (mut findings, mut symptoms, mut suspicions, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for finding in found {
         match finding.kind {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::{Part, codes::CRASH_LOOP};
 
-    fn told(found: &[(Kind, Part)]) -> Vec<(Part, usize)> {
+    fn reported(found: &[(Kind, Part)]) -> Vec<(Part, usize)> {
         let finding =
             |(kind, part): &(Kind, Part)| Finding { kind: *kind, ..Finding::cause(CRASH_LOOP, *part, "seen") };
         let diagnosis = narrow(found.iter().map(finding).collect(), Vec::new());
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn a_cause_explains_what_stands_on_it_and_nothing_else() {
         use Kind::{Cause, Suspicion, Symptom, Warning};
-        type Told<'a> = (&'a [(Kind, Part)], &'a [(Part, usize)]);
-        let cases: [Told<'_>; 9] = [
+        type Reported<'a> = (&'a [(Kind, Part)], &'a [(Part, usize)]);
+        let cases: [Reported<'_>; 9] = [
             (&[], &[]),
             (&[(Symptom, Part::Node), (Cause, Part::Machine), (Symptom, Part::Etcd)], &[(Part::Machine, 2)]),
             (&[(Symptom, Part::Node), (Symptom, Part::Etcd)], &[(Part::Etcd, 1)]),
@@ -118,7 +118,7 @@ mod tests {
             ),
         ];
         for (found, expected) in cases {
-            assert_eq!(told(found), expected, "{found:?}");
+            assert_eq!(reported(found), expected, "{found:?}");
         }
     }
 }

@@ -2,63 +2,60 @@
 
 use explain::counted;
 
-use crate::{Cause, Diagnosis, Finding, Look, narrow::Unseen};
+use crate::{Cause, Check, Diagnosis, Finding, narrow::InconclusiveCheck};
 
 /// One line per look: name and what it looks at.
-pub fn list(looks: &[Look]) -> String {
-    let width = looks.iter().map(|look| look.name.len()).max().unwrap_or_default();
-    looks.iter().map(|look| format!("{:width$}  {}\n", look.name, look.about)).collect()
+pub fn list(checks: &[Check]) -> String {
+    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
+    checks.iter().map(|check| format!("{:width$}  {}\n", check.name, check.about)).collect()
 }
 
-/// What must be mended first, then what to know, then what could not be looked at.
+/// What must be fixed first, then what to know, then what could not be looked at.
 pub fn show(diagnosis: &Diagnosis) -> String {
     let mut text = String::new();
     for Cause { finding, explains } in &diagnosis.findings {
-        text += &told("problem", finding);
+        text += &reported("problem", finding);
         for symptom in explains {
             text += &format!("         so: {}\n", symptom.evidence);
         }
     }
     for warning in &diagnosis.warnings {
-        text += &told("warning", warning);
+        text += &reported("warning", warning);
     }
-    for (why, looks) in by_reason(&diagnosis.unknown) {
-        text += &format!("unknown  {}: {why}\n", looks.join(", "));
+    for (why, checks) in by_reason(&diagnosis.unknown) {
+        text += &format!("unknown  {}: {why}\n", checks.join(", "));
     }
     text += &if diagnosis.is_well() {
-        "nothing is wrong that this program can see\n".to_owned()
+        "no problems found\n".to_owned()
     } else {
-        format!(
-            "{} to mend; `blackstart explain CODE` tells more of each\n",
-            counted(diagnosis.findings.len(), "thing")
-        )
+        format!("{}; `blackstart explain CODE` for details\n", counted(diagnosis.findings.len(), "problem"))
     };
     text
 }
 
 /// What cannot be looked at for the same reason is told together.
-fn by_reason(unknown: &[Unseen]) -> Vec<(&str, Vec<&str>)> {
+fn by_reason(unknown: &[InconclusiveCheck]) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for Unseen { look, why } in unknown {
+    for InconclusiveCheck { check, why } in unknown {
         match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, looks)) => looks.push(look),
-            None => reasons.push((why, vec![look])),
+            Some((_, checks)) => checks.push(check),
+            None => reasons.push((why, vec![check])),
         }
     }
     reasons
 }
 
-/// The one thing to mend first, for those who only asked why something failed; `None` where no reason was found.
+/// The one thing to fix first, for those who only asked why something failed; `None` where no reason was found.
 pub fn show_likely_cause(diagnosis: &Diagnosis) -> Option<String> {
     let finding = diagnosis.likely_cause()?;
     let more = match diagnosis.findings.len() {
-        1 => "`blackstart diagnose` asks again".to_owned(),
-        all => format!("`blackstart diagnose` tells {} more", all - 1),
+        1 => "`blackstart diagnose` checks again".to_owned(),
+        all => format!("`blackstart diagnose` shows {} more", all - 1),
     };
     Some(format!("likely cause[{}]: {}\n  fix: {}\n  {more}\n", finding.code, finding.evidence, finding.fix))
 }
 
-fn told(word: &str, finding: &Finding) -> String {
+fn reported(word: &str, finding: &Finding) -> String {
     format!("{word:8} {}: {}\n         fix: {}\n", finding.code, finding.evidence, finding.fix)
 }
 
@@ -75,7 +72,7 @@ mod tests {
             Finding::cause(codes::KERNEL_SETTING, Part::PodNetwork, "net.ipv4.ip_forward is 0"),
             Finding::warning(codes::SERVICE_DISABLED, Part::Kubelet, "kubelet.service runs and is disabled"),
         ];
-        narrow(found, vec![Unseen { look: "clock".into(), why: "no answer within 12 s".into() }])
+        narrow(found, vec![InconclusiveCheck { check: "clock".into(), why: "no answer within 12 s".into() }])
     }
 
     #[test]
@@ -87,7 +84,7 @@ mod tests {
     #[test]
     fn where_all_is_well() {
         let well = Diagnosis::default();
-        assert_eq!(show(&well), "nothing is wrong that this program can see\n");
+        assert_eq!(show(&well), "no problems found\n");
         assert_eq!(show_likely_cause(&well), None);
         let no_reason =
             narrow(vec![Finding::symptom(codes::CRASH_LOOP, Part::Etcd, "etcd.service is failed")], Vec::new());

@@ -1,4 +1,4 @@
-//! What the tests of several looks share.
+//! What the tests of several checks share.
 
 use spec::ValidatedCluster;
 

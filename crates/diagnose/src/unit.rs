@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use host::Host;
 
-use crate::{Part, finding::CouldNotLook};
+use crate::{Part, finding::Inconclusive};
 
 /// A unit that was started again this often, and is up for less than [`SETTLED`], is not up for good.
 const OFTEN: u32 = 3;
@@ -90,7 +90,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) async fn read(host: &Host) -> Result<Self, CouldNotLook> {
+    pub(crate) async fn read(host: &Host) -> Result<Self, Inconclusive> {
         const PROPERTIES: &str = "--property=Id,LoadState,ActiveState,SubState,Result,ExecMainStatus,DropInPaths,\
                                   NRestarts,ActiveEnterTimestampMonotonic,ConditionResult,\
                                   ConditionTimestampMonotonic";

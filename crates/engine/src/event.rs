@@ -32,9 +32,9 @@ pub struct Event {
     pub state: State,
     /// Which attempt at the step, from 1; 0 for events of the run itself.
     pub attempt: u32,
-    /// Steps that are verified so far; when undoing, those that are taken back.
+    /// Steps that are verified so far; when undoing, those that are undone.
     pub done: usize,
-    /// Steps in the playbook; when undoing, those to take back.
+    /// Steps in the playbook; when undoing, those to undo.
     pub total: usize,
     /// For a person: the step's title, the change, what is waited for, the error.
     pub message: String,
@@ -80,11 +80,11 @@ pub enum State {
     Blocked,
     /// The step was stopped between two changes; run again to go on.
     Cancelled,
-    /// The step's changes are being taken back.
+    /// The step's changes are being undone.
     Undoing,
-    /// The step's changes are taken back.
+    /// The step's changes are undone.
     Undone,
-    /// Something of the step could not be taken back.
+    /// Something of the step could not be undone.
     UndoFailed,
     /// The run is over; the message says how it ended.
     RunFinished,

@@ -5,20 +5,20 @@
 //! retries, waits and stops at a cancellation:
 //!
 //! ```text
-//! look (observe, plan, judge) ── nothing to change and promise kept ──────────────► verified
+//! look (observe, plan, verify) ── nothing to change and promise kept ──────────────► verified
 //!   │                                                                               ▲
 //!   └─ changes ─► ledger: started, with how to undo ─► apply each ─► look until met ┘
 //! ```
 //!
 //! After a crash the next run starts from the top: what is verified is only looked at, what was started is looked at
-//! and completed. The ledger is never used to decide that something is done; it remembers what to take back.
+//! and completed. The ledger is never used to decide that something is done; it remembers what to undo.
 
 mod choice;
 pub mod codes;
+mod deadline;
 mod event;
 mod ledger;
 mod lock;
-mod patience;
 mod planned;
 mod playbook;
 mod run;

@@ -4,7 +4,7 @@ use crate::playbook::Entry;
 
 /// Where a step is in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum StepStatus {
     /// Not started.
     Pending,
     /// Being worked on.
@@ -16,20 +16,20 @@ pub(crate) enum Standing {
 }
 
 /// The steps that may start now: pending, and everything before them verified.
-pub(crate) fn ready(steps: &[Entry], standing: &[Standing]) -> Vec<usize> {
-    let verified = |index: &usize| standing[*index] == Standing::Verified;
+pub(crate) fn ready(steps: &[Entry], statuses: &[StepStatus]) -> Vec<usize> {
+    let verified = |index: &usize| statuses[*index] == StepStatus::Verified;
     (0..steps.len())
-        .filter(|index| standing[*index] == Standing::Pending && steps[*index].after.iter().all(verified))
+        .filter(|index| statuses[*index] == StepStatus::Pending && steps[*index].after.iter().all(verified))
         .collect()
 }
 
 /// The pending steps that cannot start any more, because something before them is out.
-pub(crate) fn blocked(steps: &[Entry], standing: &[Standing]) -> Vec<usize> {
-    let mut out: Vec<bool> = standing.iter().map(|standing| *standing == Standing::Out).collect();
+pub(crate) fn blocked(steps: &[Entry], statuses: &[StepStatus]) -> Vec<usize> {
+    let mut out: Vec<bool> = statuses.iter().map(|status| *status == StepStatus::Out).collect();
     let mut blocked = Vec::new();
     // `after` points only upwards in the list, so one pass reaches everything.
     for (index, entry) in steps.iter().enumerate() {
-        if standing[index] == Standing::Pending && entry.after.iter().any(|before| out[*before]) {
+        if statuses[index] == StepStatus::Pending && entry.after.iter().any(|before| out[*before]) {
             out[index] = true;
             blocked.push(index);
         }
@@ -39,7 +39,7 @@ pub(crate) fn blocked(steps: &[Entry], standing: &[Standing]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use Standing::{Out, Pending, Running, Verified};
+    use StepStatus::{Out, Pending, Running, Verified};
 
     use super::*;
     use crate::{About, FilesOnly, Playbook, Step, StepError, StepId};
@@ -75,7 +75,7 @@ mod tests {
             .step(Named(D), &[C])
             .build()
             .unwrap();
-        for (standing, may_start, never_will) in [
+        for (statuses, may_start, never_will) in [
             ([Pending, Pending, Pending, Pending], vec![0, 1], vec![]),
             ([Running, Pending, Pending, Pending], vec![1], vec![]),
             ([Verified, Running, Pending, Pending], vec![], vec![]),
@@ -85,8 +85,8 @@ mod tests {
             ([Verified, Out, Pending, Pending], vec![], vec![2, 3]),
             ([Verified, Verified, Out, Pending], vec![], vec![3]),
         ] {
-            assert_eq!(ready(playbook.steps(), &standing), may_start, "{standing:?}");
-            assert_eq!(blocked(playbook.steps(), &standing), never_will, "{standing:?}");
+            assert_eq!(ready(playbook.steps(), &statuses), may_start, "{statuses:?}");
+            assert_eq!(blocked(playbook.steps(), &statuses), never_will, "{statuses:?}");
         }
     }
 }

@@ -38,12 +38,12 @@ pub enum Verdict {
     Waiting {
         /// What is being waited for, as a person would say it: "etcd to answer on :2379".
         what: String,
-        /// Anything that changes while there is progress; each change gives the wait its full patience again.
+        /// Anything that changes while there is progress; each change gives the wait its full time again.
         progress: String,
     },
 }
 
-/// One step of a playbook. Reading is in `observe`, thinking in `plan` and `judge`, doing in `act`; files are the engine's.
+/// One step of a playbook. Reading is in `observe`, thinking in `plan` and `verify`, doing in `act`; files are the engine's.
 pub trait Step: Send + Sync + 'static {
     /// What `observe` finds out.
     type Seen: Send + Sync;
@@ -67,7 +67,7 @@ pub trait Step: Send + Sync + 'static {
     }
 
     /// Asked when nothing is left to change: is the promised state there?
-    fn judge(&self, _seen: &Self::Seen) -> Verdict {
+    fn verify(&self, _seen: &Self::Seen) -> Verdict {
         Verdict::Met
     }
 
@@ -88,7 +88,7 @@ pub trait Step: Send + Sync + 'static {
     }
 
     /// How long to wait without any progress before this counts as a failed attempt.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(1)
     }
 }
@@ -145,7 +145,7 @@ impl StepError {
     }
 
     pub(crate) fn no_such_step(step: &str, key: &str) -> Self {
-        let message = format!("the playbook has no step `{step}` any more, so `{key}` cannot be taken back");
+        let message = format!("the playbook has no step `{step}` any more, so `{key}` cannot be undone");
         Self::new(codes::NO_SUCH_ACTION, message)
     }
 }
@@ -178,13 +178,13 @@ impl From<HostError> for StepError {
     }
 }
 
-/// What one look at the machine says.
-pub(crate) struct Look {
+/// What one check of the machine says.
+pub(crate) struct Observation {
     pub(crate) changes: Vec<Planned>,
     pub(crate) verdict: Verdict,
 }
 
-impl Look {
+impl Observation {
     pub(crate) fn is_met(&self) -> bool {
         self.changes.is_empty() && self.verdict == Verdict::Met
     }
@@ -194,20 +194,20 @@ pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StepError>>
 
 /// A [`Step`] without its type, as the runner holds it.
 pub(crate) trait AnyStep: Send + Sync {
-    fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look>;
+    fn check<'a>(&'a self, host: &'a Host) -> Boxed<'a, Observation>;
     fn apply<'a>(&'a self, change: &'a Planned, host: &'a Host) -> Boxed<'a, ()>;
-    fn patience(&self) -> Duration;
+    fn deadline(&self) -> Duration;
 }
 
 impl<S: Step> AnyStep for S {
-    fn look<'a>(&'a self, host: &'a Host) -> Boxed<'a, Look> {
+    fn check<'a>(&'a self, host: &'a Host) -> Boxed<'a, Observation> {
         Box::pin(async move {
             if S::ONLY_LIVE && !host.is_live {
-                return Ok(Look { changes: Vec::new(), verdict: Verdict::Met });
+                return Ok(Observation { changes: Vec::new(), verdict: Verdict::Met });
             }
             let seen = self.observe(host).await?;
             let changes = self.plan(&seen)?.into_iter().map(Into::into).collect();
-            Ok(Look { changes, verdict: self.judge(&seen) })
+            Ok(Observation { changes, verdict: self.verify(&seen) })
         })
     }
 
@@ -215,7 +215,7 @@ impl<S: Step> AnyStep for S {
         Box::pin(Step::apply(self, change, host))
     }
 
-    fn patience(&self) -> Duration {
-        Step::patience(self)
+    fn deadline(&self) -> Duration {
+        Step::deadline(self)
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Planned;
 
-/// One thing to take back.
+/// One thing to undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UndoEntry {
@@ -153,7 +153,7 @@ impl fmt::Display for UndoEntry {
             Self::RemoveLink(path) => write!(f, "remove link {}", path.display()),
             Self::RestoreLink { path, target } => write!(f, "point {} back to {}", path.display(), target.display()),
             Self::RestoreMode { path, mode } => write!(f, "restore the mode of {} ({mode:04o})", path.display()),
-            Self::Act { key } => write!(f, "take back {key}"),
+            Self::Act { key } => write!(f, "undo {key}"),
         }
     }
 }

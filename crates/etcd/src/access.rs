@@ -20,7 +20,7 @@ const KEY: &str = "pki/etcd/healthcheck-client.key";
 #[derive(Debug, thiserror::Error)]
 pub enum NoAccess {
     /// No master, or not yet.
-    #[error("there is no {}, without which etcd answers nobody", .0.display())]
+    #[error("there is no {}, the client certificate for etcd", .0.display())]
     Missing(PathBuf),
     /// A file cannot be read.
     #[error(transparent)]

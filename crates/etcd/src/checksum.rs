@@ -18,10 +18,10 @@ pub(crate) const SUM_BYTES: usize = SHA256_OUTPUT_LEN;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSnapshot {
     /// Its end is missing, or it was never one.
-    #[error("it has {0} bytes, which no snapshot has that ends with its sum")]
+    #[error("it has {0} bytes, so it does not end with a checksum")]
     Size(u64),
     /// A byte is not what etcd sent.
-    #[error("the sum at its end is not that of what is before it")]
+    #[error("checksum mismatch")]
     Sum,
 }
 

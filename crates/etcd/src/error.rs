@@ -28,7 +28,7 @@ pub enum EtcdError {
         message: String,
     },
     /// An answer that makes no sense.
-    #[error("the answer of {url} cannot be understood")]
+    #[error("unexpected answer from {url}")]
     Garbled {
         /// Where.
         url: String,

@@ -20,7 +20,7 @@ pub const DATA: &str = "/var/lib/etcd/member";
 
 const CLUSTER: &str = "ETCD_INITIAL_CLUSTER";
 const STATE: &str = "ETCD_INITIAL_CLUSTER_STATE";
-const MACHINES: &str = "BLACKSTART_FOUNDERS";
+const MACHINES: &str = "BLACKSTART_INITIAL_MEMBERS";
 
 /// What a member starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub struct Initial {
     pub members: BTreeMap<String, String>,
     /// Whether they form a cluster or this one joins theirs.
     pub state: State,
-    /// Of founders, the machine each of them was when they agreed; see `machine_id` of the join service. A machine that
-    /// comes with the same name and another id has lost its disk, and must not found again.
+    /// Of initial members, the machine each of them was when they agreed; see `machine_id` of the join service. A machine that
+    /// comes with the same name and another id has lost its disk, and must not bootstrap again.
     pub machines: BTreeMap<String, String>,
 }
 
@@ -44,10 +44,10 @@ pub enum State {
 }
 
 impl Initial {
-    /// Founding with these machines: name, address, machine id.
-    pub fn founding<'a>(founders: impl IntoIterator<Item = (&'a str, IpAddr, &'a str)>) -> Self {
+    /// Bootstrapping with these machines: name, address, machine id.
+    pub fn bootstrapping<'a>(initial_members: impl IntoIterator<Item = (&'a str, IpAddr, &'a str)>) -> Self {
         let (mut members, mut machines) = (BTreeMap::new(), BTreeMap::new());
-        for (name, ip, machine) in founders {
+        for (name, ip, machine) in initial_members {
             members.insert(name.to_owned(), peer_url(ip));
             machines.insert(name.to_owned(), machine.to_owned());
         }
@@ -59,8 +59,8 @@ impl Initial {
         Self { members, state: State::Existing, machines: BTreeMap::new() }
     }
 
-    /// True if this node founds, as the machine it was when that was agreed.
-    pub fn founds(&self, node: &str, machine: &str) -> bool {
+    /// True if this node bootstraps, as the machine it was when that was agreed.
+    pub fn bootstraps(&self, node: &str, machine: &str) -> bool {
         self.state == State::New && self.machines.get(node).is_some_and(|known| known == machine)
     }
 
@@ -113,17 +113,17 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let founding = Initial::founding([
+        let bootstrapping = Initial::bootstrapping([
             ("master-01", IpAddr::from([10, 0, 0, 1]), "aa"),
             ("master-02", "fd00::2".parse().unwrap(), "bb"),
         ]);
-        insta::assert_snapshot!(founding.text(), @r"
+        insta::assert_snapshot!(bootstrapping.text(), @r"
         ETCD_INITIAL_CLUSTER=master-01=https://10.0.0.1:2380,master-02=https://[fd00::2]:2380
         ETCD_INITIAL_CLUSTER_STATE=new
-        BLACKSTART_FOUNDERS=master-01=aa,master-02=bb
+        BLACKSTART_INITIAL_MEMBERS=master-01=aa,master-02=bb
         ");
-        let joining = Initial::joining(founding.members.clone());
-        for initial in [founding, joining] {
+        let joining = Initial::joining(bootstrapping.members.clone());
+        for initial in [bootstrapping, joining] {
             assert_eq!(Initial::parse(&initial.text()), Some(initial));
         }
     }
@@ -141,11 +141,11 @@ mod tests {
     }
 
     #[test]
-    fn only_the_machines_that_agreed_found() {
-        let founding = Initial::founding([("a", IpAddr::from([10, 0, 0, 1]), "aa")]);
+    fn only_the_machines_that_agreed_bootstrap() {
+        let bootstrapping = Initial::bootstrapping([("a", IpAddr::from([10, 0, 0, 1]), "aa")]);
         for (node, machine, expected) in [("a", "aa", true), ("a", "bb", false), ("b", "aa", false)] {
-            assert_eq!(founding.founds(node, machine), expected, "{node} {machine}");
+            assert_eq!(bootstrapping.bootstraps(node, machine), expected, "{node} {machine}");
         }
-        assert!(!Initial::joining(founding.members).founds("a", "aa"));
+        assert!(!Initial::joining(bootstrapping.members).bootstraps("a", "aa"));
     }
 }

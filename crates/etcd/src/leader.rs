@@ -22,7 +22,7 @@ impl Etcd {
 
 /// Who is best to lead in place of the master of this name. `None` if it does not lead, or nobody else could.
 pub fn successor(heard: &[Heard], master: &str) -> Option<u64> {
-    let status = |heard: &Heard| heard.told.as_ref().ok().map(|told| told.status.clone());
+    let status = |heard: &Heard| heard.reported.as_ref().ok().map(|reported| reported.status.clone());
     let own = status(heard.iter().find(|one| one.name == master)?)?;
     let members = best_list(heard)?.0;
     let has_vote = |id: u64| members.iter().any(|member| member.id == id && !member.is_learner);
@@ -35,10 +35,10 @@ pub fn successor(heard: &[Heard], master: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Member, survey::Told};
+    use crate::{Member, survey::Reported};
 
     /// Master `n` has the number `n`; `leader` leads, and so far is its log.
-    fn told(number: u64, leader: u64, index: u64) -> Told {
+    fn reported(number: u64, leader: u64, index: u64) -> Reported {
         let status = json!({
             "version": "3.7.3", "leader": leader.to_string(), "raftIndex": index.to_string(),
             "header": { "member_id": number.to_string() },
@@ -47,32 +47,32 @@ mod tests {
             serde_json::from_value(json!({ "ID": id.to_string(), "isLearner": id == 4 })).unwrap()
         };
         let status = serde_json::from_value(status).unwrap();
-        Told { status, known: (1..=4).map(member).collect(), agreed: None, alarms: Vec::new() }
+        Reported { status, known: (1..=4).map(member).collect(), agreed: None, alarms: Vec::new() }
     }
 
-    fn heard(number: u64, told: Result<Told, String>) -> Heard {
-        Heard { name: format!("master-0{number}"), url: String::new(), told }
+    fn heard(number: u64, reported: Result<Reported, String>) -> Heard {
+        Heard { name: format!("master-0{number}"), url: String::new(), reported }
     }
 
     #[test]
     fn the_one_with_the_longest_log_that_answers_and_has_a_vote() {
-        let all = |leader: u64, third: Result<Told, String>| {
+        let all = |leader: u64, third: Result<Reported, String>| {
             vec![
-                heard(1, Ok(told(1, leader, 90))),
-                heard(2, Ok(told(2, leader, 80))),
+                heard(1, Ok(reported(1, leader, 90))),
+                heard(2, Ok(reported(2, leader, 80))),
                 heard(3, third),
-                heard(4, Ok(told(4, leader, 99))),
+                heard(4, Ok(reported(4, leader, 99))),
             ]
         };
         for (leader, third, expected) in [
-            (1, Ok(told(3, 1, 85)), Some(3)),
-            (1, Ok(told(3, 1, 70)), Some(2)),
+            (1, Ok(reported(3, 1, 85)), Some(3)),
+            (1, Ok(reported(3, 1, 70)), Some(2)),
             (1, Err("it is silent".to_owned()), Some(2)),
-            (2, Ok(told(3, 2, 85)), None),
+            (2, Ok(reported(3, 2, 85)), None),
         ] {
             assert_eq!(successor(&all(leader, third.clone()), "master-01"), expected, "{leader} {third:?}");
         }
-        assert_eq!(successor(&[heard(1, Ok(told(1, 1, 9)))], "master-01"), None, "a member that is alone");
+        assert_eq!(successor(&[heard(1, Ok(reported(1, 1, 9)))], "master-01"), None, "a member that is alone");
         assert_eq!(successor(&[heard(1, Err("it is silent".to_owned()))], "master-01"), None);
     }
 }

@@ -131,7 +131,7 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// The member at this URL, reached with a client that has etcd's authority and a certificate of it.
+    /// The member at this URL, reached with a client that has etcd's CA and a certificate of it.
     pub fn new(http: reqwest::Client, url: impl Into<String>) -> Self {
         Self { http, url: url.into() }
     }

@@ -17,7 +17,7 @@ pub struct MembershipLock {
 }
 
 /// What came of asking for it.
-#[must_use = "only whoever has the lock may change something"]
+#[must_use = "only the holder of the lock may change something"]
 pub enum Asked {
     /// It is held now.
     Got(MembershipLock),

@@ -108,7 +108,7 @@ pub fn allow(change: Change, members: &[Member], is_healthy: impl Fn(u64) -> boo
 mod tests {
     use super::*;
 
-    fn told(change: Change, members: &str) -> String {
+    fn reported(change: Change, members: &str) -> String {
         // One letter per member: V healthy voter, v dead voter, L healthy learner, l dead one; numbered from 1.
         let parsed: Vec<Member> = (1u64..)
             .zip(members.chars())
@@ -149,7 +149,7 @@ mod tests {
         ];
         let text: Vec<String> = cases
             .iter()
-            .map(|(change, members)| format!("{members:5} {change:?}: {}", told(*change, members)))
+            .map(|(change, members)| format!("{members:5} {change:?}: {}", reported(*change, members)))
             .collect();
         insta::assert_snapshot!(text.join("\n"));
     }

@@ -12,7 +12,7 @@ use crate::{Etcd, EtcdError, checksum::SUM_BYTES, number};
 #[derive(Deserialize)]
 struct Line {
     result: Option<Piece>,
-    error: Option<Trouble>,
+    error: Option<Failure>,
 }
 
 #[derive(Deserialize, Default)]
@@ -24,7 +24,7 @@ struct Piece {
 }
 
 #[derive(Deserialize)]
-struct Trouble {
+struct Failure {
     #[serde(default)]
     message: String,
 }
@@ -113,7 +113,7 @@ fn decode(url: &str, line: &[u8]) -> Result<Option<Decoded>, EtcdError> {
     }
     let garbled = |source| EtcdError::Garbled { url: url.to_owned(), source };
     let line: Line = serde_json::from_slice(line).map_err(garbled)?;
-    if let Some(Trouble { message }) = line.error {
+    if let Some(Failure { message }) = line.error {
         return Err(EtcdError::Refused { url: url.to_owned(), status: 500, message });
     }
     let Piece { blob, remaining_bytes } = line.result.unwrap_or_default();

@@ -105,7 +105,7 @@ pub(crate) struct Source<'a> {
 }
 
 /// Asks for all items at once; the answers are in their order.
-pub(crate) async fn collect(source: &Source<'_>, items: &[Item], tell: &dyn Fn(&Progress<'_>)) -> Vec<Collected> {
+pub(crate) async fn collect(source: &Source<'_>, items: &[Item], emit: &dyn Fn(&Progress<'_>)) -> Vec<Collected> {
     let mut running: FuturesUnordered<_> = items
         .iter()
         .enumerate()
@@ -119,7 +119,7 @@ pub(crate) async fn collect(source: &Source<'_>, items: &[Item], tell: &dyn Fn(&
     let mut done = 0;
     while let Some((index, collected)) = running.next().await {
         done += 1;
-        tell(&Progress { done, total: items.len(), last: &items[index].name });
+        emit(&Progress { done, total: items.len(), last: &items[index].name });
         all[index] = collected;
     }
     all

@@ -17,7 +17,7 @@ pub enum GatherError {
     #[error("cannot write the archive")]
     Writing(#[source] HostError),
     /// It could not be made sure that no secret is in it.
-    #[error("cannot look for secrets: {0}")]
+    #[error("cannot scan for secrets: {0}")]
     NotClean(String),
     /// There is such a file.
     #[error("{0} exists")]

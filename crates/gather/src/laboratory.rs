@@ -7,7 +7,7 @@ use std::{path::Path, process::Stdio, time::Duration};
 
 use futures::future::join_all;
 use host::{Disk, Host, RealDisk};
-use lab::{Lab, Machine, MachineState, Surroundings};
+use lab::{Capabilities, Lab, Machine, MachineState};
 use playbooks::Layout;
 use tokio::{process::Command, time::timeout};
 
@@ -38,23 +38,23 @@ const ASK: &[&str] = &[
 /// Gathers everything of a lab.
 pub async fn lab(
     lab: &Lab,
-    surroundings: &Surroundings,
+    capabilities: &Capabilities,
     host: &Host,
-    tell: &dyn Fn(&Progress<'_>),
+    emit: &dyn Fn(&Progress<'_>),
 ) -> Result<Gathered, GatherError> {
     let total = lab.machines.len() + 1;
     let done = std::cell::Cell::new(0);
     let ended = |last: &str| {
         done.set(done.get() + 1);
-        tell(&Progress { done: done.get(), total, last });
+        emit(&Progress { done: done.get(), total, last });
     };
     let machines = join_all(lab.machines.iter().map(|record| async {
-        let collected = one(lab, &record.name, surroundings).await;
+        let collected = one(lab, &record.name, capabilities).await;
         ended(&record.name);
         (record.name.clone(), collected)
     }));
     let own = async {
-        let collected = computer(lab, surroundings, host).await;
+        let collected = computer(lab, capabilities, host).await;
         ended("the computer");
         collected
     };
@@ -73,9 +73,9 @@ pub async fn lab(
 }
 
 /// One machine, by itself or from its files.
-async fn one(lab: &Lab, name: &str, surroundings: &Surroundings) -> Collected {
+async fn one(lab: &Lab, name: &str, capabilities: &Capabilities) -> Collected {
     let started = std::time::Instant::now();
-    let machine = match Machine::new(lab, name, surroundings) {
+    let machine = match Machine::new(lab, name, capabilities) {
         Ok(machine) => machine,
         Err(error) => return Collected::missing(explain::chain(&error)),
     };
@@ -110,8 +110,8 @@ async fn ask(machine: &Machine<'_>) -> Result<Archive, String> {
         Err(_) => return Err(format!("it did not answer within {} s", LIMIT.as_secs())),
     };
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`blackstart gather` in it ended with {}: {}", output.status, said.trim()));
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`blackstart gather` in it ended with {}: {}", output.status, message.trim()));
     }
     Archive::unpack(&output.stdout).map_err(|error| format!("its archive cannot be read: {error}"))
 }
@@ -123,7 +123,7 @@ async fn from_files(target: &Machine<'_>) -> Result<Archive, String> {
 }
 
 /// What this computer knows of the lab.
-async fn computer(lab: &Lab, surroundings: &Surroundings, host: &Host) -> Vec<(Item, Collected)> {
+async fn computer(lab: &Lab, capabilities: &Capabilities, host: &Host) -> Vec<(Item, Collected)> {
     let dir = Lab::dir(&lab.name);
     let below = |name: &str| dir.join(name).display().to_string();
     let files = [
@@ -154,7 +154,7 @@ async fn computer(lab: &Lab, surroundings: &Surroundings, host: &Host) -> Vec<(I
     let source =
         Source { host, kubernetes_dir: Path::new("/etc/kubernetes"), is_this_machine: true, variables: Vec::new() };
     let mut all: Vec<(Item, Collected)> = asked.iter().cloned().zip(collect(&source, asked, &|_| ()).await).collect();
-    let machines = match lab::status(lab, surroundings).await {
+    let machines = match lab::status(lab, capabilities).await {
         Ok(machines) => {
             let text = serde_json::to_vec_pretty(&machines).unwrap_or_default();
             Collected { files: vec![(status.name.clone(), text)], ..Collected::default() }

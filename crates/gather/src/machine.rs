@@ -37,7 +37,7 @@ pub async fn machine(
     host: &Host,
     layout: &Layout,
     root: &Path,
-    tell: &dyn Fn(&Progress<'_>),
+    emit: &dyn Fn(&Progress<'_>),
 ) -> Result<Gathered, GatherError> {
     let who = Who::read(&*host.disk, layout);
     let is_this_machine = root == Path::new("/");
@@ -51,7 +51,7 @@ pub async fn machine(
     let (wanted, refused): (Vec<Item>, Vec<Item>) =
         items.into_iter().partition(|item| refusal(item.place, is_this_machine, who.is_master).is_none());
 
-    let (collected, objects) = tokio::join!(collect(&source, &wanted, tell), secret_objects(&source, who.is_master));
+    let (collected, objects) = tokio::join!(collect(&source, &wanted, emit), secret_objects(&source, who.is_master));
     // Looked at after everything was collected: a token that was made meanwhile is known too.
     let mut found = Secrets::read(&*host.disk, layout);
     let unknown = match objects {
@@ -75,7 +75,7 @@ pub async fn machine(
         }
     }
     if let Some(first) = found.unread.first() {
-        let item = Item::files("secrets", "values that are looked for in everything else", [""; 0]);
+        let item = Item::files("secrets", "values that everything else is scanned for", [""; 0]);
         let count = explain::counted(found.unread.len(), "place");
         gathered.add(&scrubber, &item, Collected::missing(format!("{count} could not be read; the first: {first}")));
     }

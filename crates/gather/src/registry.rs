@@ -30,7 +30,7 @@ fn ours(layout: &Layout) -> Vec<Item> {
     let Layout { state_dir, config_dir, kubernetes_dir } = layout;
     let unit_files = units::NAMES.iter().flat_map(|name| [format!("/etc/systemd/system/{name}"), format!("/etc/systemd/system/{name}.d/*.conf"), format!("/run/systemd/system/{name}.d/*.conf")]);
     vec![
-        Item::files("state", "ledger and what it tells people", below(state_dir, &["ledger.json", "ledger.prev.json", "progress.json", "node-role", "bootstrap-state", "cluster-joined", "cluster-initialized-by", "etcd-member-id"])),
+        Item::files("state", "ledger and its summary", below(state_dir, &["ledger.json", "ledger.prev.json", "progress.json", "node-role", "bootstrap-state", "cluster-joined", "cluster-initialized-by", "etcd-member-id"])),
         Item::files("runs", "every run that is kept: steps, attempts, waits, errors", below(state_dir, &["runs/*.json"])),
         Item::files("configuration", "the cluster's and the node's description", below(config_dir, &["cluster.yaml", "nodes/*.yaml", "node-identity", "current-node.yaml", "ca-pin"])),
         Item::files("units", "our units and what was added to them", unit_files),
@@ -49,14 +49,14 @@ fn ours(layout: &Layout) -> Vec<Item> {
 fn logs() -> Vec<Item> {
     let unit = |name: &&str| {
         let line = format!("journalctl $JOURNAL --no-pager -o short-iso-precise -n {LOG_LINES} -u {name}");
-        Item::line(format!("logs/{name}.log"), "what the unit said", line).only(Place::Anywhere)
+        Item::line(format!("logs/{name}.log"), "log of the unit", line).only(Place::Anywhere)
     };
     let mut logs: Vec<Item> = units::NAMES.iter().map(unit).collect();
     let errors = format!("journalctl $JOURNAL --no-pager -o short-iso-precise -n {LOG_LINES} -p err");
     logs.extend([
         Item::line("logs/errors.log", "errors of all units", errors).only(Place::Anywhere),
-        Item::line("logs/kernel.log", "what the kernel said", format!("dmesg -T | tail -n {LOG_LINES}")),
-        Item::files("logs/pods", "what pods of kube-system said", ["/var/log/pods/kube-system_*/*/*.log"]),
+        Item::line("logs/kernel.log", "kernel log", format!("dmesg -T | tail -n {LOG_LINES}")),
+        Item::files("logs/pods", "logs of pods in kube-system", ["/var/log/pods/kube-system_*/*/*.log"]),
     ]);
     logs
 }
@@ -82,7 +82,7 @@ fn network() -> Vec<Item> {
         Item::line("network/addresses.txt", "interfaces and addresses", "ip -s address"),
         Item::line("network/routes.txt", "routes and rules", "ip rule; ip route show table all; ip -6 route"),
         Item::line("network/nftables.txt", "packet filter", "nft list ruleset"),
-        Item::line("network/listening.txt", "who listens where", "ss -ltnp; ss -lunp"),
+        Item::line("network/listening.txt", "listening sockets", "ss -ltnp; ss -lunp"),
         Item::line("network/names.txt", "names and name servers", "cat /etc/hosts /etc/resolv.conf; hostname"),
         Item::line("network/manager.txt", "NetworkManager", "nmcli device; nmcli connection"),
     ]
@@ -103,14 +103,14 @@ fn etcd() -> Vec<Item> {
 #[rustfmt::skip]
 fn api() -> Vec<Item> {
     vec![
-        Item::line("api/ready.txt", "what the API server says of itself", format!("{API} get --raw '/readyz?verbose'; {API} get --raw '/livez?verbose'")),
+        Item::line("api/ready.txt", "health of the API server", format!("{API} get --raw '/readyz?verbose'; {API} get --raw '/livez?verbose'")),
         Item::line("api/version.txt", "its version", format!("{API} version -o json")),
         Item::objects("api/nodes.json", "Nodes", &format!("{API} get nodes $ONLY_NODE -o json")),
         Item::objects("api/pods.json", "Pods", &format!("{API} get pods -A $ONLY_PODS -o json")),
         Item::objects("api/events.json", "Events", &format!("{API} get events -A -o json")).only(Place::Master),
         Item::objects("api/requests.json", "certificate requests", &format!("{API} get certificatesigningrequests -o json")).only(Place::Master),
         Item::objects("api/workloads.json", "what pods are made of", &format!("{API} get deployments,daemonsets,statefulsets,replicasets,services,endpointslices -n kube-system -o json")).only(Place::Master),
-        Item::objects("api/leases.json", "who leads, and who is alive", &format!("{API} get leases -A -o json")).only(Place::Master),
+        Item::objects("api/leases.json", "leader, and members that are alive", &format!("{API} get leases -A -o json")).only(Place::Master),
     ]
 }
 

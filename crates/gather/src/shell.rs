@@ -25,7 +25,7 @@ pub(crate) async fn run(host: &Host, line: &str, variables: &[(&'static str, Str
     let command = variables.iter().fold(command, |command, (name, value)| command.env(*name, value.as_str()));
     match timeout(limit + GRACE, host.commands.run(&command)).await {
         Ok(Ok(printed)) => {
-            Printed { error: judge(printed.stderr.trim(), &seconds, &printed.stdout), text: printed.stdout }
+            Printed { error: evaluate(printed.stderr.trim(), &seconds, &printed.stdout), text: printed.stdout }
         }
         Ok(Err(error)) => Printed { text: String::new(), error: Some(explain::chain(&error)) },
         Err(_) => Printed {
@@ -35,8 +35,8 @@ pub(crate) async fn run(host: &Host, line: &str, variables: &[(&'static str, Str
     }
 }
 
-fn judge(status: &str, seconds: &str, said: &str) -> Option<String> {
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+fn evaluate(status: &str, seconds: &str, output: &str) -> Option<String> {
+    let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it has no output");
     match status {
         "0" => None,
         "124" | "137" => Some(format!("no answer within {seconds} s")),
@@ -61,7 +61,7 @@ mod tests {
             assert!(printed.text.starts_with(text), "{line}: {}", printed.text);
             match (error, &printed.error) {
                 (None, None) => {}
-                (Some(expected), Some(said)) => assert!(said.starts_with(expected), "{said}"),
+                (Some(expected), Some(output)) => assert!(output.starts_with(expected), "{output}"),
                 other => panic!("{line}: {other:?}"),
             }
         }

@@ -87,14 +87,14 @@ pub enum CommandError {
         source: io::Error,
     },
     /// It ended with an error.
-    #[error("`{command}` ended with {status}: {said}")]
+    #[error("`{command}` ended with {status}: {output}")]
     Failed {
         /// The command.
         command: String,
         /// `exit code 1`, `signal 9`.
         status: String,
         /// The end of what it said.
-        said: String,
+        output: String,
     },
 }
 
@@ -147,22 +147,22 @@ impl Commands for RealCommands {
             if output.status.success() {
                 return Ok(printed);
             }
-            let said = if printed.stderr.trim().is_empty() { &printed.stdout } else { &printed.stderr };
+            let all = if printed.stderr.trim().is_empty() { &printed.stdout } else { &printed.stderr };
             Err(CommandError::Failed {
                 command: command.to_string(),
                 status: output.status.to_string(),
-                said: tail(said),
+                output: tail(all),
             })
         })
     }
 }
 
 /// The last lines, on one line: the beginning of a long text rarely tells why it ended.
-fn tail(said: &str) -> String {
+fn tail(output: &str) -> String {
     const LINES: usize = 6;
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.len() {
-        0 => "it said nothing".to_owned(),
+        0 => "it has no output".to_owned(),
         count => lines[count.saturating_sub(LINES)..].join(" / "),
     }
 }
@@ -195,6 +195,6 @@ mod tests {
     fn only_the_end_of_a_long_text_is_kept() {
         let long = (0..100).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
         assert_eq!(tail(&long), "line 94 / line 95 / line 96 / line 97 / line 98 / line 99");
-        assert_eq!(tail(" \n"), "it said nothing");
+        assert_eq!(tail(" \n"), "it has no output");
     }
 }

@@ -34,7 +34,7 @@ impl Explain for HostError {
             io::ErrorKind::PermissionDenied => codes::DENIED,
             io::ErrorKind::NotADirectory => codes::NOT_A_DIRECTORY,
             io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => codes::NOT_A_FILE,
-            _ if matches!(self.doing, "read" | "list" | "look at") => codes::READ,
+            _ if matches!(self.doing, "read" | "list" | "stat") => codes::READ,
             _ => codes::WRITE,
         }
     }

@@ -2,9 +2,10 @@
 //!
 //! A [`Host`] is a bundle of small capabilities, each behind a trait so that a test can take its place: the [`Disk`]
 //! (files and directories, down to `fsync`) and the [`Clock`]. [`Change`] is a change to the machine as data: it can be
-//! shown in a dry run, applied, and taken back.
+//! shown in a dry run, applied, and undone.
 
 mod atomic;
+mod capabilities;
 mod change;
 mod clock;
 pub mod codes;
@@ -12,7 +13,6 @@ mod command;
 pub mod disk;
 mod error;
 mod facts;
-mod surroundings;
 
 use std::{
     path::{Path, PathBuf},
@@ -20,13 +20,13 @@ use std::{
 };
 
 pub use atomic::{create_dir_all, remove_dir_if_empty, remove_file, set_dir_mode, write_atomic};
+pub use capabilities::Capabilities;
 pub use change::{Change, Content};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use command::{Cmd, CommandError, Commands, Printed, RealCommands, Running};
 pub use disk::{Disk, Kind, Meta, RealDisk};
 pub use error::HostError;
 pub use facts::{Facts, Interface};
-pub use surroundings::Surroundings;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// The machine a playbook works on.

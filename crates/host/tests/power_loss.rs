@@ -18,7 +18,7 @@ const NEW: &[u8] = b"new content, which is longer than the old one";
 /// What is done to the disk, in small operations.
 type Act = fn(&dyn Disk) -> Result<(), HostError>;
 /// Says what is wrong with a disk after the power cut; the flag tells whether the act had returned with success.
-type Judge = fn(&ModelDisk, bool) -> Option<String>;
+type Evaluate = fn(&ModelDisk, bool) -> Option<String>;
 
 /// A disk with a file, a directory to remove and one to change, all of them durable.
 fn disk() -> ModelDisk {
@@ -29,13 +29,13 @@ fn disk() -> ModelDisk {
 }
 
 /// Every power cut, on the given disk and on what a kill at each operation makes of it: outcomes and violations.
-fn violations(before: &ModelDisk, act: Act, judge: Judge) -> (usize, Vec<String>) {
+fn violations(before: &ModelDisk, act: Act, evaluate: Evaluate) -> (usize, Vec<String>) {
     let mut outcomes = 0;
     let mut violations = Vec::new();
     let mut start = before.restart();
     for operations in 0.. {
         outcomes += start
-            .every_power_cut(|disk| act(disk).is_ok(), |after, returned| violations.extend(judge(&after, returned)));
+            .every_power_cut(|disk| act(disk).is_ok(), |after, returned| violations.extend(evaluate(&after, returned)));
         let killed = before.restart();
         killed.cut_after(operations);
         if act(&killed).is_ok() {
@@ -89,15 +89,15 @@ fn mode_is_set(after: &ModelDisk, returned: bool) -> Option<String> {
 
 #[test]
 fn durable_changes_survive_every_power_cut() {
-    let cases: [(&str, Act, Judge, usize); 5] = [
+    let cases: [(&str, Act, Evaluate, usize); 5] = [
         ("write", |disk| write_atomic(disk, Path::new(FILE), NEW, 0o600), old_or_new, 100),
         ("create", |disk| create_dir_all(disk, Path::new("/etc/a/b/c"), 0o750), directories_with_their_mode, 80),
         ("remove", |disk| remove_file(disk, Path::new(FILE)), file_is_gone, 30),
         ("remove directory", |disk| remove_dir_if_empty(disk, Path::new("/etc/empty")), directory_is_gone, 30),
         ("set mode", |disk| set_dir_mode(disk, Path::new("/etc/empty"), 0o700), mode_is_set, 10),
     ];
-    for (name, act, judge, at_least) in cases {
-        let (outcomes, violations) = violations(&disk(), act, judge);
+    for (name, act, evaluate, at_least) in cases {
+        let (outcomes, violations) = violations(&disk(), act, evaluate);
         assert_eq!(violations, [""; 0], "{name}");
         assert!(outcomes >= at_least, "{name}: only {outcomes} outcomes: is the model still losing anything?");
     }
@@ -108,7 +108,7 @@ fn a_first_write_is_whole_or_absent() {
     let disk = ModelDisk::default();
     disk.create_dir(Path::new("/etc"), 0o755).unwrap();
     disk.sync_dir(Path::new("/")).unwrap();
-    let whole_or_absent: Judge = |after, returned| match after.read_optional(Path::new(FILE)).unwrap().as_deref() {
+    let whole_or_absent: Evaluate = |after, returned| match after.read_optional(Path::new(FILE)).unwrap().as_deref() {
         Some(NEW) => None,
         None if !returned => None,
         other => Some(format!("returned: {returned}, found: {other:?}")),

@@ -50,7 +50,7 @@ pub struct Given {
 
 /// What is kept is not what it can be.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot understand {place}")]
+#[error("cannot parse {place}")]
 pub struct Unreadable {
     place: String,
     #[source]
@@ -66,7 +66,7 @@ impl Explain for Unreadable {
 impl From<Unreadable> for Refusal {
     /// Whoever cannot tell what was granted grants nothing.
     fn from(error: Unreadable) -> Self {
-        Self::Trouble { why: explain::chain(&error) }
+        Self::Failure { why: explain::chain(&error) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who shows a client certificate. TLS has verified that the cluster's authority signed it; what it says is read here.
+//! Who shows a client certificate. TLS has verified that the cluster's CA signed it; what it says is read here.
 
 use std::net::IpAddr;
 

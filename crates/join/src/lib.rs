@@ -12,8 +12,8 @@
 //! nothing but values; a [`Refusal`] carries the same code to the master's log and to the node, and leaves nothing behind.
 //! What was granted and what was revoked is remembered in [`Admissions`], in the API and on every master.
 //!
-//! Everything goes over TLS with the cluster's authority. The one exception is [`wire::CaAnswer`]: a node that knows only
-//! a token asks *whoever answers* for the authority, believes nothing but the token's HMAC over the answer, and starts
+//! Everything goes over TLS with the cluster's CA. The one exception is [`wire::CaAnswer`]: a node that knows only
+//! a token asks *whoever answers* for the CA, believes nothing but the token's HMAC over the answer, and starts
 //! again over TLS with what it has learnt. This is the less secure way, because every holder of the token can pose as
 //! a master towards such a node; sealed nodes never use it.
 //!
@@ -50,7 +50,7 @@ pub use client::{Applicant, Client, Credential, JoinError, Joined, Member, Pair,
 pub use generation::Generation;
 pub use identity::Caller;
 pub use machine::machine_id;
-pub use mark::{Marks, authority_mark};
+pub use mark::{Marks, ca_mark};
 pub use master_keys::MasterKeys;
 pub use purpose::Purpose;
 pub use refusal::Refusal;

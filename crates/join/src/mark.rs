@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 /// What every node is to trust and to hold. Nothing in it is secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
-    /// [`authority_mark`] of the CAs that are trusted.
-    pub authority: String,
+    /// [`ca_mark`] of the CAs that are trusted.
+    pub ca: String,
     /// The `kid` of the key that signs service account tokens.
     pub tokens: String,
     /// [`JoinKey::mark`](crate::JoinKey::mark) of the key that nodes' secrets are to be of; only while it is replaced.
     pub join: Option<String>,
 }
 
-/// SHA-256 of a `ca.crt`, in hex. While authorities are replaced, the order in the file says which one signs, so it counts.
-pub fn authority_mark(ca_pem: &str) -> String {
+/// SHA-256 of a `ca.crt`, in hex. While CAs are replaced, the order in the file says which one signs, so it counts.
+pub fn ca_mark(ca_pem: &str) -> String {
     digest(&SHA256, ca_pem.trim().as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn order_counts_and_the_last_line_end_does_not() {
-        assert_eq!(authority_mark("old\nnew\n"), authority_mark("old\nnew"));
-        assert_ne!(authority_mark("old\nnew"), authority_mark("new\nold"));
+        assert_eq!(ca_mark("old\nnew\n"), ca_mark("old\nnew"));
+        assert_ne!(ca_mark("old\nnew"), ca_mark("new\nold"));
     }
 }

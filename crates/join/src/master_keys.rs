@@ -14,14 +14,14 @@ const PURPOSE: &str = "blackstart master keys v1";
 /// The cluster's keys. They travel only in an envelope, and cannot be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MasterKeys {
-    /// Authorities and service account key, PEM, by their path below `/etc/kubernetes`.
+    /// CAs and service account key, PEM, by their path below `/etc/kubernetes`.
     pub files: BTreeMap<String, String>,
     /// `encryption.yaml`, with the key for encryption at rest.
     pub encryption: String,
     /// `join.key`; absent in a cluster that was not sealed.
     pub join_key: Option<String>,
-    /// For a master that founds etcd together with the others: what its member starts with.
-    pub founding: Option<String>,
+    /// For a master that bootstraps etcd together with the others: what its member starts with.
+    pub bootstrapping: Option<String>,
 }
 
 impl fmt::Debug for MasterKeys {

@@ -11,7 +11,7 @@ const JOINING: &str = "blackstart join v2";
 const MASTER: &str = "blackstart master v2";
 const CEPH: &str = "blackstart ceph v2";
 const REPORTING: &str = "blackstart early report v2";
-const AUTHORITY: &str = "blackstart authority v1";
+const CA: &str = "blackstart authority v1";
 
 /// The proof of a request: everything in it but the proof itself.
 pub(crate) fn of_request(secret: &[u8], request: &JoinRequest) -> String {
@@ -57,15 +57,15 @@ pub(crate) fn report_is_proved(secret: &[u8], report: &EarlyReport) -> bool {
     with_report_fields(report, |fields| mac::verify(secret, REPORTING, fields, &tag))
 }
 
-/// The proof that a master knows the token, over the authority it hands out.
-pub(crate) fn of_authority(secret: &[u8], nonce: &str, ca_pem: &str) -> String {
-    BASE64.encode(mac::sign(secret, AUTHORITY, &[nonce.as_bytes(), ca_pem.as_bytes()]))
+/// The proof that a master knows the token, over the CA it hands out.
+pub(crate) fn of_ca(secret: &[u8], nonce: &str, ca_pem: &str) -> String {
+    BASE64.encode(mac::sign(secret, CA, &[nonce.as_bytes(), ca_pem.as_bytes()]))
 }
 
-/// True if this authority was handed out by somebody who knows the token, for this very question.
-pub(crate) fn authority_is_proved(secret: &[u8], nonce: &str, ca_pem: &str, proof: &str) -> bool {
+/// True if this CA was handed out by somebody who knows the token, for this very question.
+pub(crate) fn ca_is_proved(secret: &[u8], nonce: &str, ca_pem: &str, proof: &str) -> bool {
     let tag = BASE64.decode(proof).unwrap_or_default();
-    mac::verify(secret, AUTHORITY, &[nonce.as_bytes(), ca_pem.as_bytes()], &tag)
+    mac::verify(secret, CA, &[nonce.as_bytes(), ca_pem.as_bytes()], &tag)
 }
 
 fn with_fields<T>(request: &JoinRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T {
@@ -91,13 +91,13 @@ fn with_master_fields<T>(request: &MasterRequest, then: impl FnOnce(&[&[u8]]) ->
 }
 
 fn with_ceph_fields<T>(request: &CephRequest, then: impl FnOnce(&[&[u8]]) -> T) -> T {
-    let CephRequest { cluster, node, credential, challenge, machine_id, is_founded, proof: _ } = request;
+    let CephRequest { cluster, node, credential, challenge, machine_id, is_initialized, proof: _ } = request;
     let (kind, of, numbers) = parts(credential);
     let machine = machine(machine_id.as_deref());
     let texts = [cluster, node, kind, of, challenge, &machine];
     let mut fields: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    let founded = [u8::from(*is_founded)];
-    fields.extend([&numbers[..], &founded]);
+    let initialized = [u8::from(*is_initialized)];
+    fields.extend([&numbers[..], &initialized]);
     then(&fields)
 }
 
@@ -220,7 +220,7 @@ mod tests {
             credential: secret("worker-01", 3, 7),
             challenge: "c".into(),
             machine_id: Some("m".into()),
-            is_founded: false,
+            is_initialized: false,
             proof: String::new(),
         };
         request.prove(b"secret");
@@ -239,7 +239,7 @@ mod tests {
             |request| request.credential = ClaimedCredential::Token { id: "worker-01".into() },
             |request| request.challenge = "d".into(),
             |request| request.machine_id = None,
-            |request| request.is_founded = true,
+            |request| request.is_initialized = true,
             |request| request.proof = "not base64 !".into(),
         ];
         for (index, change) in tampering.iter().enumerate() {
@@ -285,15 +285,15 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_is_proved_for_one_question() {
-        let proof = of_authority(b"secret", "nonce", "pem");
+    fn a_ca_is_proved_for_one_question() {
+        let proof = of_ca(b"secret", "nonce", "pem");
         for (secret, nonce, pem, expected) in [
             (b"secret", "nonce", "pem", true),
             (b"sacred", "nonce", "pem", false),
             (b"secret", "other", "pem", false),
             (b"secret", "nonce", "mep", false),
         ] {
-            assert_eq!(authority_is_proved(secret, nonce, pem, &proof), expected, "{nonce} {pem}");
+            assert_eq!(ca_is_proved(secret, nonce, pem, &proof), expected, "{nonce} {pem}");
         }
     }
 }

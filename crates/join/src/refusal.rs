@@ -103,7 +103,7 @@ pub enum Refusal {
         wanted: String,
     },
     /// After several failures.
-    #[error("too many attempts from {who} failed; the next one is heard in {} s", wait.as_secs().max(1))]
+    #[error("too many attempts from {who} failed; retry in {} s", wait.as_secs().max(1))]
     TooMany {
         /// An address, or the name in a certificate.
         who: String,
@@ -111,7 +111,7 @@ pub enum Refusal {
         wait: Duration,
     },
     /// Faster than any honest node.
-    #[error("requests from {who} come too fast; the next one is heard in {} s", wait.as_secs().max(1))]
+    #[error("requests from {who} come too fast; retry in {} s", wait.as_secs().max(1))]
     TooFast {
         /// An address, or the name in a certificate.
         who: String,
@@ -138,7 +138,7 @@ pub enum Refusal {
         by: &'static str,
     },
     /// Not JSON, not a query, too slow.
-    #[error("the request cannot be understood: {why}")]
+    #[error("malformed join request: {why}")]
     Malformed {
         /// What is wrong with it.
         why: String,
@@ -203,8 +203,8 @@ pub enum Refusal {
         why: String,
     },
     /// The master's own fault.
-    #[error("the master could not do its part: {why}")]
-    Trouble {
+    #[error("the master failed to handle the request: {why}")]
+    Failure {
         /// What happened.
         why: String,
     },
@@ -257,7 +257,7 @@ impl Refusal {
             | Self::TooFast { .. }
             | Self::Busy
             | Self::NoJoinKey
-            | Self::Trouble { .. }
+            | Self::Failure { .. }
             | Self::KeysGiven { .. }
             | Self::Alive { .. } => true,
             _ => false,
@@ -277,7 +277,7 @@ impl Refusal {
                 | Self::KeysGiven { .. }
                 | Self::Alive { .. }
                 | Self::NoJoinKey
-                | Self::Trouble { .. }
+                | Self::Failure { .. }
         )
     }
 
@@ -304,7 +304,7 @@ impl Refusal {
             Self::TooLarge { .. } => 413,
             Self::BadRequest { .. } => 422,
             Self::TooMany { .. } | Self::TooFast { .. } => 429,
-            Self::Busy | Self::NotReady | Self::NoJoinKey | Self::Trouble { .. } => 503,
+            Self::Busy | Self::NotReady | Self::NoJoinKey | Self::Failure { .. } => 503,
         }
     }
 
@@ -348,7 +348,7 @@ impl Explain for Refusal {
             Self::Alive { .. } => codes::ALIVE,
             Self::Revoked { .. } => codes::REVOKED,
             Self::NotAllowed { .. } => codes::NOT_ALLOWED,
-            Self::Trouble { .. } => codes::TROUBLE,
+            Self::Failure { .. } => codes::FAILURE,
         }
     }
 
@@ -358,11 +358,11 @@ impl Explain for Refusal {
                 "if the node is not to come back, `kubectl delete node {node}` or `blackstart node remove {node}` on a master removes it with all that was set; if it is, nothing: it will find its Node as it was (`kubectl uncordon {node}` lets pods onto it again)"
             )),
             Self::NameTaken { node, .. } => Some(format!(
-                "make a token for this very node on a master, `blackstart token create --node {node}`, or seal the configuration; if the old machine is gone for good, `kubectl delete node {node}` frees the name"
+                "make a token for this node on a master, `blackstart token create --node {node}`, or seal the configuration; if the old machine is gone for good, `kubectl delete node {node}` frees the name"
             )),
             Self::KeysGiven { node, .. } => Some(format!(
-                "if this machine is to take the place of that one, type `blackstart node rearm {node}` on a master, and it \
-                 goes on by itself; if not, somebody has a copy of {node}'s secret: `blackstart config revoke {node}`"
+                "if this machine replaces that one, run `blackstart node rearm {node}` on a master, and it continues by itself; \
+                 if not, a copy of {node}'s secret is in use: `blackstart config revoke {node}`"
             )),
             Self::OldSecret { node, .. } => Some(format!(
                 "bring the newest sealed directory of {node}; if there is none, make one with `blackstart config seal --renew \

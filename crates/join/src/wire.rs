@@ -19,7 +19,7 @@ pub const JOIN: &str = "/v1/join";
 pub const MASTER: &str = "/v1/master";
 /// `POST`: what a node with a role in Ceph needs of its keys, for one that proves itself as in [`JOIN`].
 pub const CEPH: &str = "/v1/ceph";
-/// `GET`: the cluster's authority, proved with a token.
+/// `GET`: the cluster's CA, proved with a token.
 pub const CA: &str = "/v1/ca";
 /// `POST`, with the agent's certificate: new certificates.
 pub const RENEW: &str = "/v1/renew";
@@ -57,7 +57,7 @@ pub struct Hello {
     /// For whoever shows a certificate: the node that has the machine id that was asked about.
     pub machine: Option<String>,
     /// For insiders: how this master stands to the cluster.
-    pub standing: Option<Standing>,
+    pub cluster_state: Option<ClusterState>,
     /// Whether it has what it takes to let others in.
     pub admits: bool,
     /// For insiders: which machine this master is, see [`crate::machine_id`].
@@ -69,7 +69,7 @@ pub struct Hello {
 /// How a master stands to the cluster's etcd, which is the cluster's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum ClusterState {
     /// It has neither data nor the decision to start a member: for all it knows there is no cluster.
     Apart,
     /// It is decided what its member starts with.
@@ -199,7 +199,7 @@ pub struct CephRequest {
     /// See [`crate::machine_id`].
     pub machine_id: Option<String>,
     /// Whether the node has seen a quorum of Ceph's monitors.
-    pub is_founded: bool,
+    pub is_initialized: bool,
     /// base64url of an HMAC over all of the above.
     pub proof: String,
 }
@@ -232,7 +232,7 @@ pub struct JoinCsrs {
 /// Answer of [`JOIN`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JoinAnswer {
-    /// The cluster's authority, PEM.
+    /// The cluster's CA, PEM.
     pub ca: String,
     /// The kubelet's certificate, PEM.
     pub kubelet: String,
@@ -256,16 +256,16 @@ pub struct CaQuery {
 /// Answer of [`CA`]. Received from an unknown party: worth nothing before the proof is checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CaAnswer {
-    /// The cluster's authority, PEM.
+    /// The cluster's CA, PEM.
     pub ca: String,
-    /// base64url of an HMAC over nonce and authority under the token's secret.
+    /// base64url of an HMAC over nonce and CA under the token's secret.
     pub proof: String,
 }
 
 /// Body of [`RENEW`], PEM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RenewCsrs {
-    /// The kubelet's, which renews its own: only while the cluster's authority is replaced.
+    /// The kubelet's, which renews its own: only while the cluster's CA is replaced.
     #[serde(default)]
     pub kubelet: Option<String>,
     /// kube-proxy's.
@@ -280,7 +280,7 @@ pub struct RenewCsrs {
 /// Answer of [`RENEW`], PEM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RenewAnswer {
-    /// The cluster's authority; several while it is replaced, the one that signs first.
+    /// The cluster's CA; several while it is replaced, the one that signs first.
     pub ca: String,
     /// The kubelet's certificate, if it was asked for.
     #[serde(default)]

@@ -92,14 +92,14 @@ pub async fn apply_all(client: &Client, objects: &[Value]) -> Result<(), ApiErro
         .iter()
         .partition(|object| matches!(object["kind"].as_str(), Some("Namespace" | "CustomResourceDefinition")));
     for part in [first, rest] {
-        let work: Vec<_> = part.into_iter().map(|object| apply_patiently(client, object)).collect();
+        let work: Vec<_> = part.into_iter().map(|object| apply_with_retries(client, object)).collect();
         stream::iter(work).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
     }
     Ok(())
 }
 
 /// A kind that has just been defined is served a moment later.
-async fn apply_patiently(client: &Client, object: &Value) -> Result<(), ApiError> {
+async fn apply_with_retries(client: &Client, object: &Value) -> Result<(), ApiError> {
     let deadline = Instant::now() + NEW_KIND;
     loop {
         match apply(client, object).await {

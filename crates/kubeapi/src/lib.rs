@@ -15,14 +15,14 @@ mod secret;
 mod workload;
 
 pub use apply::{apply, apply_all, differing};
-pub use client::{connect, connect_impatiently};
+pub use client::{connect, connect_with_short_timeout};
 pub use error::ApiError;
 pub use k8s_openapi;
 pub use kube::{self, Client};
 pub use manifest::parse;
 pub use remove::{left_over, remove_all};
 pub use secret::{SecretData, Unsettled, settle_secret};
-pub use workload::{Trouble, Waiting, trouble, waiting};
+pub use workload::{Failure, Waiting, failure, waiting};
 
 /// Whom the API server knows as the owner of the fields we apply.
 pub const FIELD_MANAGER: &str = "blackstart";

@@ -61,7 +61,7 @@ pub async fn settle_secret<E>(
         }
     }
     let doing = format!("write Secret {namespace}/{name}");
-    let message = "somebody else writes it again and again".to_owned();
+    let message = "another client keeps writing it".to_owned();
     Err(Unsettled::Api(ApiError::Refused { doing, status: 409, message }))
 }
 

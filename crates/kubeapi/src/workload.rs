@@ -49,9 +49,9 @@ pub async fn waiting(client: &Client, objects: &[Value]) -> Result<Vec<Waiting>,
         if ready >= wanted {
             continue;
         }
-        let troubles = troubles(client, namespace, object).await?;
-        let image_missing = troubles.iter().any(|trouble| matches!(trouble, Trouble::Image(_)));
-        let because: String = troubles.iter().map(|trouble| format!("; {trouble}")).collect();
+        let failures = failures(client, namespace, object).await?;
+        let image_missing = failures.iter().any(|failure| matches!(failure, Failure::Image(_)));
+        let because: String = failures.iter().map(|failure| format!("; {failure}")).collect();
         all.push(Waiting {
             what: format!("{}: {ready} of {wanted} ready{because}", describe(object)),
             progress: format!("{ready} {because}"),
@@ -63,7 +63,7 @@ pub async fn waiting(client: &Client, objects: &[Value]) -> Result<Vec<Waiting>,
 
 /// Why a pod does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum Failure {
     /// An image cannot be had.
     Image(String),
     /// A container that does not stay up, or cannot be made.
@@ -82,7 +82,7 @@ pub enum Trouble {
     },
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Image(image) => write!(f, "image {image} cannot be pulled"),
@@ -93,24 +93,24 @@ impl fmt::Display for Trouble {
 }
 
 /// What the pods of a workload say, each reason once.
-async fn troubles(client: &Client, namespace: &str, workload: &Value) -> Result<Vec<Trouble>, ApiError> {
+async fn failures(client: &Client, namespace: &str, workload: &Value) -> Result<Vec<Failure>, ApiError> {
     let labels = workload["spec"]["selector"]["matchLabels"].as_object();
     let selector = labels.into_iter().flatten().map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or("")));
     let selector = selector.collect::<Vec<_>>().join(",");
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let doing = ApiError::of(format!("list the pods of {}", describe(workload)));
     let pods = pods.list(&ListParams::default().labels(&selector)).await.map_err(doing)?;
-    let mut all: Vec<Trouble> = Vec::new();
-    for trouble in pods.items.iter().filter_map(trouble) {
-        if !all.contains(&trouble) {
-            all.push(trouble);
+    let mut all: Vec<Failure> = Vec::new();
+    for failure in pods.items.iter().filter_map(failure) {
+        if !all.contains(&failure) {
+            all.push(failure);
         }
     }
     Ok(all)
 }
 
 /// Why a pod does not run, if it says so.
-pub fn trouble(pod: &Pod) -> Option<Trouble> {
+pub fn failure(pod: &Pod) -> Option<Failure> {
     let status = pod.status.as_ref()?;
     let name = pod.metadata.name.clone().unwrap_or_default();
     let inits = status.init_container_statuses.iter().flatten();
@@ -118,19 +118,19 @@ pub fn trouble(pod: &Pod) -> Option<Trouble> {
         let Some(waiting) = container.state.as_ref().and_then(|state| state.waiting.as_ref()) else { continue };
         match waiting.reason.as_deref() {
             Some("ErrImagePull" | "ImagePullBackOff" | "ErrImageNeverPull" | "InvalidImageName") => {
-                return Some(Trouble::Image(container.image.clone()));
+                return Some(Failure::Image(container.image.clone()));
             }
             Some("PodInitializing" | "ContainerCreating") | None => {}
             Some(other) => {
                 let message = waiting.message.as_deref().unwrap_or_default();
-                return Some(Trouble::Container { pod: name, why: format!("{other} {message}").trim_end().to_owned() });
+                return Some(Failure::Container { pod: name, why: format!("{other} {message}").trim_end().to_owned() });
             }
         }
     }
     let mut conditions = status.conditions.iter().flatten();
     let unscheduled = conditions.find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
     let why = unscheduled.message.clone().unwrap_or_else(|| "no reason given".to_owned());
-    Some(Trouble::Unscheduled { pod: name, why })
+    Some(Failure::Unscheduled { pod: name, why })
 }
 
 #[cfg(test)]
@@ -161,8 +161,8 @@ mod tests {
             ),
             (json!({"phase": "Running"}), None),
         ] {
-            let told = trouble(&pod(status.clone())).map(|trouble| trouble.to_string());
-            assert_eq!(told.as_deref(), expected, "{status}");
+            let reported = failure(&pod(status.clone())).map(|failure| failure.to_string());
+            assert_eq!(reported.as_deref(), expected, "{status}");
         }
     }
 }

@@ -5,15 +5,15 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-use crate::{Lab, LabError, Machine, Surroundings, power::inside};
+use crate::{Capabilities, Lab, LabError, Machine, power::inside};
 
 /// Copies `from` into the directory `to`, or to the new name `to` in a directory, as `cp` does; one of them is `MACHINE:PATH`.
-pub fn copy(lab: &Lab, surroundings: &Surroundings, from: &str, to: &str) -> Result<(), LabError> {
+pub fn copy(lab: &Lab, capabilities: &Capabilities, from: &str, to: &str) -> Result<(), LabError> {
     let (source, target) = (Place::parse(from), Place::parse(to));
-    let at = |place: &Place<'_>, program: &str| place.command(program, lab, surroundings);
+    let at = |place: &Place<'_>, program: &str| place.command(program, lab, capabilities);
     transfer(&source, &target, &at).map_err(|why| match why {
-        Trouble::Lab(error) => error,
-        Trouble::Refused(why) => {
+        Failure::Lab(error) => error,
+        Failure::Refused(why) => {
             LabError::System { doing: format!("copy {from} to {to}"), source: std::io::Error::other(why) }
         }
     })
@@ -21,14 +21,14 @@ pub fn copy(lab: &Lab, surroundings: &Surroundings, from: &str, to: &str) -> Res
 
 /// Why there is no copy.
 #[derive(Debug)]
-enum Trouble {
+enum Failure {
     /// Nothing could be tried.
     Lab(LabError),
     /// It was tried.
     Refused(String),
 }
 
-impl From<LabError> for Trouble {
+impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         Self::Lab(error)
     }
@@ -62,14 +62,14 @@ fn transfer(
     source: &Place<'_>,
     target: &Place<'_>,
     at: &impl Fn(&Place<'_>, &str) -> Result<Command, LabError>,
-) -> Result<(), Trouble> {
+) -> Result<(), Failure> {
     let path = Path::new(source.path());
     let name = path.file_name().ok_or_else(|| missing_name(source.path()))?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_dir = |path: &Path| Ok::<_, LabError>(run(at(target, "test")?.arg("-d").arg(path))?.success());
     let landing = Landing::of(target.path(), is_dir(Path::new(target.path()))?);
     if !is_dir(landing.dir)? {
-        return Err(Trouble::Refused(format!("there is no directory {}", landing.dir.display())));
+        return Err(Failure::Refused(format!("there is no directory {}", landing.dir.display())));
     }
     let mut pack = at(source, "tar")?;
     pack.arg("-C").arg(dir).args(["-cf", "-"]).arg(name);
@@ -85,8 +85,8 @@ fn transfer(
     seen_to(done)
 }
 
-fn seen_to(done: bool) -> Result<(), Trouble> {
-    let why = || Trouble::Refused("tar, mkdir or mv failed, see what it said above".to_owned());
+fn seen_to(done: bool) -> Result<(), Failure> {
+    let why = || Failure::Refused("tar, mkdir or mv failed, see its output above".to_owned());
     done.then_some(()).ok_or_else(why)
 }
 
@@ -126,9 +126,9 @@ impl<'a> Place<'a> {
     }
 
     /// A program, where the place is.
-    fn command(&self, program: &str, lab: &Lab, surroundings: &Surroundings) -> Result<Command, LabError> {
+    fn command(&self, program: &str, lab: &Lab, capabilities: &Capabilities) -> Result<Command, LabError> {
         let Self::There(name, _) = self else { return Ok(Command::new(program)) };
-        let mut command = inside(&Machine::new(lab, name, surroundings)?)?;
+        let mut command = inside(&Machine::new(lab, name, capabilities)?)?;
         command.arg(program);
         Ok(command)
     }

@@ -1,4 +1,4 @@
-//! Network partitions: rules on the bridge, made anew as a whole whenever one is added or healed.
+//! Network partitions: rules on the bridge, made again as a whole whenever one is added or healed.
 
 use std::{collections::BTreeSet, fmt::Write, fs};
 

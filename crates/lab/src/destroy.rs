@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, fs, io, path::Path};
 
-use crate::{Lab, LabError, LabName, Surroundings, lock::Lock, network, record, settings};
+use crate::{Capabilities, Lab, LabError, LabName, lock::Lock, network, record, settings};
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,11 +15,11 @@ pub struct Destroyed {
 }
 
 /// Removes a lab.
-pub async fn destroy(name: &LabName, surroundings: &Surroundings) -> Result<Destroyed, LabError> {
+pub async fn destroy(name: &LabName, capabilities: &Capabilities) -> Result<Destroyed, LabError> {
     let _all_labs = Lock::of_all_labs(Path::new(record::HOME))?;
     let dir = Lab::dir(name);
     let _lab = if dir.exists() { Some(Lock::of_lab(name.as_str(), &dir)?) } else { None };
-    let machines = machines(name, surroundings);
+    let machines = machines(name, capabilities);
     let mut errors = Vec::new();
     let mut collect = |result: Result<(), LabError>| {
         if let Err(error) = result {
@@ -27,10 +27,10 @@ pub async fn destroy(name: &LabName, surroundings: &Surroundings) -> Result<Dest
         }
     };
     for machine in &machines {
-        collect(surroundings.cgroups.machine(name.as_str(), machine).end());
+        collect(capabilities.cgroups.machine(name.as_str(), machine).end());
     }
     collect(network::remove(name).await);
-    collect(surroundings.cgroups.remove_lab(name.as_str()));
+    collect(capabilities.cgroups.remove_lab(name.as_str()));
     collect(remove_directory(&dir));
     if Lab::names().is_ok_and(|names| names.is_empty()) {
         collect(settings::put_back());
@@ -42,8 +42,8 @@ pub async fn destroy(name: &LabName, surroundings: &Surroundings) -> Result<Dest
     Err(LabError::Left { lab: name.to_string(), what: errors.join("; ") })
 }
 
-fn machines(name: &LabName, surroundings: &Surroundings) -> BTreeSet<String> {
-    let mut machines = surroundings.cgroups.machines(name.as_str());
+fn machines(name: &LabName, capabilities: &Capabilities) -> BTreeSet<String> {
+    let mut machines = capabilities.cgroups.machines(name.as_str());
     let entries = fs::read_dir(Lab::dir(name).join("machines")).into_iter().flatten().flatten();
     machines.extend(entries.map(|entry| entry.file_name().to_string_lossy().into_owned()));
     machines

@@ -13,7 +13,7 @@ use crate::codes;
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// Not a name.
-    #[error("`{0}` is no name for a lab")]
+    #[error("invalid lab name `{0}`")]
     Name(String),
     /// No such lab.
     #[error("there is no lab `{0}` on this computer")]

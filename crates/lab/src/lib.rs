@@ -6,9 +6,10 @@
 //! ends. What stays for [`destroy()`] to remove are control groups, the bridge, two nft tables, files, and some settings
 //! of the kernel (`settings`).
 //!
-//! What must be done differently because of where the lab runs is found out in [`Surroundings`], and only there.
+//! What must be done differently because of where the lab runs is found out in [`Capabilities`], and only there.
 
 mod base;
+mod capabilities;
 mod ceph_layer;
 mod cgroup;
 pub mod codes;
@@ -17,11 +18,11 @@ mod copy;
 mod cuts;
 mod destroy;
 mod error;
-mod glance;
 mod lock;
 mod machine;
 mod name;
 mod network;
+mod outside_status;
 mod packages;
 mod power;
 mod prepare;
@@ -32,20 +33,19 @@ mod status;
 pub mod steps;
 mod subnet;
 mod supervise;
-mod surroundings;
 
+pub use capabilities::Capabilities;
 pub use config::{Shape, cluster_yaml};
 pub use copy::copy;
 pub use cuts::{Cut, cut, heal};
 pub use destroy::{Destroyed, destroy};
 pub use error::LabError;
-pub use glance::{Glance, Power, glance};
 pub use machine::Machine;
 pub use name::LabName;
+pub use outside_status::{OutsideStatus, Power, outside_status};
 pub use packages::check_root;
 pub use power::{Exec, down, exec, inside, kill, logs, pause, reboot, resume, wipe};
 pub use prepare::{Machines, Plan, Prepared, prepare};
 pub use record::{Lab, MachineRecord};
 pub use status::{MachineState, MachineStatus, list, status};
 pub use supervise::supervise;
-pub use surroundings::Surroundings;

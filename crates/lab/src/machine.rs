@@ -12,22 +12,22 @@ use playbooks::{
     cluster::{self, Installation},
 };
 
-use crate::{Lab, LabError, MachineRecord, Surroundings, base, cgroup::MachineGroups};
+use crate::{Capabilities, Lab, LabError, MachineRecord, base, cgroup::MachineGroups};
 
 /// A machine of a lab.
 pub struct Machine<'a> {
     pub(crate) lab: &'a Lab,
     pub(crate) record: &'a MachineRecord,
     pub(crate) groups: MachineGroups,
-    surroundings: &'a Surroundings,
+    capabilities: &'a Capabilities,
 }
 
 impl<'a> Machine<'a> {
     /// The machine of that name.
-    pub fn new(lab: &'a Lab, name: &str, surroundings: &'a Surroundings) -> Result<Self, LabError> {
+    pub fn new(lab: &'a Lab, name: &str, capabilities: &'a Capabilities) -> Result<Self, LabError> {
         let record = lab.machine(name)?;
-        let groups = surroundings.cgroups.machine(lab.name.as_str(), &record.name);
-        Ok(Self { lab, record, groups, surroundings })
+        let groups = capabilities.cgroups.machine(lab.name.as_str(), &record.name);
+        Ok(Self { lab, record, groups, capabilities })
     }
 
     /// Everything the machine has on this computer.
@@ -45,7 +45,7 @@ impl<'a> Machine<'a> {
         self.dir().join("created").exists()
     }
 
-    /// From now on it has to be made anew.
+    /// From now on it has to be made again.
     pub(crate) fn forget(&self) -> Result<(), LabError> {
         match fs::remove_file(self.dir().join("created")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -55,7 +55,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Puts everything in place. What a killed run left half-made is made anew, and what still runs of a machine whose
+    /// Puts everything in place. What a killed run left half-made is made again, and what still runs of a machine whose
     /// directory is gone is ended; a machine that was complete is not touched.
     pub(crate) async fn create(&self, config: &Path) -> Result<(), LabError> {
         let dir = self.dir();
@@ -76,7 +76,7 @@ impl<'a> Machine<'a> {
         )?;
         base::write_secret(&upper.join("etc/NetworkManager/system-connections/lab.nmconnection"), &self.connection())?;
         let unit = "etc/systemd/system/blackstart-lab.service";
-        base::write(&upper.join(unit), &self.surroundings.first_unit())?;
+        base::write(&upper.join(unit), &self.capabilities.first_unit())?;
         let wants = upper.join("etc/systemd/system/sysinit.target.wants");
         fs::create_dir_all(&wants).map_err(failed("create"))?;
         std::os::unix::fs::symlink("../blackstart-lab.service", wants.join("blackstart-lab.service"))

@@ -24,7 +24,7 @@ pub(crate) fn forwards() -> bool {
     fs::read_to_string(FORWARD).is_ok_and(|text| text.trim() == "1")
 }
 
-/// Makes bridge and way out; what is there already is made anew where that does no harm. The cuts of a lab come back
+/// Makes bridge and way out; what is there already is made again where that does no harm. The cuts of a lab come back
 /// with its bridge, after the computer itself was off.
 pub(crate) async fn create(lab: &Lab) -> Result<(), LabError> {
     let bridge = lab.name.bridge();

@@ -14,7 +14,7 @@ use crate::{LabError, Machine, MachineState, status::namespaces, supervise::in_g
 const POLL: Duration = Duration::from_millis(100);
 
 /// How long a machine may take to come up or go down.
-const PATIENCE: Duration = Duration::from_secs(90);
+const DEADLINE: Duration = Duration::from_secs(90);
 
 /// A command for a machine, with our own standard input and output.
 pub struct Exec<'a> {
@@ -90,7 +90,7 @@ pub fn kill(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.kill()
 }
 
-/// Cuts the power and takes the disk out: the next `lab up` makes the machine anew, from its sealed directory.
+/// Cuts the power and takes the disk out: the next `lab up` makes the machine again, from its sealed directory.
 pub fn wipe(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.kill()?;
     machine.forget()
@@ -111,16 +111,16 @@ pub fn resume(machine: &Machine<'_>) -> Result<(), LabError> {
 /// Switches a machine off, gracefully, and waits until it is.
 pub async fn down(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.freeze(false)?;
-    let deadline = Instant::now() + PATIENCE;
-    let mut told: Option<Instant> = None;
+    let deadline = Instant::now() + DEADLINE;
+    let mut reported: Option<Instant> = None;
     while !machine.groups.processes().is_empty() {
         give_up_after(machine, deadline, "be off").await?;
         // A system that has just been started does not hear it the first time.
-        if told.is_none_or(|at| at.elapsed() > Duration::from_secs(2))
+        if reported.is_none_or(|at| at.elapsed() > Duration::from_secs(2))
             && let Some(leader) = machine.groups.leader()
         {
             power_off(leader)?;
-            told = Some(Instant::now());
+            reported = Some(Instant::now());
         }
         sleep(POLL).await;
     }
@@ -136,7 +136,7 @@ fn power_off(leader: i32) -> Result<(), LabError> {
 
 /// Waits until a machine is in a state.
 pub(crate) async fn wait_until(machine: &Machine<'_>, state: MachineState) -> Result<(), LabError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     while machine.state().await != state {
         give_up_after(machine, deadline, &format!("be {}", state.word())).await?;
         sleep(POLL).await;
@@ -145,7 +145,7 @@ pub(crate) async fn wait_until(machine: &Machine<'_>, state: MachineState) -> Re
 }
 
 async fn wait(machine: &Machine<'_>, what: &str, mut done: impl FnMut() -> bool) -> Result<(), LabError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     while !done() {
         give_up_after(machine, deadline, what).await?;
         sleep(POLL).await;
@@ -161,7 +161,7 @@ async fn give_up_after(machine: &Machine<'_>, deadline: Instant, what: &str) -> 
     for unit in machine.failed_units().await {
         seen = format!("{seen}, {unit} failed");
     }
-    let (limit, console) = (PATIENCE.as_secs(), machine.dir().join("console.log"));
+    let (limit, console) = (DEADLINE.as_secs(), machine.dir().join("console.log"));
     let source = std::io::Error::other(format!("not within {limit} s: it is {seen}; see {}", console.display()));
     Err(LabError::System { doing: format!("wait for {} to {what}", machine.record.name), source })
 }

@@ -6,7 +6,7 @@ use host::{Cmd, Commands, RealCommands};
 use serde::Serialize;
 use tokio::time::timeout;
 
-use crate::{Lab, LabError, LabName, Machine, Surroundings, cuts};
+use crate::{Capabilities, Lab, LabError, LabName, Machine, cuts};
 
 /// What a machine is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -68,11 +68,11 @@ pub fn list() -> Result<Vec<LabName>, LabError> {
 }
 
 /// All machines of a lab.
-pub async fn status(lab: &Lab, surroundings: &Surroundings) -> Result<Vec<MachineStatus>, LabError> {
+pub async fn status(lab: &Lab, capabilities: &Capabilities) -> Result<Vec<MachineStatus>, LabError> {
     let cuts = cuts::read(lab);
     let mut all = Vec::new();
     for record in &lab.machines {
-        let machine = Machine::new(lab, &record.name, surroundings)?;
+        let machine = Machine::new(lab, &record.name, capabilities)?;
         let pid = machine.groups.leader();
         all.push(MachineStatus {
             name: record.name.clone(),
@@ -100,11 +100,11 @@ impl Machine<'_> {
             return MachineState::Paused;
         }
         // The exit code repeats the word, so an error is an answer too.
-        let said = self.ask(&["systemctl", "is-system-running"]).await.unwrap_or_else(|error| error);
-        match said {
-            _ if said.starts_with("running") => MachineState::Running,
-            _ if said.ends_with("degraded") => MachineState::Degraded,
-            _ if said.ends_with("stopping") => MachineState::Stopping,
+        let output = self.ask(&["systemctl", "is-system-running"]).await.unwrap_or_else(|error| error);
+        match output {
+            _ if output.starts_with("running") => MachineState::Running,
+            _ if output.ends_with("degraded") => MachineState::Degraded,
+            _ if output.ends_with("stopping") => MachineState::Stopping,
             _ => MachineState::Starting,
         }
     }
@@ -112,8 +112,8 @@ impl Machine<'_> {
     /// The units that have failed.
     pub(crate) async fn failed_units(&self) -> Vec<String> {
         let question = ["systemctl", "list-units", "--failed", "--plain", "--no-legend"];
-        let said = self.ask(&question).await.unwrap_or_default();
-        said.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+        let output = self.ask(&question).await.unwrap_or_default();
+        output.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
     }
 
     /// What a command in the machine prints, or why it does not. One that is stopped while it is asked never answers.

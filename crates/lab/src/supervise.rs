@@ -19,7 +19,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Lab, LabError, LabName, Machine, Surroundings, base, ceph_layer, network, run::run};
+use crate::{Capabilities, Lab, LabError, LabName, Machine, base, ceph_layer, network, run::run};
 
 /// systemd-nspawn's exit code when the machine asked for a reboot.
 const REBOOT: i32 = 133;
@@ -47,7 +47,7 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
     let console = machine.dir().join("console.log");
     let log = OpenOptions::new().create(true).append(true).open(&console);
     let log = log.map_err(LabError::while_doing(format!("open {}", console.display())))?;
-    let told = log.metadata().map_or(0, |meta| meta.len());
+    let reported = log.metadata().map_or(0, |meta| meta.len());
     let errors = log.try_clone().map_err(LabError::while_doing(format!("open {}", console.display())))?;
     machine.groups.create()?;
     // The supervisor keeps a handle on this computer's network, to reach the bridge from its own.
@@ -66,10 +66,10 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
             if status.success() {
                 return Ok(()); // another supervisor has the machine: of a run that was killed a moment ago
             }
-            let said = fs::read_to_string(&console).unwrap_or_default();
-            let said = said.get(usize::try_from(told).unwrap_or(0)..).unwrap_or_default().trim();
-            let said = said.lines().next().unwrap_or("its supervisor ended without a word").to_owned();
-            return Err(LabError::System { doing, source: std::io::Error::other(said) });
+            let output = fs::read_to_string(&console).unwrap_or_default();
+            let output = output.get(usize::try_from(reported).unwrap_or(0)..).unwrap_or_default().trim();
+            let output = output.lines().next().unwrap_or("its supervisor ended without an error").to_owned();
+            return Err(LabError::System { doing, source: std::io::Error::other(output) });
         }
         if Instant::now() > deadline {
             let source = std::io::Error::other(format!("no process within {} s", FIRST_PROCESS.as_secs()));
@@ -96,8 +96,8 @@ pub(crate) fn program(lab: &Lab) -> PathBuf {
 /// Supervises a machine until it is off.
 pub async fn supervise(name: &LabName, machine: &str) -> Result<(), LabError> {
     let lab = Lab::open(name)?;
-    let surroundings = Surroundings::look()?;
-    let machine = Machine::new(&lab, machine, &surroundings)?;
+    let capabilities = Capabilities::detect()?;
+    let machine = Machine::new(&lab, machine, &capabilities)?;
     let lock = machine.dir().join("supervisor.lock");
     let held = RealDisk::new("/").try_lock(&lock);
     let Some(_guard) =

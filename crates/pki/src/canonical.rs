@@ -78,8 +78,8 @@ fn subject(request: &X509CertificationRequest<'_>) -> Option<Vec<u8>> {
     let mut expected = [OID_X509_ORGANIZATION_NAME, OID_X509_COMMON_NAME].into_iter();
     for attribute in request.certification_request_info.subject.iter_attributes() {
         let kind = expected.find(|kind| kind == attribute.attr_type())?;
-        let said = attribute.as_str().ok().filter(|said| !said.is_empty())?;
-        parts.push(value(SET, &[&value(SEQUENCE, &[&oid(&kind), &text(said)])]));
+        let output = attribute.as_str().ok().filter(|output| !output.is_empty())?;
+        parts.push(value(SET, &[&value(SEQUENCE, &[&oid(&kind), &text(output)])]));
     }
     Some(value(SEQUENCE, &[&parts.concat()]))
 }

@@ -22,7 +22,7 @@ pub(crate) struct Certificate {
     pub(crate) organizational_units: Vec<String>,
     pub(crate) names: BTreeSet<San>,
     pub(crate) lifetime: Lifetime,
-    pub(crate) is_authority: bool,
+    pub(crate) is_ca: bool,
     /// The key itself, without its algorithm.
     pub(crate) public_key: Vec<u8>,
     /// Key and algorithm, as pins are made of.
@@ -72,7 +72,7 @@ impl Certificate {
                 not_before: x509.validity().not_before.timestamp(),
                 not_after: x509.validity().not_after.timestamp(),
             },
-            is_authority: x509.is_ca(),
+            is_ca: x509.is_ca(),
             public_key: x509.public_key().subject_public_key.data.to_vec(),
             public_key_info: x509.public_key().raw.to_vec(),
             subject_der: x509.subject().as_raw().to_vec(),
@@ -87,19 +87,18 @@ impl Certificate {
         &self.der
     }
 
-    /// True if the authority's key made this certificate's signature and the names agree to the byte, which is how
+    /// True if the CA's key made this certificate's signature and the names agree to the byte, which is how
     /// verifiers compare them.
-    pub(crate) fn is_signed_by(&self, authority: &Self) -> bool {
-        let (Ok((_, own)), Ok((_, signer))) =
-            (parse_x509_certificate(&self.der), parse_x509_certificate(&authority.der))
+    pub(crate) fn is_signed_by(&self, ca: &Self) -> bool {
+        let (Ok((_, own)), Ok((_, signer))) = (parse_x509_certificate(&self.der), parse_x509_certificate(&ca.der))
         else {
             return false;
         };
-        self.is_issued_in_the_name_of(authority) && own.verify_signature(Some(signer.public_key())).is_ok()
+        self.is_issued_in_the_name_of(ca) && own.verify_signature(Some(signer.public_key())).is_ok()
     }
 
-    pub(crate) fn is_issued_in_the_name_of(&self, authority: &Self) -> bool {
-        self.issuer_der == authority.subject_der
+    pub(crate) fn is_issued_in_the_name_of(&self, ca: &Self) -> bool {
+        self.issuer_der == ca.subject_der
     }
 
     /// False for a subject such as `DC=org, DC=example`, of which the issuing library keeps only one `DC`. A verifier

@@ -5,7 +5,7 @@ use std::{error::Error, fmt, path::PathBuf};
 use explain::{Code, Explain};
 use jiff::Timestamp;
 
-use crate::{codes, judge::Reason};
+use crate::{codes, evaluate::Reason};
 
 /// One problem.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum PkiError {
         /// What is wrong with it; never its content.
         why: &'static str,
     },
-    /// For an authority or the service account key; a leaf in this state is made again instead.
+    /// For a CA or the service account key; a leaf in this state is made again instead.
     #[error("the key {key} does not belong to {other}")]
     KeyMismatch {
         /// The private key.
@@ -34,10 +34,10 @@ pub enum PkiError {
         /// The certificate or public key beside it.
         other: PathBuf,
     },
-    /// An authority marked with another cluster's name.
-    #[error("{path} is the authority of cluster `{found}`, not of `{expected}`")]
+    /// A CA marked with another cluster's name.
+    #[error("{path} is the CA of cluster `{found}`, not of `{expected}`")]
     OtherCluster {
-        /// The authority's certificate.
+        /// The CA's certificate.
         path: PathBuf,
         /// The name it carries.
         found: String,
@@ -45,55 +45,55 @@ pub enum PkiError {
         expected: String,
     },
     /// Nothing can be signed with it.
-    #[error("the authority {path} is valid only until {when}")]
-    AuthorityExpired {
-        /// The authority's certificate.
+    #[error("the CA {path} is valid only until {when}")]
+    CaExpired {
+        /// The CA's certificate.
         path: PathBuf,
         /// Its end.
         when: Timestamp,
     },
     /// Nothing it signs would be believed.
-    #[error("the authority {path} is valid only from {when}")]
-    AuthorityNotYetValid {
-        /// The authority's certificate.
+    #[error("the CA {path} is valid only from {when}")]
+    CaNotYetValid {
+        /// The CA's certificate.
         path: PathBuf,
         /// Its beginning.
         when: Timestamp,
     },
     /// A certificate without the right to sign.
-    #[error("{path} is no certificate authority")]
-    NotAnAuthority {
+    #[error("{path} is not a CA certificate")]
+    NotACa {
         /// The certificate.
         path: PathBuf,
     },
     /// A certificate of somebody else.
-    #[error("{path} was not signed by {authority}; its issuer is `{issuer}`")]
+    #[error("{path} was not signed by {ca}; its issuer is `{issuer}`")]
     NotSigned {
         /// The certificate or kubeconfig.
         path: PathBuf,
-        /// The authority's certificate.
-        authority: PathBuf,
+        /// The CA's certificate.
+        ca: PathBuf,
         /// What the certificate says of its issuer.
         issuer: String,
     },
-    /// The authority's key is elsewhere, so this cannot be made here.
+    /// The CA's key is elsewhere, so this cannot be made here.
     #[error("{path} {reason}, and cannot be made here without {key}")]
     Bring {
         /// The certificate or kubeconfig.
         path: PathBuf,
         /// What is wrong with it.
         reason: Reason,
-        /// The authority's key, which is not here.
+        /// The CA's key, which is not here.
         key: PathBuf,
     },
     /// Nothing can be signed for other machines here.
-    #[error("the authority's key {key} is not here")]
+    #[error("the CA's key {key} is not here")]
     NoKey {
         /// Where it would be.
         key: PathBuf,
     },
     /// Shared by all masters, and this one may not make it.
-    #[error("missing, and must not be made anew here: {}", listed(missing))]
+    #[error("missing, and must not be made again here: {}", listed(missing))]
     MayNotMake {
         /// The files.
         missing: Vec<PathBuf>,
@@ -108,7 +108,7 @@ pub enum PkiError {
         /// All names.
         known: Vec<&'static str>,
     },
-    /// An authority, or the service account key.
+    /// A CA, or the service account key.
     #[error("`{name}` is shared by the whole cluster and cannot be renewed on one node")]
     NotRenewable {
         /// What was asked for.
@@ -126,7 +126,7 @@ pub enum PkiError {
     /// A certificate with a changed issuer would not be believed by anybody.
     #[error("the subject of {path} cannot be repeated exactly as an issuer")]
     IssuerName {
-        /// The authority's certificate.
+        /// The CA's certificate.
         path: PathBuf,
     },
 }
@@ -138,9 +138,9 @@ impl Explain for PkiError {
             Self::Unreadable { .. } => codes::UNREADABLE,
             Self::KeyMismatch { .. } => codes::KEY_MISMATCH,
             Self::OtherCluster { .. } => codes::OTHER_CLUSTER,
-            Self::AuthorityExpired { .. } => codes::AUTHORITY_EXPIRED,
-            Self::AuthorityNotYetValid { .. } => codes::AUTHORITY_NOT_YET_VALID,
-            Self::NotAnAuthority { .. } => codes::NOT_AN_AUTHORITY,
+            Self::CaExpired { .. } => codes::CA_EXPIRED,
+            Self::CaNotYetValid { .. } => codes::CA_NOT_YET_VALID,
+            Self::NotACa { .. } => codes::NOT_A_CA,
             Self::NotSigned { .. } => codes::NOT_SIGNED,
             Self::Bring { .. } | Self::NoKey { .. } => codes::BRING,
             Self::MayNotMake { .. } => codes::MAY_NOT_MAKE,

@@ -17,7 +17,7 @@ use crate::{
     kubeconfig::{self, Identity},
     leaf::{self, Holding},
     lifetime::{Lifetime, timestamp},
-    table::{AUTHORITIES, AuthorityRow, CLUSTER, Kept, LEAVES, Leaf},
+    table::{CAS, CLUSTER, CaRow, Kept, LEAVES, Leaf},
 };
 
 /// A file of the PKI with which something is wrong.
@@ -43,12 +43,12 @@ pub enum Flaw {
     },
     /// The key beside it belongs to something else, or is missing.
     KeyMismatch,
-    /// Somebody else signed it than the authority it is used with.
+    /// Somebody else signed it than the CA it is used with.
     Foreign {
         /// Who says that they signed it.
         issuer: String,
     },
-    /// An authority that signed nothing of what it should have signed: it is the one that was exchanged.
+    /// A CA that signed nothing of what it should have signed: it is the one that was exchanged.
     Exchanged,
     /// Its time has not come.
     NotYetValid {
@@ -84,23 +84,23 @@ pub enum Flaw {
         /// Where it must lead.
         expected: String,
     },
-    /// A kubeconfig that trusts another authority than the cluster's.
-    OtherAuthority,
+    /// A kubeconfig that trusts another CA than the cluster's.
+    OtherCa,
 }
 
 /// Everything that is wrong on a master, in the order of the table.
 pub fn faults(existing: &Existing, input: &Input, now: Timestamp) -> Vec<Fault> {
-    AUTHORITIES.iter().flat_map(|row| below(row, existing, input, now)).collect()
+    CAS.iter().flat_map(|row| below(row, existing, input, now)).collect()
 }
 
-/// What is wrong with a kubeconfig that proves itself with a certificate of this authority and leads to this server.
+/// What is wrong with a kubeconfig that proves itself with a certificate of this CA and leads to this server.
 /// One whose certificate is kept in another file is looked at only for what it says itself.
-pub fn kubeconfig_flaw(bytes: &[u8], authority_pem: &[u8], server: &str, now: Timestamp) -> Option<Flaw> {
+pub fn kubeconfig_flaw(bytes: &[u8], ca_pem: &[u8], server: &str, now: Timestamp) -> Option<Flaw> {
     let file = match kubeconfig::parse(bytes) {
         Ok(file) => file,
         Err(why) => return Some(Flaw::Unreadable { why }),
     };
-    let trusted = Certificate::all_from_pem(authority_pem).unwrap_or_default();
+    let trusted = Certificate::all_from_pem(ca_pem).unwrap_or_default();
     let own = match &file.identity {
         Identity::Embedded(certificate, key) => trust_flaw(certificate, Some(key), &trusted),
         Identity::Files => None,
@@ -109,7 +109,7 @@ pub fn kubeconfig_flaw(bytes: &[u8], authority_pem: &[u8], server: &str, now: Ti
         if file.server != server {
             return Some(Flaw::OtherServer { server: file.server.clone(), expected: server.to_owned() });
         }
-        (!trusted.is_empty() && file.authority_pem != authority_pem).then_some(Flaw::OtherAuthority)
+        (!trusted.is_empty() && file.ca_pem != ca_pem).then_some(Flaw::OtherCa)
     };
     let aged = || match &file.identity {
         Identity::Embedded(certificate, _) => age(certificate.lifetime, now),
@@ -118,23 +118,23 @@ pub fn kubeconfig_flaw(bytes: &[u8], authority_pem: &[u8], server: &str, now: Ti
     own.or_else(astray).or_else(aged)
 }
 
-/// What is wrong with a file that holds a certificate of this authority and its key, as the kubelet keeps its own.
-pub fn certificate_flaw(bytes: &[u8], authority_pem: &[u8], now: Timestamp) -> Option<Flaw> {
+/// What is wrong with a file that holds a certificate of this CA and its key, as the kubelet keeps its own.
+pub fn certificate_flaw(bytes: &[u8], ca_pem: &[u8], now: Timestamp) -> Option<Flaw> {
     let (certificate, key) = match (Certificate::from_pem(bytes), key::from_pem(bytes)) {
         (Ok(certificate), Ok(key)) => (certificate, key),
         (Err(why), _) | (_, Err(why)) => return Some(Flaw::Unreadable { why }),
     };
-    let trusted = Certificate::all_from_pem(authority_pem).unwrap_or_default();
+    let trusted = Certificate::all_from_pem(ca_pem).unwrap_or_default();
     trust_flaw(&certificate, Some(&key), &trusted).or_else(|| age(certificate.lifetime, now))
 }
 
-/// An authority and what it signs. Where all of that was signed by somebody else, it is the authority that is wrong.
-fn below(row: &AuthorityRow, existing: &Existing, input: &Input, now: Timestamp) -> Vec<Fault> {
-    let authority = existing.parse(&row.certificate(), Certificate::all_from_pem);
-    let own = authority_flaw(row, &authority, existing, now);
-    // Nothing can be said about a signature by an authority that is not right itself.
-    let trusted = authority.ok().flatten().filter(|_| !matches!(own, Some(Flaw::KeyMismatch))).unwrap_or_default();
-    let leaves = || LEAVES.iter().filter(|leaf| leaf.authority.name == row.name);
+/// A CA and what it signs. Where all of that was signed by somebody else, it is the CA that is wrong.
+fn below(row: &CaRow, existing: &Existing, input: &Input, now: Timestamp) -> Vec<Fault> {
+    let ca = existing.parse(&row.certificate(), Certificate::all_from_pem);
+    let own = ca_flaw(row, &ca, existing, now);
+    // Nothing can be said about a signature by a CA that is not right itself.
+    let trusted = ca.ok().flatten().filter(|_| !matches!(own, Some(Flaw::KeyMismatch))).unwrap_or_default();
+    let leaves = || LEAVES.iter().filter(|leaf| leaf.ca.name == row.name);
     let mut found: Vec<Fault> = leaves()
         .filter_map(|leaf| {
             let flaw = leaf_flaw(leaf, &trusted, existing, input, now)?;
@@ -146,14 +146,14 @@ fn below(row: &AuthorityRow, existing: &Existing, input: &Input, now: Timestamp)
     let is_exchanged = held > 1 && found.iter().filter(|fault| foreign(fault)).count() == held;
     let own = own.or_else(|| is_exchanged.then_some(Flaw::Exchanged));
     if own.is_some() {
-        found.retain(|fault| !foreign(fault) && fault.flaw != Flaw::OtherAuthority);
+        found.retain(|fault| !foreign(fault) && fault.flaw != Flaw::OtherCa);
     }
     let own = own.map(|flaw| Fault { name: row.name, path: existing.path(&row.certificate()), flaw });
     own.into_iter().chain(found).collect()
 }
 
-fn authority_flaw(
-    row: &AuthorityRow,
+fn ca_flaw(
+    row: &CaRow,
     trusted: &Result<Option<Vec<Certificate>>, PkiError>,
     existing: &Existing,
     now: Timestamp,
@@ -166,18 +166,12 @@ fn authority_flaw(
     match existing.parse(&row.key(), key::from_pem) {
         Err(error) => Some(unreadable(&error)),
         Ok(Some(key)) if !trusted.iter().any(|one| key::belongs_to(&key, one)) => Some(Flaw::KeyMismatch),
-        // An authority whose key is elsewhere is as good as any.
+        // A CA whose key is elsewhere is as good as any.
         Ok(_) => trusted.iter().find_map(|one| age(one.lifetime, now)),
     }
 }
 
-fn leaf_flaw(
-    leaf: &Leaf,
-    authorities: &[Certificate],
-    existing: &Existing,
-    input: &Input,
-    now: Timestamp,
-) -> Option<Flaw> {
+fn leaf_flaw(leaf: &Leaf, cas: &[Certificate], existing: &Existing, input: &Input, now: Timestamp) -> Option<Flaw> {
     let held = match leaf::find(leaf, existing) {
         Err(error) => return Some(unreadable(&error)),
         Ok(Holding::Nothing) => return Some(Flaw::Missing),
@@ -185,7 +179,7 @@ fn leaf_flaw(
         Ok(Holding::Held(held)) => held,
     };
     let certificate = &held.certificate;
-    let trusted = || trust_flaw(certificate, held.key.as_ref(), authorities);
+    let trusted = || trust_flaw(certificate, held.key.as_ref(), cas);
     let names = || {
         let missing: Vec<String> = input.names(leaf.names).difference(&certificate.names).map(show_san).collect();
         let has = certificate.names.iter().map(show_san).collect();
@@ -203,15 +197,15 @@ fn leaf_flaw(
         if connection.server != expected {
             return Some(Flaw::OtherServer { server: connection.server.clone(), expected });
         }
-        let trusts_another = existing.bytes(&CLUSTER.certificate()).is_some_and(|pem| pem != connection.authority_pem);
-        trusts_another.then_some(Flaw::OtherAuthority)
+        let trusts_another = existing.bytes(&CLUSTER.certificate()).is_some_and(|pem| pem != connection.ca_pem);
+        trusts_another.then_some(Flaw::OtherCa)
     };
     trusted().or_else(|| age(certificate.lifetime, now)).or_else(names).or_else(subject).or_else(astray)
 }
 
-/// Whether a certificate, its key and one of the authorities belong together. Where none is known, any would do.
-fn trust_flaw(certificate: &Certificate, key: Option<&KeyPair>, authorities: &[Certificate]) -> Option<Flaw> {
-    if !authorities.is_empty() && !authorities.iter().any(|authority| certificate.is_signed_by(authority)) {
+/// Whether a certificate, its key and one of the CAs belong together. Where none is known, any would do.
+fn trust_flaw(certificate: &Certificate, key: Option<&KeyPair>, cas: &[Certificate]) -> Option<Flaw> {
+    if !cas.is_empty() && !cas.iter().any(|ca| certificate.is_signed_by(ca)) {
         return Some(Flaw::Foreign { issuer: certificate.issuer.clone() });
     }
     (!key.is_some_and(|key| key::belongs_to(key, certificate))).then_some(Flaw::KeyMismatch)

@@ -9,7 +9,7 @@ use spec::{Endpoint, Node, San, ValidatedCluster, ports};
 
 use crate::table::{Names, Server};
 
-/// Who makes what all masters share: the authorities and the service account key.
+/// Who makes what all masters share: the CAs and the service account key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
     /// This node, where it is missing: it starts the cluster.

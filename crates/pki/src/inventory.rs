@@ -14,7 +14,7 @@ use crate::{
     key,
     leaf::{self, Holding},
     lifetime::timestamp,
-    table::{AUTHORITIES, AuthorityRow, Kept, LEAVES, Leaf, SERVICE_ACCOUNT},
+    table::{CAS, CaRow, Kept, LEAVES, Leaf, SERVICE_ACCOUNT},
 };
 
 /// One line of the inventory.
@@ -28,8 +28,8 @@ pub struct Entry {
     pub path: PathBuf,
     /// What is wrong with it, if anything is.
     pub state: State,
-    /// The name of the authority that signs it; `None` for what signs itself.
-    pub authority: Option<&'static str>,
+    /// The name of the CA that signs it; `None` for what signs itself.
+    pub ca: Option<&'static str>,
     /// What the certificate says; `None` if there is none to read.
     pub certificate: Option<Facts>,
 }
@@ -38,8 +38,8 @@ pub struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryKind {
-    /// A certificate authority.
-    Authority,
+    /// A CA.
+    Ca,
     /// A certificate with its key beside it.
     Certificate,
     /// A certificate inside a kubeconfig.
@@ -58,7 +58,7 @@ pub enum State {
     Missing,
     /// There, and cannot be read.
     Unreadable,
-    /// An authority whose key is elsewhere.
+    /// A CA whose key is elsewhere.
     External,
     /// A kubeconfig that points to files kept by someone else.
     Elsewhere,
@@ -111,12 +111,12 @@ impl Facts {
 
 /// Everything in the table, whether it is there or not, in the order of the table.
 pub fn inventory(existing: &Existing, now: Timestamp) -> Vec<Entry> {
-    let authorities = AUTHORITIES.iter().map(|row| authority(row, existing, now));
+    let cas = CAS.iter().map(|row| ca(row, existing, now));
     let leaves = LEAVES.iter().map(|row| leaf(row, existing, now));
-    authorities.chain([service_account(existing)]).chain(leaves).collect()
+    cas.chain([service_account(existing)]).chain(leaves).collect()
 }
 
-fn authority(row: &AuthorityRow, existing: &Existing, now: Timestamp) -> Entry {
+fn ca(row: &CaRow, existing: &Existing, now: Timestamp) -> Entry {
     let key = existing.parse(&row.key(), key::from_pem);
     let trusted = existing.parse(&row.certificate(), Certificate::all_from_pem);
     let state = match (&trusted, &key) {
@@ -128,7 +128,7 @@ fn authority(row: &AuthorityRow, existing: &Existing, now: Timestamp) -> Entry {
     };
     let certificate = trusted.ok().flatten().and_then(|trusted| Some(Facts::of(trusted.first()?, now)));
     let path = existing.path(&row.certificate());
-    Entry { name: row.name, kind: EntryKind::Authority, path, state, authority: None, certificate }
+    Entry { name: row.name, kind: EntryKind::Ca, path, state, ca: None, certificate }
 }
 
 fn service_account(existing: &Existing) -> Entry {
@@ -142,7 +142,7 @@ fn service_account(existing: &Existing) -> Entry {
         (Ok(Some(_)), Ok(Some(_))) => State::KeyMismatch,
     };
     let path = existing.path(SERVICE_ACCOUNT.public);
-    Entry { name: SERVICE_ACCOUNT.name, kind: EntryKind::Key, path, state, authority: None, certificate: None }
+    Entry { name: SERVICE_ACCOUNT.name, kind: EntryKind::Key, path, state, ca: None, certificate: None }
 }
 
 fn leaf(row: &Leaf, existing: &Existing, now: Timestamp) -> Entry {
@@ -157,7 +157,7 @@ fn leaf(row: &Leaf, existing: &Existing, now: Timestamp) -> Entry {
         _ => None,
     };
     let path = existing.path(&row.certificate());
-    Entry { name: row.name, kind, path, state, authority: Some(row.authority.name), certificate }
+    Entry { name: row.name, kind, path, state, ca: Some(row.ca.name), certificate }
 }
 
 fn leaf_state(row: &Leaf, found: &Result<Holding, PkiError>, existing: &Existing) -> State {
@@ -167,9 +167,9 @@ fn leaf_state(row: &Leaf, found: &Result<Holding, PkiError>, existing: &Existing
         Ok(Holding::Elsewhere) => return State::Elsewhere,
         Ok(Holding::Held(held)) => held,
     };
-    let trusted = existing.parse(&row.authority.certificate(), Certificate::all_from_pem);
-    // Without its authority, nothing can be said of the signature; the authority has a line of its own.
-    let is_ours = |trusted: &[Certificate]| trusted.iter().any(|authority| held.certificate.is_signed_by(authority));
+    let trusted = existing.parse(&row.ca.certificate(), Certificate::all_from_pem);
+    // Without its CA, nothing can be said of the signature; the CA has a line of its own.
+    let is_ours = |trusted: &[Certificate]| trusted.iter().any(|ca| held.certificate.is_signed_by(ca));
     let foreign = matches!(trusted, Ok(Some(trusted)) if !is_ours(&trusted));
     match &held.key {
         _ if foreign => State::Foreign,

@@ -1,4 +1,4 @@
-//! Making certificates. What is made here passes every check of [`crate::judge`], or planning would never settle.
+//! Making certificates. What is made here passes every check of [`crate::evaluate`], or planning would never settle.
 
 use std::{collections::BTreeSet, error::Error};
 
@@ -15,10 +15,10 @@ use crate::{
     certificate::Certificate,
     key,
     lifetime::Lifetime,
-    table::{AuthorityRow, Leaf, Usage},
+    table::{CaRow, Leaf, Usage},
 };
 
-/// Marks an authority with its cluster, in the organisational unit: the common name has to stay kubeadm's.
+/// Marks a CA with its cluster, in the organisational unit: the common name has to stay kubeadm's.
 const MARK: &str = "blackstart:";
 
 type Fault = Box<dyn Error + Send + Sync>;
@@ -29,33 +29,33 @@ pub(crate) struct Issued {
     pub(crate) key_pem: String,
 }
 
-/// The cluster an authority says it belongs to. One that says nothing (kubeadm's, a company's) is taken as it is.
-pub(crate) fn marked_cluster(authority: &Certificate) -> Option<&str> {
-    authority.organizational_units.iter().find_map(|unit| unit.strip_prefix(MARK))
+/// The cluster a CA says it belongs to. One that says nothing (kubeadm's, a company's) is taken as it is.
+pub(crate) fn marked_cluster(ca: &Certificate) -> Option<&str> {
+    ca.organizational_units.iter().find_map(|unit| unit.strip_prefix(MARK))
 }
 
-/// A self-signed certificate for an authority's key.
-pub(crate) fn authority(row: &AuthorityRow, cluster: &str, key: &KeyPair, now: Timestamp) -> Result<String, Fault> {
+/// A self-signed certificate for a CA's key.
+pub(crate) fn ca(row: &CaRow, cluster: &str, key: &KeyPair, now: Timestamp) -> Result<String, Fault> {
     let mut subject = DistinguishedName::new();
     subject.push(DnType::OrganizationalUnitName, format!("{MARK}{cluster}"));
     subject.push(DnType::CommonName, row.common_name);
     let mut params = params(subject, Lifetime::starting(now, row.days))?;
-    // It signs leaves only: an authority below it would be one nobody asked for.
+    // It signs leaves only: a CA below it would be one nobody asked for.
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     Ok(params.self_signed(key)?.pem())
 }
 
-/// A certificate with a new key, signed by its authority and not outliving it.
+/// A certificate with a new key, signed by its CA and not outliving it.
 pub(crate) fn leaf(
     leaf: &Leaf,
     input: &Input,
-    authority: &Certificate,
+    ca: &Certificate,
     issuer: &Issuer<'_, KeyPair>,
     now: Timestamp,
 ) -> Result<Issued, Fault> {
     let key = key::generate()?;
-    let lifetime = Lifetime::starting(now, leaf.days).within(authority.lifetime);
+    let lifetime = Lifetime::starting(now, leaf.days).within(ca.lifetime);
     let certificate = leaf_params(leaf, input, lifetime)?.signed_by(&key, issuer)?;
     Ok(Issued { certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
 }
@@ -64,13 +64,13 @@ pub(crate) fn leaf(
 pub(crate) fn for_key(
     contents: &Contents,
     public_key_info: &[u8],
-    authority: &Certificate,
+    ca: &Certificate,
     issuer: &Issuer<'_, KeyPair>,
     now: Timestamp,
 ) -> Result<String, Fault> {
     let Contents { subject, usage, names, lasts } = contents;
     let key = SubjectPublicKeyInfo::from_der(public_key_info)?;
-    let lifetime = Lifetime::lasting(now, lasts.as_secs()).within(authority.lifetime);
+    let lifetime = Lifetime::lasting(now, lasts.as_secs()).within(ca.lifetime);
     let mut params = signed_params(&subject.common_name, subject.organization.as_deref(), *usage, lifetime)?;
     params.subject_alt_names = san_types(names)?;
     Ok(params.signed_by(&key, issuer)?.pem())
@@ -80,13 +80,13 @@ pub(crate) fn for_key(
 pub(crate) fn serving(
     common_name: &str,
     names: &BTreeSet<San>,
-    authority: &Certificate,
+    ca: &Certificate,
     issuer: &Issuer<'_, KeyPair>,
     end: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<Issued, Fault> {
     let key = key::generate()?;
-    let lifetime = Lifetime::until(end.unwrap_or(Timestamp::MAX), now).within(authority.lifetime);
+    let lifetime = Lifetime::until(end.unwrap_or(Timestamp::MAX), now).within(ca.lifetime);
     let mut params = signed_params(common_name, None, Usage::Both, lifetime)?;
     params.subject_alt_names = san_types(names)?;
     Ok(Issued { certificate_pem: params.signed_by(&key, issuer)?.pem(), key_pem: key.serialize_pem() })
@@ -98,7 +98,7 @@ fn leaf_params(leaf: &Leaf, input: &Input, lifetime: Lifetime) -> Result<Certifi
     Ok(params)
 }
 
-/// What every certificate that an authority signs has in common.
+/// What every certificate that a CA signs has in common.
 fn signed_params(
     common_name: &str,
     organization: Option<&str>,

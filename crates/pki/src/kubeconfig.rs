@@ -14,7 +14,7 @@ use crate::{certificate::Certificate, key};
 /// What a kubeconfig's current context leads to.
 pub(crate) struct Kubeconfig {
     pub(crate) server: String,
-    pub(crate) authority_pem: Vec<u8>,
+    pub(crate) ca_pem: Vec<u8>,
     pub(crate) identity: Identity,
 }
 
@@ -41,8 +41,8 @@ pub enum Proof<'a> {
 }
 
 /// The text of a kubeconfig.
-pub fn kubeconfig(cluster: &str, user: &str, server: &str, authority_pem: &[u8], proof: Proof<'_>) -> String {
-    let authority = BASE64_STANDARD.encode(authority_pem);
+pub fn kubeconfig(cluster: &str, user: &str, server: &str, ca_pem: &[u8], proof: Proof<'_>) -> String {
+    let ca = BASE64_STANDARD.encode(ca_pem);
     let proof = match proof {
         Proof::Inside { certificate_pem, key_pem } => format!(
             "client-certificate-data: {}\n    client-key-data: {}",
@@ -59,7 +59,7 @@ clusters:
 - name: "{cluster}"
   cluster:
     server: "{server}"
-    certificate-authority-data: {authority}
+    certificate-authority-data: {ca}
 users:
 - name: "{user}"
   user:
@@ -80,11 +80,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Kubeconfig, &'static str> {
     let context = pick(file.contexts, &file.current_context).ok_or("its current context is missing")?;
     let cluster = pick(file.clusters, &context.cluster).ok_or("its cluster is missing")?;
     let user = pick(file.users, &context.user).ok_or("its user is missing")?;
-    let authority_pem = match cluster.certificate_authority_data {
+    let ca_pem = match cluster.certificate_authority_data {
         Some(data) => decode(&data)?,
         None => Vec::new(),
     };
-    Ok(Kubeconfig { server: cluster.server, authority_pem, identity: identity(&user)? })
+    Ok(Kubeconfig { server: cluster.server, ca_pem, identity: identity(&user)? })
 }
 
 fn identity(user: &User) -> Result<Identity, &'static str> {

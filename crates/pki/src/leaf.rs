@@ -6,7 +6,7 @@ use rcgen::KeyPair;
 
 use crate::{
     Input, PkiError, Reason,
-    authority::Authority,
+    ca::Ca,
     certificate::Certificate,
     existing::Existing,
     issue, key,
@@ -35,7 +35,7 @@ pub(crate) struct Held {
 /// What a kubeconfig says beside its user's certificate.
 pub(crate) struct Connection {
     pub(crate) server: String,
-    pub(crate) authority_pem: Vec<u8>,
+    pub(crate) ca_pem: Vec<u8>,
 }
 
 /// Reads a leaf. What cannot be read is an error: it may be all there is left of something.
@@ -51,7 +51,7 @@ pub(crate) fn find(leaf: &Leaf, existing: &Existing) -> Result<Holding, PkiError
             Some(file) => match file.identity {
                 Identity::Files => return Ok(Holding::Elsewhere),
                 Identity::Embedded(certificate, key) => {
-                    let connection = Connection { server: file.server, authority_pem: file.authority_pem };
+                    let connection = Connection { server: file.server, ca_pem: file.ca_pem };
                     Some(Held { certificate: *certificate, key: Some(*key), connection: Some(connection) })
                 }
             },
@@ -69,14 +69,14 @@ pub(crate) fn make(
     reason: Reason,
     existing: &Existing,
     input: &Input,
-    authority: &Authority,
+    ca: &Ca,
     now: Timestamp,
 ) -> Result<Vec<Change>, PkiError> {
     let path = existing.path(&leaf.certificate());
-    let Some(issuer) = &authority.issuer else {
-        return Err(PkiError::Bring { path, reason, key: authority.key_path.clone() });
+    let Some(issuer) = &ca.issuer else {
+        return Err(PkiError::Bring { path, reason, key: ca.key_path.clone() });
     };
-    let fresh = issue::leaf(leaf, input, &authority.certificate, issuer, now)
+    let fresh = issue::leaf(leaf, input, &ca.certificate, issuer, now)
         .map_err(|source| PkiError::Issue { path: path.clone(), source })?;
     Ok(match leaf.kept {
         Kept::Pair { stem } => vec![
@@ -87,7 +87,7 @@ pub(crate) fn make(
             let user = leaf.common_name(&input.node);
             let server = input.server_url(server);
             let proof = Proof::Inside { certificate_pem: &fresh.certificate_pem, key_pem: &fresh.key_pem };
-            vec![write::secret(path, kubeconfig::kubeconfig(&input.cluster, &user, &server, &authority.pem, proof))]
+            vec![write::secret(path, kubeconfig::kubeconfig(&input.cluster, &user, &server, &ca.pem, proof))]
         }
     })
 }

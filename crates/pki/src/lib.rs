@@ -14,18 +14,18 @@
 //! What is signed for other machines goes another way: [`Request`] reads what they ask for, [`Signer`] signs it with the
 //! names that *we* chose.
 
-mod authority;
+mod ca;
 mod canonical;
 mod certificate;
 pub mod codes;
 mod der;
 mod error;
+mod evaluate;
 mod existing;
 mod faults;
 mod input;
 mod inventory;
 mod issue;
-mod judge;
 mod key;
 mod kubeconfig;
 mod leaf;
@@ -43,11 +43,11 @@ pub mod table;
 mod write;
 
 pub use error::{PkiError, PkiErrors};
+pub use evaluate::Reason;
 pub use existing::Existing;
 pub use faults::{Fault, Flaw, certificate_flaw, faults, kubeconfig_flaw};
 pub use input::{Input, Shared};
 pub use inventory::{Entry, EntryKind, Facts, State, inventory};
-pub use judge::Reason;
 pub use kubeconfig::{Proof, kubeconfig};
 pub use lifetime::{BACKDATED, Urgency, is_plausible};
 pub use pin::{NoPin, spki_pin};

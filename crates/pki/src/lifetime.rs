@@ -1,7 +1,7 @@
 //! When a certificate starts, ends and is due, and whether the clock can be believed at all.
 //!
 //! One rule for all: due when two thirds of the lifetime are spent (the agent renews then), urgent when nine tenths are
-//! (every plan renews then). For an authority of ten years "urgent" begins one year before its end, which is when the
+//! (every plan renews then). For a CA of ten years "urgent" begins one year before its end, which is when the
 //! leaves it signs start to be cut short.
 
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ const DAY: i64 = 24 * 60 * MINUTE;
 /// Clocks of a cluster differ a little: what is issued now must be valid on a machine that is behind. In seconds.
 pub const BACKDATED: i64 = 5 * MINUTE;
 
-/// An authority that ends sooner than this signs nothing worth having.
+/// A CA that ends sooner than this signs nothing worth having.
 const LAST_HOUR: i64 = 60 * MINUTE;
 
 /// This code was written after this moment (2026-11-15), so no honest clock shows an earlier one.
@@ -27,14 +27,14 @@ const PLAUSIBLE: i64 = 50 * 365 * DAY;
 /// The earliest moment a right clock can show: the build's date where the build says it, else the code's own.
 const BUILT: i64 = {
     // Reproducible builds set this; the compiler tracks it, so no build script is needed.
-    let said = match option_env!("SOURCE_DATE_EPOCH") {
+    let output = match option_env!("SOURCE_DATE_EPOCH") {
         Some(text) => match i64::from_str_radix(text, 10) {
             Ok(seconds) => seconds,
             Err(_) => WRITTEN,
         },
         None => WRITTEN,
     };
-    if said > WRITTEN { said } else { WRITTEN }
+    if output > WRITTEN { output } else { WRITTEN }
 };
 
 /// How pressing a renewal is.
@@ -75,12 +75,9 @@ impl Lifetime {
         Self { not_before: now.as_second() - BACKDATED, not_after: end.as_second() }
     }
 
-    /// Cut to lie inside the authority's own.
-    pub(crate) fn within(self, authority: Self) -> Self {
-        Self {
-            not_before: self.not_before.max(authority.not_before),
-            not_after: self.not_after.min(authority.not_after),
-        }
+    /// Cut to lie inside the CA's own.
+    pub(crate) fn within(self, ca: Self) -> Self {
+        Self { not_before: self.not_before.max(ca.not_before), not_after: self.not_after.min(ca.not_after) }
     }
 
     pub(crate) fn urgency(self, now: Timestamp) -> Urgency {
@@ -154,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_never_due_even_under_an_authority_near_its_end() {
+    fn what_is_new_is_never_due_even_under_a_ca_near_its_end() {
         let now = at(BUILT);
         for left in [LAST_HOUR + 1, DAY, 400 * DAY] {
-            let authority = Lifetime { not_before: BUILT - 3650 * DAY, not_after: BUILT + left };
-            let leaf = Lifetime::starting(now, 365).within(authority);
+            let ca = Lifetime { not_before: BUILT - 3650 * DAY, not_after: BUILT + left };
+            let leaf = Lifetime::starting(now, 365).within(ca);
             assert_eq!(leaf.urgency(now), Urgency::Ok, "{left}");
-            assert!(leaf.not_after <= authority.not_after);
+            assert!(leaf.not_after <= ca.not_after);
         }
     }
 

@@ -1,4 +1,4 @@
-//! PEM: written in one form, read in that form from strangers, and with some patience from files.
+//! PEM: written in one form, read in that form from strangers, and leniently from files.
 //!
 //! | from | reader | what is taken |
 //! |---|---|---|

@@ -1,10 +1,10 @@
-//! The pin by which a joining node recognises the cluster's authority.
+//! The pin by which a joining node recognises the cluster's CA.
 
 use crate::certificate::Certificate;
 
 /// Why there is no pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("cannot pin the authority: {0}")]
+#[error("cannot pin the CA: {0}")]
 pub struct NoPin(&'static str);
 
 /// `sha256:<hex>` of the public key in a certificate, as `kubeadm join --discovery-token-ca-cert-hash` takes it.

@@ -2,7 +2,7 @@
 //!
 //! Keys are random, so planning makes them: planning twice before anything is written gives two different plans, and
 //! planning after the changes were made gives an empty one. Any first part of the changes is a good state to crash in:
-//! an authority's key, its certificate, and only then what it signs; of every pair the key first.
+//! a CA's key, its certificate, and only then what it signs; of every pair the key first.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,14 @@ use host::Change;
 use jiff::Timestamp;
 
 use crate::{
-    Input, PkiError, PkiErrors, Shared, authority,
-    authority::Authority,
+    Input, PkiError, PkiErrors, Shared, ca,
+    ca::Ca,
+    evaluate,
     existing::Existing,
-    judge, leaf,
+    leaf,
     lifetime::check_clock,
     service_account,
-    table::{AUTHORITIES, CLUSTER, LEAVES, Leaf},
+    table::{CAS, CLUSTER, LEAVES, Leaf},
     write,
 };
 
@@ -25,10 +26,10 @@ pub fn plan(existing: &Existing, input: &Input, now: Timestamp) -> Result<Vec<Ch
     check_clock(now)?;
     let mut changes = write::directories(existing);
     let mut problems = Vec::new();
-    let authorities = settle_shared(existing, &input.cluster, input.shared, now, &mut changes, &mut problems);
-    changes.extend(authorities.get(CLUSTER.name).and_then(|cluster| write::signer(existing, cluster)));
+    let cas = settle_shared(existing, &input.cluster, input.shared, now, &mut changes, &mut problems);
+    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| write::signer(existing, cluster)));
     for leaf in LEAVES {
-        match settle(leaf, existing, input, &authorities, now) {
+        match settle(leaf, existing, input, &cas, now) {
             Ok(needed) => changes.extend(needed),
             Err(problem) => problems.push(problem),
         }
@@ -37,7 +38,7 @@ pub fn plan(existing: &Existing, input: &Input, now: Timestamp) -> Result<Vec<Ch
     finish(existing, changes, problems)
 }
 
-/// The changes that complete what all masters of a cluster share, and nothing else: the authorities and the service
+/// The changes that complete what all masters of a cluster share, and nothing else: the CAs and the service
 /// account key. They are made before there is a machine, where the nodes' directories are sealed.
 pub fn plan_shared(existing: &Existing, cluster: &str, now: Timestamp) -> Result<Vec<Change>, PkiErrors> {
     check_clock(now)?;
@@ -47,7 +48,7 @@ pub fn plan_shared(existing: &Existing, cluster: &str, now: Timestamp) -> Result
     finish(existing, changes, problems)
 }
 
-/// Collects what is needed and what is wrong; returns the authorities that are, or will be, whole.
+/// Collects what is needed and what is wrong; returns the CAs that are, or will be, whole.
 fn settle_shared(
     existing: &Existing,
     cluster: &str,
@@ -55,13 +56,13 @@ fn settle_shared(
     now: Timestamp,
     changes: &mut Vec<Change>,
     problems: &mut Vec<PkiError>,
-) -> BTreeMap<&'static str, Authority> {
-    let mut authorities = BTreeMap::new();
-    for row in AUTHORITIES {
-        match authority::settle(row, existing, cluster, shared, now) {
-            Ok((authority, needed)) => {
+) -> BTreeMap<&'static str, Ca> {
+    let mut cas = BTreeMap::new();
+    for row in CAS {
+        match ca::settle(row, existing, cluster, shared, now) {
+            Ok((ca, needed)) => {
                 changes.extend(needed);
-                authorities.insert(row.name, authority);
+                cas.insert(row.name, ca);
             }
             Err(problem) => problems.push(problem),
         }
@@ -70,7 +71,7 @@ fn settle_shared(
         Ok(needed) => changes.extend(needed),
         Err(problem) => problems.push(problem),
     }
-    authorities
+    cas
 }
 
 fn finish(existing: &Existing, mut changes: Vec<Change>, problems: Vec<PkiError>) -> Result<Vec<Change>, PkiErrors> {
@@ -84,14 +85,14 @@ fn settle(
     leaf: &Leaf,
     existing: &Existing,
     input: &Input,
-    authorities: &BTreeMap<&str, Authority>,
+    cas: &BTreeMap<&str, Ca>,
     now: Timestamp,
 ) -> Result<Vec<Change>, PkiError> {
     let holding = leaf::find(leaf, existing)?;
-    // The problem with the authority has been told; nothing can be said of what it signed.
-    let Some(authority) = authorities.get(leaf.authority.name) else { return Ok(Vec::new()) };
-    match judge::judge(leaf, &holding, existing, input, authority, now)? {
-        Some(reason) => leaf::make(leaf, reason, existing, input, authority, now),
+    // The problem with the CA has been told; nothing can be said of what it signed.
+    let Some(ca) = cas.get(leaf.ca.name) else { return Ok(Vec::new()) };
+    match evaluate::evaluate(leaf, &holding, existing, input, ca, now)? {
+        Some(reason) => leaf::make(leaf, reason, existing, input, ca, now),
         None => Ok(Vec::new()),
     }
 }

@@ -1,7 +1,7 @@
 //! Renewal: new keys and certificates for leaves that are still good, before they end.
 //!
-//! Authorities and the service account key are never touched; replacing them is rotation, which changes what the whole
-//! cluster trusts. Certificates of an authority whose key is elsewhere, and those the kubelet keeps itself, are passed
+//! CAs and the service account key are never touched; replacing them is rotation, which changes what the whole
+//! cluster trusts. Certificates of a CA whose key is elsewhere, and those the kubelet keeps itself, are passed
 //! over unless asked for by name.
 
 use explain::did_you_mean;
@@ -10,11 +10,11 @@ use jiff::Timestamp;
 
 use crate::{
     Input, PkiError, PkiErrors, Reason,
-    authority::{self, Authority, Standing},
+    ca::{self, Ca, CaState},
     existing::Existing,
     leaf::{self, Holding},
     lifetime::{Urgency, check_clock},
-    table::{AUTHORITIES, AuthorityRow, LEAVES, Leaf, SERVICE_ACCOUNT},
+    table::{CAS, CaRow, LEAVES, Leaf, SERVICE_ACCOUNT},
 };
 
 /// Which certificates to renew.
@@ -35,21 +35,21 @@ pub fn renewal(existing: &Existing, input: &Input, now: Timestamp, which: Which<
     let candidates = candidates(which)?;
     let mut changes = Vec::new();
     let mut problems = Vec::new();
-    for row in AUTHORITIES {
-        let signed = candidates.iter().filter(|leaf| leaf.authority.name == row.name);
+    for row in CAS {
+        let signed = candidates.iter().filter(|leaf| leaf.ca.name == row.name);
         let wanted: Vec<&&Leaf> = signed.filter(|leaf| is_wanted(leaf, existing, now, which)).collect();
         if wanted.is_empty() {
             continue;
         }
-        let authority = match signer(row, existing, input, now) {
-            Ok(authority) => authority,
+        let ca = match signer(row, existing, input, now) {
+            Ok(ca) => ca,
             Err(problem) => {
                 problems.push(problem);
                 continue;
             }
         };
-        for leaf in wanted.into_iter().filter(|leaf| is_ours(leaf, existing, &authority, which)) {
-            match leaf::make(leaf, Reason::Asked, existing, input, &authority, now) {
+        for leaf in wanted.into_iter().filter(|leaf| is_ours(leaf, existing, &ca, which)) {
+            match leaf::make(leaf, Reason::Asked, existing, input, &ca, now) {
                 Ok(needed) => changes.extend(needed),
                 Err(problem) => problems.push(problem),
             }
@@ -64,7 +64,7 @@ fn candidates(which: Which<'_>) -> Result<Vec<&'static Leaf>, PkiError> {
     if let Some(leaf) = LEAVES.iter().find(|leaf| leaf.name == name) {
         return Ok(vec![leaf]);
     }
-    if name == SERVICE_ACCOUNT.name || AUTHORITIES.iter().any(|row| row.name == name) {
+    if name == SERVICE_ACCOUNT.name || CAS.iter().any(|row| row.name == name) {
         return Err(PkiError::NotRenewable { name: name.to_owned() });
     }
     let known: Vec<&'static str> = LEAVES.iter().map(|leaf| leaf.name).collect();
@@ -86,18 +86,18 @@ fn is_wanted(leaf: &Leaf, existing: &Existing, now: Timestamp, which: Which<'_>)
     }
 }
 
-fn is_ours(leaf: &Leaf, existing: &Existing, authority: &Authority, which: Which<'_>) -> bool {
+fn is_ours(leaf: &Leaf, existing: &Existing, ca: &Ca, which: Which<'_>) -> bool {
     match (which, leaf::find(leaf, existing)) {
         (Which::One(_), _) => true,
-        (Which::Due, Ok(Holding::Held(held))) if !held.certificate.is_signed_by(&authority.certificate) => false,
-        (Which::All | Which::Due, _) => authority.issuer.is_some(),
+        (Which::Due, Ok(Holding::Held(held))) if !held.certificate.is_signed_by(&ca.certificate) => false,
+        (Which::All | Which::Due, _) => ca.issuer.is_some(),
     }
 }
 
-fn signer(row: &AuthorityRow, existing: &Existing, input: &Input, now: Timestamp) -> Result<Authority, PkiError> {
-    match authority::find(row, existing, &input.cluster, now)? {
-        Standing::Whole(authority) => Ok(*authority),
-        Standing::KeyAlone(_) | Standing::Absent => {
+fn signer(row: &CaRow, existing: &Existing, input: &Input, now: Timestamp) -> Result<Ca, PkiError> {
+    match ca::find(row, existing, &input.cluster, now)? {
+        CaState::Whole(ca) => Ok(*ca),
+        CaState::KeyAlone(_) | CaState::Absent => {
             Err(PkiError::MayNotMake { missing: vec![existing.path(&row.certificate())] })
         }
     }

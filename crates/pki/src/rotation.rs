@@ -19,13 +19,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Input, PkiError, PkiErrors, Shared,
-    authority::{self, Authority, Standing},
+    ca::{self, Ca, CaState},
     certificate::Certificate,
+    evaluate,
     existing::Existing,
-    issue, judge, key, leaf,
+    issue, key, leaf,
     lifetime::check_clock,
     pem,
-    table::{AUTHORITIES, AuthorityRow, CLUSTER, LEAVES, Leaf, SERVICE_ACCOUNT},
+    table::{CAS, CLUSTER, CaRow, LEAVES, Leaf, SERVICE_ACCOUNT},
     write,
 };
 
@@ -74,13 +75,13 @@ pub struct Successors {
 
 impl Successors {
     /// For every CA of the table.
-    pub fn of_authorities(cluster: &str, now: Timestamp) -> Result<Self, PkiErrors> {
+    pub fn of_cas(cluster: &str, now: Timestamp) -> Result<Self, PkiErrors> {
         check_clock(now)?;
         let mut files = BTreeMap::new();
-        for row in AUTHORITIES {
+        for row in CAS {
             let failed = |source| PkiError::Issue { path: row.certificate().into(), source };
             let key = key::generate().map_err(|error| failed(error.into()))?;
-            files.insert(row.certificate(), issue::authority(row, cluster, &key, now).map_err(failed)?);
+            files.insert(row.certificate(), issue::ca(row, cluster, &key, now).map_err(failed)?);
             files.insert(row.key(), key.serialize_pem());
         }
         Ok(Self { files })
@@ -95,7 +96,7 @@ impl Successors {
         Ok(self)
     }
 
-    /// The certificate of the cluster's authority to be, PEM.
+    /// The certificate of the cluster's CA to be, PEM.
     pub fn cluster(&self) -> &str {
         self.of(&CLUSTER.certificate())
     }
@@ -105,7 +106,7 @@ impl Successors {
     }
 }
 
-/// The changes that bring a master to a stage; nothing, if it is there. What only some authorities have reached is
+/// The changes that bring a master to a stage; nothing, if it is there. What only some CAs have reached is
 /// completed, so it does not matter where the last attempt ended.
 pub fn rotation(
     existing: &Existing,
@@ -116,31 +117,31 @@ pub fn rotation(
 ) -> Result<Vec<Change>, PkiErrors> {
     check_clock(now)?;
     let mut changes = Vec::new();
-    for row in AUTHORITIES {
+    for row in CAS {
         changes.extend(at_stage(existing, successors, stage, [&row.certificate(), &row.key()], pem::CERTIFICATE));
     }
     let service_account = [SERVICE_ACCOUNT.public, SERVICE_ACCOUNT.key];
     changes.extend(at_stage(existing, successors, stage, service_account, pem::PUBLIC_KEY));
-    // As if they were written: leaves are judged by the authorities that they will have.
+    // As if they were written: leaves are evaluated by the CAs that they will have.
     let after = existing.after(&changes);
     let mut problems = Vec::new();
-    let mut authorities = BTreeMap::new();
-    for row in AUTHORITIES {
+    let mut cas = BTreeMap::new();
+    for row in CAS {
         match whole(row, &after, &input.cluster, now) {
-            Ok(authority) => {
+            Ok(ca) => {
                 // What is no longer trusted is still known here: a master that was off at an earlier stage has leaves of it.
                 let others = existing.parse(&row.certificate(), Certificate::all_from_pem)?.unwrap_or_default();
-                let is_other = |other: &Certificate| other.der() != authority.certificate.der();
+                let is_other = |other: &Certificate| other.der() != ca.certificate.der();
                 let others = others.into_iter().filter(is_other).collect();
-                authorities.insert(row.name, Authority { others, ..authority });
+                cas.insert(row.name, Ca { others, ..ca });
             }
             Err(problem) => problems.push(problem),
         }
     }
-    changes.extend(authorities.get(CLUSTER.name).and_then(|cluster| write::signer(&after, cluster)));
+    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| write::signer(&after, cluster)));
     for leaf in LEAVES {
-        let Some(authority) = authorities.get(leaf.authority.name) else { continue };
-        match settle(leaf, &after, input, authority, now) {
+        let Some(ca) = cas.get(leaf.ca.name) else { continue };
+        match settle(leaf, &after, input, ca, now) {
             Ok(needed) => changes.extend(needed),
             Err(problem) => problems.push(problem),
         }
@@ -149,18 +150,18 @@ pub fn rotation(
     Ok(changes)
 }
 
-/// Refuses a rotation that could not be finished: an authority whose key is not here signs nothing for its successor's
+/// Refuses a rotation that could not be finished: a CA whose key is not here signs nothing for its successor's
 /// time, and its owner decides about it.
 pub fn check_rotatable(existing: &Existing, cluster: &str, now: Timestamp) -> Result<(), PkiErrors> {
-    let problem = |row: &&'static AuthorityRow| match whole(row, existing, cluster, now) {
-        Ok(Authority { issuer: Some(_), .. }) => None,
+    let problem = |row: &&'static CaRow| match whole(row, existing, cluster, now) {
+        Ok(Ca { issuer: Some(_), .. }) => None,
         Ok(_) => Some(PkiError::NoKey { key: existing.path(&row.key()) }),
         Err(problem) => Some(problem),
     };
-    PkiErrors::unless_empty(AUTHORITIES.iter().filter_map(problem).collect())
+    PkiErrors::unless_empty(CAS.iter().filter_map(problem).collect())
 }
 
-/// True if the first of the trusted authorities, the one that signs, has signed this certificate.
+/// True if the first of the trusted CAs, the one that signs, has signed this certificate.
 pub fn is_of_signer(certificate_pem: &[u8], trusted_pem: &[u8]) -> bool {
     match (Certificate::from_pem(certificate_pem), Certificate::from_pem(trusted_pem)) {
         (Ok(certificate), Ok(signer)) => certificate.is_signed_by(&signer),
@@ -192,24 +193,18 @@ fn at_stage(
     changes
 }
 
-fn whole(row: &AuthorityRow, existing: &Existing, cluster: &str, now: Timestamp) -> Result<Authority, PkiError> {
-    match authority::find(row, existing, cluster, now)? {
-        Standing::Whole(authority) => Ok(*authority),
-        Standing::KeyAlone(_) | Standing::Absent => {
+fn whole(row: &CaRow, existing: &Existing, cluster: &str, now: Timestamp) -> Result<Ca, PkiError> {
+    match ca::find(row, existing, cluster, now)? {
+        CaState::Whole(ca) => Ok(*ca),
+        CaState::KeyAlone(_) | CaState::Absent => {
             Err(PkiError::MayNotMake { missing: vec![existing.path(&row.certificate())] })
         }
     }
 }
 
-fn settle(
-    leaf: &Leaf,
-    existing: &Existing,
-    input: &Input,
-    authority: &Authority,
-    now: Timestamp,
-) -> Result<Vec<Change>, PkiError> {
+fn settle(leaf: &Leaf, existing: &Existing, input: &Input, ca: &Ca, now: Timestamp) -> Result<Vec<Change>, PkiError> {
     let input = Input { shared: Shared::Bring, ..input.clone() };
     let holding = leaf::find(leaf, existing)?;
-    let Some(reason) = judge::judge(leaf, &holding, existing, &input, authority, now)? else { return Ok(Vec::new()) };
-    leaf::make(leaf, reason, existing, &input, authority, now)
+    let Some(reason) = evaluate::evaluate(leaf, &holding, existing, &input, ca, now)? else { return Ok(Vec::new()) };
+    leaf::make(leaf, reason, existing, &input, ca, now)
 }

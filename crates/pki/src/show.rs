@@ -8,7 +8,7 @@ use crate::{
 };
 
 const COLUMNS: usize = 7;
-const HEADER: [&str; COLUMNS] = ["NAME", "STATE", "EXPIRES", "LEFT", "URGENCY", "AUTHORITY", "SUBJECT"];
+const HEADER: [&str; COLUMNS] = ["NAME", "STATE", "EXPIRES", "LEFT", "URGENCY", "CA", "SUBJECT"];
 const GAP: &str = "  ";
 
 /// One aligned line per entry; below it the certificate's names and addresses, and its issuer where that is a stranger.
@@ -29,17 +29,17 @@ pub fn show(entries: &[Entry], colour: bool) -> String {
 fn cells(entry: &Entry) -> [String; COLUMNS] {
     let name = entry.name.to_owned();
     let state = state_word(entry.state).to_owned();
-    let authority = entry.authority.unwrap_or("-").to_owned();
+    let ca = entry.ca.unwrap_or("-").to_owned();
     let none = || "-".to_owned();
     match &entry.certificate {
-        None => [name, state, none(), none(), none(), authority, none()],
+        None => [name, state, none(), none(), none(), ca, none()],
         Some(facts) => [
             name,
             state,
             facts.not_after.strftime("%Y-%m-%d %H:%M UTC").to_string(),
             format!("{}d", facts.days_left),
             urgency_word(facts.urgency).to_owned(),
-            authority,
+            ca,
             facts.subject.clone(),
         ],
     }

@@ -1,4 +1,4 @@
-//! Signing for other machines with the cluster's authority.
+//! Signing for other machines with the cluster's CA.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use spec::San;
 
 use crate::{
     Existing, PkiError, PkiErrors, Request,
-    authority::{self, Standing},
+    ca::{self, CaState},
     certificate::Certificate,
     certificate_flaw, issue,
     lifetime::check_clock,
@@ -34,11 +34,11 @@ pub struct Contents {
     pub usage: Usage,
     /// The names and addresses it is good for.
     pub names: BTreeSet<San>,
-    /// How long it lasts; shorter, if the authority ends before.
+    /// How long it lasts; shorter, if the CA ends before.
     pub lasts: SignedDuration,
 }
 
-/// The cluster's authority with its key, checked like everywhere else.
+/// The cluster's CA with its key, checked like everywhere else.
 pub struct Signer {
     certificate: Certificate,
     pem: Vec<u8>,
@@ -50,20 +50,20 @@ impl Signer {
     /// From what is on this master.
     pub fn new(existing: &Existing, cluster: &str, now: Timestamp) -> Result<Self, PkiErrors> {
         let missing = || PkiError::NoKey { key: existing.path(&CLUSTER.key()) };
-        let Standing::Whole(authority) = authority::find(&CLUSTER, existing, cluster, now)? else {
+        let CaState::Whole(ca) = ca::find(&CLUSTER, existing, cluster, now)? else {
             return Err(missing().into());
         };
-        let issuer = authority.issuer.ok_or_else(missing)?;
-        Ok(Self { certificate: authority.certificate, pem: authority.pem, path: authority.certificate_path, issuer })
+        let issuer = ca.issuer.ok_or_else(missing)?;
+        Ok(Self { certificate: ca.certificate, pem: ca.pem, path: ca.certificate_path, issuer })
     }
 
-    /// The authority's certificate, PEM.
-    pub fn authority_pem(&self) -> &[u8] {
+    /// The CA's certificate, PEM.
+    pub fn ca_pem(&self) -> &[u8] {
         &self.pem
     }
 
     /// A client certificate for the key of the request, made out to `subject`. Whatever else the request asks for is
-    /// not in it. It lasts `days`, or as long as the authority if that is shorter.
+    /// not in it. It lasts `days`, or as long as the CA if that is shorter.
     pub fn client_certificate(
         &self,
         request: &Request,
@@ -83,7 +83,7 @@ impl Signer {
     }
 
     /// A certificate and its key, one PEM text, for a server of these names, which also shows it to its like. It lasts until
-    /// `end`, or as long as the authority.
+    /// `end`, or as long as the CA.
     pub fn server(
         &self,
         common_name: &str,
@@ -98,7 +98,7 @@ impl Signer {
     }
 
     /// True if such a text is still good for a server of these names, and to be shown by it, and lasts until `end` or as long
-    /// as the authority.
+    /// as the CA.
     pub fn still_serves(&self, pem: &[u8], names: &BTreeSet<San>, end: Option<Timestamp>, now: Timestamp) -> bool {
         let last = end.map_or(i64::MAX, Timestamp::as_second).min(self.certificate.lifetime.not_after);
         let is_made_so = |made: Certificate| {

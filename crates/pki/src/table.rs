@@ -24,19 +24,19 @@ pub const DIRECTORIES: &[&str] = &["pki", "pki/etcd"];
 /// Signs service account tokens.
 pub const SERVICE_ACCOUNT: KeyRow = KeyRow { name: "sa", key: "pki/sa.key", public: "pki/sa.pub" };
 
-/// The certificate authorities.
-pub const AUTHORITIES: &[&AuthorityRow] = &[&CLUSTER, &PROXY, &ETCD];
+/// The CAs.
+pub const CAS: &[&CaRow] = &[&CLUSTER, &PROXY, &ETCD];
 
 /// Signs the API server and everything that talks to it.
-pub const CLUSTER: AuthorityRow = authority("ca", "pki/ca", "kubernetes", TEN_YEARS);
+pub const CLUSTER: CaRow = ca("ca", "pki/ca", "kubernetes", TEN_YEARS);
 
 /// Signs the API server towards extension API servers.
-pub const PROXY: AuthorityRow = authority("front-proxy-ca", "pki/front-proxy-ca", "front-proxy-ca", TEN_YEARS);
+pub const PROXY: CaRow = ca("front-proxy-ca", "pki/front-proxy-ca", "front-proxy-ca", TEN_YEARS);
 
 /// Signs etcd's members and clients.
-pub const ETCD: AuthorityRow = authority("etcd-ca", "pki/etcd/ca", "etcd-ca", TEN_YEARS);
+pub const ETCD: CaRow = ca("etcd-ca", "pki/etcd/ca", "etcd-ca", TEN_YEARS);
 
-/// The one certificate with which the controller manager signs, a copy from [`CLUSTER`]'s file: while authorities are
+/// The one certificate with which the controller manager signs, a copy from [`CLUSTER`]'s file: while CAs are
 /// rotated that one holds two, and the controller manager refuses to choose.
 pub const SIGNER: &str = "pki/ca-signer.crt";
 
@@ -61,9 +61,9 @@ pub const LEAVES: &[Leaf] = &[
     kubeconfig("kube-proxy.conf",         "system:kube-proxy",              None,                           Balancer, ONE_YEAR),
 ];
 
-/// A certificate authority: one row of [`AUTHORITIES`].
+/// A CA: one row of [`CAS`].
 #[derive(Debug, Clone, Copy)]
-pub struct AuthorityRow {
+pub struct CaRow {
     /// Its name on the command line.
     pub name: &'static str,
     /// Path below the root, without `.crt` and `.key`.
@@ -124,7 +124,7 @@ pub enum Kept {
     },
 }
 
-/// A certificate signed by one of our authorities: one row of [`LEAVES`].
+/// A certificate signed by one of our CAs: one row of [`LEAVES`].
 #[derive(Debug, Clone, Copy)]
 pub struct Leaf {
     /// Its name on the command line.
@@ -132,7 +132,7 @@ pub struct Leaf {
     /// Where it is kept.
     pub kept: Kept,
     /// Who signs it.
-    pub authority: &'static AuthorityRow,
+    pub ca: &'static CaRow,
     /// Subject: common name; `{node}` stands for the node's name.
     pub common_name: &'static str,
     /// Subject: organisation, which Kubernetes reads as the group.
@@ -141,7 +141,7 @@ pub struct Leaf {
     pub usage: Usage,
     /// Where its names and addresses come from.
     pub names: Names,
-    /// Lifetime; cut short where the authority's own ends earlier.
+    /// Lifetime; cut short where the CA's own ends earlier.
     pub days: i64,
 }
 
@@ -156,20 +156,20 @@ pub struct KeyRow {
     pub public: &'static str,
 }
 
-const fn authority(name: &'static str, stem: &'static str, common_name: &'static str, days: i64) -> AuthorityRow {
-    AuthorityRow { name, stem, common_name, days }
+const fn ca(name: &'static str, stem: &'static str, common_name: &'static str, days: i64) -> CaRow {
+    CaRow { name, stem, common_name, days }
 }
 
 const fn pair(
     name: &'static str,
-    authority: &'static AuthorityRow,
+    ca: &'static CaRow,
     stem: &'static str,
     common_name: &'static str,
     usage: Usage,
     names: Names,
     days: i64,
 ) -> Leaf {
-    Leaf { name, kept: Kept::Pair { stem }, authority, common_name, organization: None, usage, names, days }
+    Leaf { name, kept: Kept::Pair { stem }, ca, common_name, organization: None, usage, names, days }
 }
 
 const fn kubeconfig(
@@ -180,10 +180,10 @@ const fn kubeconfig(
     days: i64,
 ) -> Leaf {
     let kept = Kept::Kubeconfig { path, server };
-    Leaf { name: path, kept, authority: &CLUSTER, common_name, organization, usage: Client, names: Names::Nobody, days }
+    Leaf { name: path, kept, ca: &CLUSTER, common_name, organization, usage: Client, names: Names::Nobody, days }
 }
 
-impl AuthorityRow {
+impl CaRow {
     /// Its certificate, path below the root.
     pub fn certificate(&self) -> String {
         format!("{}.crt", self.stem)
@@ -212,8 +212,8 @@ impl Leaf {
 
 /// The files that all masters share, path below the root.
 pub fn shared_files() -> Vec<String> {
-    let authorities = AUTHORITIES.iter().flat_map(|row| [row.key(), row.certificate()]);
-    authorities.chain([SERVICE_ACCOUNT.key.to_owned(), SERVICE_ACCOUNT.public.to_owned()]).collect()
+    let cas = CAS.iter().flat_map(|row| [row.key(), row.certificate()]);
+    cas.chain([SERVICE_ACCOUNT.key.to_owned(), SERVICE_ACCOUNT.public.to_owned()]).collect()
 }
 
 /// Every file of the PKI, path below the root.
@@ -238,8 +238,7 @@ mod tests {
 
     #[test]
     fn no_name_and_no_file_is_used_twice() {
-        let names: Vec<&str> =
-            AUTHORITIES.iter().map(|row| row.name).chain(LEAVES.iter().map(|leaf| leaf.name)).collect();
+        let names: Vec<&str> = CAS.iter().map(|row| row.name).chain(LEAVES.iter().map(|leaf| leaf.name)).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert_eq!(files().iter().collect::<BTreeSet<_>>().len(), files().len());
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use host::{Change, Content};
 
-use crate::{authority::Authority, existing::Existing, table};
+use crate::{ca::Ca, existing::Existing, table};
 
 const FILE: u32 = 0o600;
 const DIRECTORY: u32 = 0o700;
@@ -20,8 +20,8 @@ pub(crate) fn public(path: PathBuf, text: String) -> Change {
 }
 
 /// The certificate that signs for the controller manager, if it is another one than in its file.
-pub(crate) fn signer(existing: &Existing, authority: &Authority) -> Option<Change> {
-    let wanted = authority.certificate.pem();
+pub(crate) fn signer(existing: &Existing, ca: &Ca) -> Option<Change> {
+    let wanted = ca.certificate.pem();
     let differs = existing.bytes(table::SIGNER) != Some(wanted.as_bytes());
     differs.then(|| public(existing.path(table::SIGNER), wanted))
 }

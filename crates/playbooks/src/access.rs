@@ -10,19 +10,19 @@ use tokio::sync::OnceCell;
 /// A way to the API by a kubeconfig of this machine.
 pub(crate) struct Access {
     kubeconfig: PathBuf,
-    is_impatient: bool,
+    has_short_timeout: bool,
     client: OnceCell<Client>,
 }
 
 impl Access {
     /// With this kubeconfig, which may not exist yet.
     pub(crate) fn new(kubeconfig: impl Into<PathBuf>) -> Self {
-        Self { kubeconfig: kubeconfig.into(), is_impatient: false, client: OnceCell::new() }
+        Self { kubeconfig: kubeconfig.into(), has_short_timeout: false, client: OnceCell::new() }
     }
 
     /// The same, with every answer passed on, also that the server is too busy.
-    pub(crate) fn impatient(kubeconfig: impl Into<PathBuf>) -> Self {
-        Self { is_impatient: true, ..Self::new(kubeconfig) }
+    pub(crate) fn with_short_timeout(kubeconfig: impl Into<PathBuf>) -> Self {
+        Self { has_short_timeout: true, ..Self::new(kubeconfig) }
     }
 
     /// The client; `None` where the kubeconfig is not there yet, or this is an image and not a machine.
@@ -36,8 +36,11 @@ impl Access {
         let Some(text) = host.disk.read_optional(&self.kubeconfig)? else { return Ok(None) };
         tls::install_provider();
         let text = String::from_utf8_lossy(&text);
-        let client =
-            if self.is_impatient { kubeapi::connect_impatiently(&text).await } else { kubeapi::connect(&text).await };
+        let client = if self.has_short_timeout {
+            kubeapi::connect_with_short_timeout(&text).await
+        } else {
+            kubeapi::connect(&text).await
+        };
         let client = client.map_err(|error| StepError::from_explained(&error))?;
         Ok(Some(self.client.get_or_init(async || client).await.clone()))
     }

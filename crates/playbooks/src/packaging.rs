@@ -1,4 +1,4 @@
-//! What apt and dnf have in common: one writer at a time, so patience with whoever is the other one, and the words for what
+//! What apt and dnf have in common: one writer at a time, so waiting for the other one, and the words for what
 //! keeps packages from coming and going. What each of them says is read in its own module.
 
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl Work {
 
 /// What keeps a package from being installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum Failure {
     /// Somebody else works with packages; who, as far as it was said.
     Busy(String),
     /// This program was killed in the middle of something.
@@ -55,7 +55,7 @@ pub(crate) enum Trouble {
     Failed(String),
 }
 
-impl Trouble {
+impl Failure {
     /// For people.
     pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
         let error = |code: Code, what: String| StepError::new(code, what);
@@ -67,18 +67,18 @@ impl Trouble {
             Self::Interrupted(program) => {
                 error(codes::PACKAGES_FAILED, format!("{program} was interrupted while it {past} {names}")).retryable()
             }
-            Self::Unreachable(told) => {
-                error(codes::PACKAGES_UNREACHABLE, format!("cannot fetch {names}: {told}")).retryable()
+            Self::Unreachable(reported) => {
+                error(codes::PACKAGES_UNREACHABLE, format!("cannot fetch {names}: {reported}")).retryable()
             }
-            Self::Full(told) => error(codes::PACKAGES_NO_SPACE, format!("no space to {verb} {names}: {told}")),
-            Self::Failed(told) => error(codes::PACKAGES_FAILED, format!("cannot {verb} {names}: {told}")),
+            Self::Full(reported) => error(codes::PACKAGES_NO_SPACE, format!("no space to {verb} {names}: {reported}")),
+            Self::Failed(reported) => error(codes::PACKAGES_FAILED, format!("cannot {verb} {names}: {reported}")),
         }
     }
 }
 
 /// Why a command did not do its work.
 pub(crate) enum Problem {
-    Trouble(Trouble),
+    Failure(Failure),
     NotStarted(CommandError),
 }
 
@@ -86,7 +86,7 @@ impl Problem {
     /// For people.
     pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
         match self {
-            Self::Trouble(trouble) => trouble.into_error(work, names),
+            Self::Failure(failure) => failure.into_error(work, names),
             Self::NotStarted(error) => StepError::from_explained(&error),
         }
     }
@@ -97,30 +97,30 @@ pub(crate) async fn attempt(
     host: &Host,
     command: &Cmd,
     program: &'static str,
-    read: impl FnOnce(&str) -> Trouble,
+    read: impl FnOnce(&str) -> Failure,
 ) -> Result<Printed, Problem> {
     host.commands.run(command).await.map_err(|error| match error {
         CommandError::Failed { status, .. } if status.starts_with("signal") => {
-            Problem::Trouble(Trouble::Interrupted(program))
+            Problem::Failure(Failure::Interrupted(program))
         }
-        CommandError::Failed { said, .. } => Problem::Trouble(read(&said)),
+        CommandError::Failed { output, .. } => Problem::Failure(read(&output)),
         error @ CommandError::NotStarted { .. } => Problem::NotStarted(error),
     })
 }
 
 /// Makes an attempt, again and again while somebody else works with packages.
-pub(crate) async fn patiently<A>(host: &Host, attempt: impl Fn() -> A) -> Result<Printed, Problem>
+pub(crate) async fn with_retries<A>(host: &Host, attempt: impl Fn() -> A) -> Result<Printed, Problem>
 where
     A: Future<Output = Result<Printed, Problem>>,
 {
     let deadline = Instant::now() + BUSY;
-    let mut told = String::new();
+    let mut reported = String::new();
     loop {
         match attempt().await {
-            Err(Problem::Trouble(Trouble::Busy(holder))) if Instant::now() < deadline => {
-                if told != holder {
+            Err(Problem::Failure(Failure::Busy(holder))) if Instant::now() < deadline => {
+                if reported != holder {
                     host.doing(format!("waiting for {holder} to be done with packages"));
-                    told = holder;
+                    reported = holder;
                 }
                 sleep(POLL).await;
             }

@@ -43,7 +43,7 @@ impl UnitState {
 }
 
 /// Looks at a unit; one that systemd has never heard of is inactive.
-pub async fn look(host: &Host, unit: &str) -> Result<UnitState, StepError> {
+pub async fn check(host: &Host, unit: &str) -> Result<UnitState, StepError> {
     const PROPERTIES: &str = "--property=ActiveState,SubState,MainPID,NRestarts";
     Ok(UnitState::parse(&systemctl(host, &["show", PROPERTIES, unit]).await?.stdout))
 }
@@ -69,24 +69,24 @@ pub(crate) async fn note(host: &Host, line: &str) -> Result<(), StepError> {
     host.commands.run(&command).await.map(drop).map_err(|error| StepError::from_explained(&error))
 }
 
-/// The last thing a unit said before it ended; empty if it said nothing.
-pub async fn last_words(host: &Host, unit: &str) -> String {
+/// The last thing a unit said before it ended; empty if it has no output.
+pub async fn last_log_line(host: &Host, unit: &str) -> String {
     let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);
     // This only decorates another error; a journal that cannot be read must not hide it.
-    let said = host.commands.run(&command).await.map(|printed| printed.stdout).unwrap_or_default();
-    in_short(telling_line(&said))
+    let output = host.commands.run(&command).await.map(|printed| printed.stdout).unwrap_or_default();
+    in_short(relevant_line(&output))
 }
 
 /// etcd and containerd speak JSON, with a stack trace; what a person needs of it is the message and the error.
 fn in_short(line: &str) -> String {
     let Ok(Value::Object(fields)) = serde_json::from_str(line) else { return line.to_owned() };
-    let told: Vec<&str> = ["msg", "error"].iter().filter_map(|key| fields.get(*key)?.as_str()).collect();
-    if told.is_empty() { line.to_owned() } else { told.join(": ") }
+    let reported: Vec<&str> = ["msg", "error"].iter().filter_map(|key| fields.get(*key)?.as_str()).collect();
+    if reported.is_empty() { line.to_owned() } else { reported.join(": ") }
 }
 
 /// systemd's own lines tell that a unit failed, those of the program tell why; the last line that looks like an error
 /// is worth more than a usage text after it.
-fn telling_line(said: &str) -> &str {
+fn relevant_line(output: &str) -> &str {
     const SYSTEMD: &[&str] = &[
         "Started ",
         "Starting ",
@@ -97,7 +97,7 @@ fn telling_line(said: &str) -> &str {
         "Failed to start ",
     ];
     let own = |line: &&str| !line.is_empty() && !SYSTEMD.iter().any(|words| line.contains(words));
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(own).collect();
+    let lines: Vec<&str> = output.lines().map(str::trim).filter(own).collect();
     let is_error = |line: &&&str| {
         let line = line.to_lowercase();
         ["error", "fatal", "panic", "failed", "cannot", "unable"].iter().any(|word| line.contains(word))
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_line_that_tells_why() {
-        for (said, expected) in [
+        for (output, expected) in [
             (
                 "Starting x.service\nError: bad flag\nUsage:\n  x [flags]\nFailed with result 'exit-code'.\n",
                 "Error: bad flag",
@@ -128,7 +128,7 @@ mod tests {
             ("hello\nbye\nStopped x.service\n", "bye"),
             ("", ""),
         ] {
-            assert_eq!(telling_line(said), expected);
+            assert_eq!(relevant_line(output), expected);
         }
     }
 

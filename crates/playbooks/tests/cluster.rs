@@ -102,7 +102,7 @@ async fn a_second_run_changes_nothing_and_undo_leaves_nothing() {
     assert_eq!(left, ["var"], "the state directory is made before anything can be noted");
 }
 
-/// `node-ready` restarts a kubelet whose Node somebody deleted; that is nothing a reset has to bring back.
+/// `node-ready` restarts a kubelet whose Node was deleted; that is nothing a reset has to bring back.
 #[tokio::test]
 async fn a_node_whose_object_was_once_deleted_can_be_reset() {
     let root = tempfile::tempdir().unwrap();

@@ -40,13 +40,13 @@ pub enum PodError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// systemd of the node did not do what it should.
-    #[error("the node's systemd does not do what it is asked")]
+    #[error("systemd on the node refused the request")]
     Systemd(#[source] CommandError),
     /// The journal cannot be followed.
     #[error("cannot follow the node's journal")]
     Journal(#[source] io::Error),
     /// A report that is none.
-    #[error("cannot understand {} of the node: {why}", path.display())]
+    #[error("cannot parse {} of the node: {why}", path.display())]
     BadReport {
         /// Where on the node.
         path: PathBuf,
@@ -54,13 +54,13 @@ pub enum PodError {
         why: String,
     },
     /// A run left no report.
-    #[error("{unit} has ended and left no report of this run")]
+    #[error("{unit} has ended without a report of this run")]
     NoReport {
         /// The unit.
         unit: String,
     },
     /// A run was killed.
-    #[error("{unit} was ended in the middle of its work")]
+    #[error("{unit} was interrupted")]
     Killed {
         /// The unit.
         unit: String,
@@ -81,7 +81,7 @@ pub enum PodError {
         source: io::Error,
     },
     /// The pod would not hear that it is to stop.
-    #[error("cannot listen to signals")]
+    #[error("cannot install signal handlers")]
     Signals(#[source] io::Error),
 }
 

@@ -14,11 +14,11 @@ pub mod paths;
 pub mod pod;
 mod probe;
 mod report;
+mod reported;
 #[cfg(test)]
 mod samples;
-mod told;
 
 pub use error::PodError;
 pub use probe::Signs;
 pub use report::{Prep, Report, Requirement, State, Verdict};
-pub use told::Told;
+pub use reported::Reported;

@@ -14,11 +14,11 @@
 //! could say how many others work at the same time.
 
 mod cluster;
+mod heartbeat;
 mod metrics;
-mod news;
 mod next;
+mod node_events;
 mod outage;
-mod pulse;
 mod put;
 mod settings;
 mod slots;
@@ -40,9 +40,9 @@ use tokio::{
 
 use self::{
     cluster::Cluster,
+    heartbeat::Heartbeat,
     metrics::Metrics,
     next::{History, pause},
-    pulse::Pulse,
     put::Putting,
     settings::Settings,
     slots::Slots,
@@ -70,7 +70,7 @@ struct Pod {
     commands: Arc<dyn Commands>,
     say: Say,
     signs: Signs,
-    pulse: Pulse,
+    heartbeat: Heartbeat,
     putting: Putting,
     cluster: Cluster,
     /// Made when the API is first needed; it remembers what it has seen of others.
@@ -80,11 +80,11 @@ struct Pod {
     metrics: Metrics,
     history: History,
     /// What went wrong with a run, or around it, as long as no later run has said something else.
-    trouble: Option<Trouble>,
+    failure: Option<Failure>,
 }
 
 /// Something that the work itself could not report.
-struct Trouble {
+struct Failure {
     report: Report,
     /// Of a run: then only a better run ends it.
     of_run: bool,
@@ -120,8 +120,8 @@ impl Pod {
         }
         let signs = Signs::default();
         // What an earlier container of this pod has left says nothing.
-        pulse::remove(&signs.ready()).map_err(unwritable(&signs.ready()))?;
-        let pulse = Pulse::start(signs.healthy()).map_err(unwritable(&signs.healthy()))?;
+        heartbeat::remove(&signs.ready()).map_err(unwritable(&signs.ready()))?;
+        let heartbeat = Heartbeat::start(signs.healthy()).map_err(unwritable(&signs.healthy()))?;
         tracing::info!(node = settings.node, %prep, check_interval = ?settings.check_interval, "started");
         Ok(Self {
             prep,
@@ -129,14 +129,14 @@ impl Pod {
             commands: Arc::new(RealCommands),
             say,
             signs,
-            pulse,
+            heartbeat,
             putting: Putting::new(prep, root, Path::new(CONFIG_MAP), program.to_path_buf()),
             cluster: Cluster::new(prep, &settings.node, settings.check_interval),
             slots: None,
             is_tidy: false,
             metrics: Metrics::new(prep),
             history: History::default(),
-            trouble: None,
+            failure: None,
             settings,
         })
     }
@@ -160,17 +160,17 @@ impl Pod {
         self.history.stumble(Timestamp::now(), of_run);
         let again = pause(self.history.failures).as_secs();
         tracing::error!(code = error.code().id, hint = error.advice(), "{}; again in {again} s", explain::chain(error));
-        let said = (Some(error.code().id), explain::chain(error), Some(error.advice()));
+        let output = (Some(error.code().id), explain::chain(error), Some(error.advice()));
         let boot_id = self.boot_id().unwrap_or_default();
-        let report = news::of_pod(self.prep, State::Failed, said, &boot_id, Timestamp::now());
+        let report = node_events::of_pod(self.prep, State::Failed, output, &boot_id, Timestamp::now());
         self.settle(&report).await;
-        self.trouble = Some(Trouble { report, of_run });
+        self.failure = Some(Failure { report, of_run });
     }
 
     /// Tells everybody what a report says.
     async fn settle(&mut self, report: &Report) {
         self.show_readiness(report);
-        self.cluster.tell(report).await;
+        self.cluster.report(report).await;
         let (history, api_answers) = (self.history.clone(), self.cluster.answers());
         self.metrics.set(|figures| {
             figures.state = Some(report.state);
@@ -187,7 +187,7 @@ impl Pod {
         let done = if report.state.is_fine() {
             std::fs::write(&file, format!("{}\n", report.state))
         } else {
-            pulse::remove(&file)
+            heartbeat::remove(&file)
         };
         if let Err(error) = done {
             tracing::warn!(%error, "cannot write {}", file.display());
@@ -196,12 +196,12 @@ impl Pod {
 
     async fn rest(&self, mut time: Duration) {
         while !time.is_zero() {
-            self.pulse.beat();
+            self.heartbeat.beat();
             let part = time.min(BEAT);
             sleep(part).await;
             time -= part;
         }
-        self.pulse.beat();
+        self.heartbeat.beat();
     }
 }
 

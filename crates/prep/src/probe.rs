@@ -102,8 +102,8 @@ mod tests {
         };
         let probes = || {
             let shown = |probe: Result<String, String>| match probe {
-                Ok(said) => format!("yes: {said}"),
-                Err(said) => format!("no: {}", said.replace(&dir.path().display().to_string(), "")),
+                Ok(output) => format!("yes: {output}"),
+                Err(output) => format!("no: {}", output.replace(&dir.path().display().to_string(), "")),
             };
             [shown(signs.probe_live(Prep::Gpu)), shown(signs.probe_ready(Prep::Gpu))]
         };

@@ -2,7 +2,7 @@
 
 /// Kubeconfigs, certificates and the control plane's own configuration.
 pub(crate) const KUBERNETES: &str = "/etc/kubernetes";
-/// The authority that signs the API server and everything that talks to it. Every node has its certificate.
+/// The CA that signs the API server and everything that talks to it. Every node has its certificate.
 pub(crate) const CLUSTER_CA: &str = "/etc/kubernetes/pki/ca.crt";
 /// What the API server writes down of who did what.
 pub(crate) const LOGS: &str = "/var/log/kubernetes";

@@ -4,26 +4,25 @@
 
 explain::codes! {
     // The files themselves.
-    UNREADABLE = "BS-SPEC-001", "a file or directory of the description could not be read",
+    UNREADABLE = "BS-SPEC-001", "a configuration file or directory cannot be read",
         "check that it is a plain file or directory and that this user may read it";
     NOT_FOUND = "BS-SPEC-002", "the configuration directory or its cluster.yaml does not exist",
         "give the directory that holds cluster.yaml";
-    TOO_LARGE = "BS-SPEC-003", "a file is larger than any sensible description",
+    TOO_LARGE = "BS-SPEC-003", "a configuration file is too large",
         "check that this is the right file; a node takes about 200 bytes, and the limit is 16 MiB";
     NOT_UTF8 = "BS-SPEC-004", "a file is not UTF-8 text", "save the file as UTF-8";
-    EMPTY = "BS-SPEC-005", "a file has no content", "start from one of the files in examples/";
-    SYNTAX = "BS-SPEC-006", "a file is not valid YAML", "look at the indentation, quotes and brackets around this place";
+    EMPTY = "BS-SPEC-005", "a file is empty", "start from one of the files in examples/";
+    SYNTAX = "BS-SPEC-006", "a file is not valid YAML", "check indentation, quotes and brackets around this line";
     TABS = "BS-SPEC-007", "a line is indented with a tab", "indent with spaces; YAML does not allow tabs there";
     DUPLICATE_KEY = "BS-SPEC-008", "a key is given twice in the same mapping", "keep one of the two";
     SEVERAL_DOCUMENTS = "BS-SPEC-009", "a file holds more than one YAML document",
         "keep one document per file: remove the second `---` and what belongs to it";
-    TOO_COMPLEX = "BS-SPEC-010", "a file is too deep, unfolds to too many values, or has a value that is too long",
+    TOO_COMPLEX = "BS-SPEC-010", "a file is nested too deeply, expands to too many values, or has a value that is too long",
         "write the values out instead of nesting aliases in aliases";
-    UNSUPPORTED_YAML = "BS-SPEC-011", "a file uses a feature of YAML that is not read here",
-        "write the value out in plain YAML";
+    UNSUPPORTED_YAML = "BS-SPEC-011", "a file uses an unsupported YAML feature", "write the value out in plain YAML";
 
     // The shape of the content.
-    UNKNOWN_KEY = "BS-SPEC-012", "a key is not known here", "remove the key or correct its spelling";
+    UNKNOWN_KEY = "BS-SPEC-012", "unknown key", "remove the key or correct its spelling";
     MISSING_KEY = "BS-SPEC-013", "a required key is missing", "add the key";
     NO_VALUE = "BS-SPEC-014", "a key has no value", "give it a value, or remove the key";
     WRONG_TYPE = "BS-SPEC-015", "a value has the wrong type", "see docs/reference/cluster-yaml.md for what goes there";
@@ -37,9 +36,9 @@ explain::codes! {
     BAD_NETWORK = "BS-SPEC-020", "a value is not a network", "write a network such as `10.244.0.0/16`";
     BAD_MAC = "BS-SPEC-021", "a value is not the MAC address of a network card",
         "write six pairs of hexadecimal digits, such as `52:54:00:00:00:10`";
-    BAD_HARDWARE_ID = "BS-SPEC-022", "a value does not identify a machine",
+    BAD_HARDWARE_ID = "BS-SPEC-022", "a value cannot identify a machine",
         "copy it from /sys/class/dmi/id on the machine, or leave the key out";
-    UNKNOWN_ROLE = "BS-SPEC-023", "a role is not known",
+    UNKNOWN_ROLE = "BS-SPEC-023", "unknown role",
         "use master (or control-plane), worker, ceph-mon, ceph-osd or ceph-mgr";
     BAD_TOKEN = "BS-SPEC-024", "the bootstrap token does not have the form id.secret",
         "use six characters, a dot and sixteen characters, all lower-case letters or digits";
@@ -48,7 +47,7 @@ explain::codes! {
     BAD_ENDPOINT = "BS-SPEC-027", "a value is not host:port", "write a host and a port, such as `k8s.example.org:6443`";
     BAD_INTERFACE = "BS-SPEC-028", "a value is not the name of a network interface",
         "write a name such as `eth0`, or `by-mac`";
-    UNKNOWN_CHOICE = "BS-SPEC-029", "a value is not one of the possible ones", "use one of the listed values";
+    UNKNOWN_CHOICE = "BS-SPEC-029", "a value is not one of the allowed ones", "use one of the listed values";
     BAD_PATH = "BS-SPEC-030", "a value is not the path of a file", "write a path relative to cluster.yaml";
 
     // The whole cluster.
@@ -71,14 +70,14 @@ explain::codes! {
         "use one family for the node, pod and service networks";
     SERVICE_SIZE = "BS-SPEC-043", "the service network is too small or too large",
         "use a prefix from /12 to /28, or from /108 to /124 for IPv6";
-    POD_PREFIX = "BS-SPEC-044", "the pod network cannot be divided among the nodes like this",
+    POD_PREFIX = "BS-SPEC-044", "the pod network cannot be split into podCIDRs like this",
         "choose `pod_prefix_per_node` larger than the prefix of `pod_cidr`, by at most 16";
     POD_NETWORK_SMALL = "BS-SPEC-045", "the pod network is too small for the nodes",
         "use a larger `pod_cidr` or a longer `pod_prefix_per_node`";
     PORT_TAKEN = "BS-SPEC-046", "the API port is used by another component", "use 6443 or another free port";
-    ADD_ON_MANIFEST = "BS-SPEC-047", "`add_on` and `manifest` do not fit together",
+    ADD_ON_MANIFEST = "BS-SPEC-047", "`add_on` and `manifest` contradict each other",
         "give `manifest` if and only if `add_on` is `manifest`";
-    NODE_NETWORK_TWICE = "BS-SPEC-048", "the node network is given in two ways", "keep `node_cidr` and remove `prefix`";
+    NODE_NETWORK_TWICE = "BS-SPEC-048", "the node network is given twice", "keep `node_cidr` and remove `prefix`";
     CEPH_WITHOUT_MONITOR = "BS-SPEC-049", "there are Ceph roles but no monitor",
         "give the role `ceph-mon` to one, three or five nodes";
     CEPH_NETWORK = "BS-SPEC-050", "a Ceph node is outside Ceph's public network",
@@ -96,8 +95,8 @@ explain::codes! {
         "use one, three or five masters: an even number survives no more failures than one fewer";
     EVEN_MONITORS = "BS-SPEC-056", "the number of Ceph monitors is even",
         "use one, three or five monitors: an even number survives no more failures than one fewer";
-    TOKEN_IN_FILE = "BS-SPEC-057", "the bootstrap token is written in cluster.yaml",
-        "remove it and let the join service hand out tokens; whoever reads this file can join as any worker";
+    TOKEN_IN_FILE = "BS-SPEC-057", "the bootstrap token is in cluster.yaml",
+        "remove it and let the join service hand out tokens; anyone who can read this file can join as any worker";
     EXAMPLE_TOKEN = "BS-SPEC-058", "the bootstrap token is the one from the documentation",
         "remove it, or make one: `openssl rand -hex 3` and `openssl rand -hex 8`, joined by a dot";
     CEPH_UNUSED = "BS-SPEC-059", "there are Ceph settings but no Ceph node",
@@ -105,12 +104,12 @@ explain::codes! {
     CEPH_WITHOUT_MANAGER = "BS-SPEC-060", "there are Ceph monitors but no manager",
         "give the role `ceph-mgr` to at least one node; without it Ceph reports no usage and balances nothing";
     NO_IDENTITY = "BS-SPEC-061", "nothing identifies a node's machine",
-        "add hardware.mac_addresses; without it the machine must be told its name with `--node`";
-    TOO_MANY = "BS-SPEC-062", "there are more problems than are worth listing", "correct these first, then check again";
+        "add hardware.mac_addresses; without it the machine needs its name given with `--node`";
+    TOO_MANY = "BS-SPEC-062", "too many problems to list all", "fix these first, then check again";
 
     // Ceph's OSDs and pools.
     OSD_NOT_LISTED = "BS-SPEC-063", "a node has the role `ceph-osd` but lists no OSD",
-        "name what it may use, as in `ceph: {osds: [{device: /dev/sdb}]}`; nothing is ever chosen for you";
+        "list the devices it may use, as in `ceph: {osds: [{device: /dev/sdb}]}`; blackstart never picks a disk itself";
     OSD_WITHOUT_ROLE = "BS-SPEC-064", "a node lists OSDs but does not have the role `ceph-osd`",
         "add `ceph-osd` to its roles, or remove its `ceph` section";
     OSD_STORE = "BS-SPEC-065", "an OSD is not given as one device, or as one file and its size",
@@ -120,10 +119,10 @@ explain::codes! {
         "lower `pool_size` or `pool_min_size`, or give the role `ceph-osd` to more nodes";
     BAD_SIZE = "BS-SPEC-068", "a value is not a size", "write a number and a unit, such as `10G`; units are M, G and T";
 
-    BAD_TTL = "BS-SPEC-080", "a value is not a length of time", "write a number and a unit, such as `30d` or `12h`, or `never`";
+    BAD_TTL = "BS-SPEC-080", "invalid duration", "write a number and a unit, such as `30d` or `12h`, or `never`";
     ROLE_TWICE = "BS-SPEC-081", "a node has the same role twice",
-        "list every role once; `control-plane` is another word for `master`";
-    BAD_KMS = "BS-SPEC-082", "a KMS plugin is not described as Kubernetes expects it",
+        "list every role once; `control-plane` is an alias of `master`";
+    BAD_KMS = "BS-SPEC-082", "invalid KMS plugin endpoint",
         "name the socket of a KMS v2 plugin on every master, such as `unix:///run/kms/plugin.sock`";
 }
 

@@ -10,7 +10,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use crate::{
     cluster::{Mac, Role, nth_address},
     file::{ClusterSection, HardwareSection, NetworkingSection, NodeFacts, NodeSection, OsdSection},
-    place::{List, Place, Spanned},
+    location::{List, Location, Spanned},
     values::{DmiSerial, DmiUuid, Gateway, NodeName},
 };
 
@@ -19,7 +19,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) cluster: &'a ClusterSection,
     pub(crate) nodes: Vec<DraftNode<'a>>,
     /// Where the list of nodes stands.
-    pub(crate) nodes_place: Place,
+    pub(crate) nodes_place: Location,
     /// Every entry of the list could be read, so that what is not there is missing.
     pub(crate) nodes_complete: bool,
     pub(crate) node_files: &'a [NodeFileFacts<'a>],
@@ -70,18 +70,18 @@ impl<T> Setting<T> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Origin {
     /// The user wrote it here.
-    Given(Place),
+    Given(Location),
     /// Derived from the first node's address, which stands here.
-    FirstNode(Place),
+    FirstNode(Location),
     /// The same for everybody.
     Default,
 }
 
 impl Origin {
     /// Where the user wrote the value.
-    pub(crate) fn given(self) -> Option<Place> {
+    pub(crate) fn given(self) -> Option<Location> {
         match self {
-            Self::Given(place) => Some(place),
+            Self::Given(location) => Some(location),
             Self::FirstNode(_) | Self::Default => None,
         }
     }
@@ -115,7 +115,7 @@ impl<'a> Draft<'a> {
         Self {
             cluster,
             nodes: nodes.items.iter().map(|listed| DraftNode { listed, facts: facts_of(listed) }).collect(),
-            nodes_place: nodes.place,
+            nodes_place: nodes.location,
             nodes_complete: nodes.complete && nodes.items.iter().all(|node| node.clean),
             node_files,
             networks,
@@ -123,10 +123,12 @@ impl<'a> Draft<'a> {
     }
 
     /// Where a network setting comes from; for a default, the section it would belong to.
-    pub(crate) fn place_of(&self, origin: Origin) -> Place {
+    pub(crate) fn place_of(&self, origin: Origin) -> Location {
         match origin {
-            Origin::Given(place) | Origin::FirstNode(place) => place,
-            Origin::Default => self.cluster.networking.as_ref().map_or(self.cluster.place, |section| section.place),
+            Origin::Given(location) | Origin::FirstNode(location) => location,
+            Origin::Default => {
+                self.cluster.networking.as_ref().map_or(self.cluster.location, |section| section.location)
+            }
         }
     }
 
@@ -173,8 +175,8 @@ impl<'a> DraftNode<'a> {
     }
 
     /// Where its roles stand; where there are none, the node itself.
-    pub(crate) fn roles_place(&self) -> Place {
-        self.listed.roles.as_ref().map_or(self.listed.place, |roles| roles.place)
+    pub(crate) fn roles_place(&self) -> Location {
+        self.listed.roles.as_ref().map_or(self.listed.location, |roles| roles.location)
     }
 
     /// The OSDs that could be read.
@@ -261,7 +263,7 @@ impl Defaults {
 
 fn given_or<T, V>(given: Option<&Spanned<T>>, value: impl Fn(&T) -> V, default: V) -> Setting<V> {
     match given {
-        Some(given) => Setting { value: value(given), origin: Origin::Given(given.place) },
+        Some(given) => Setting { value: value(given), origin: Origin::Given(given.location) },
         None => Setting { value: default, origin: Origin::Default },
     }
 }
@@ -271,12 +273,12 @@ fn node_network(
     first_address: Option<&Spanned<IpAddr>>,
 ) -> Option<Setting<IpNet>> {
     if let Some(network) = section.and_then(|section| section.node_cidr.as_ref()) {
-        return Some(Setting { value: network.value, origin: Origin::Given(network.place) });
+        return Some(Setting { value: network.value, origin: Origin::Given(network.location) });
     }
     let address = first_address?;
     let (prefix, origin) = match section.and_then(|section| section.prefix.as_ref()) {
-        Some(prefix) => (prefix.0, Origin::Given(prefix.place)),
-        None => (if address.is_ipv6() { 64 } else { 24 }, Origin::FirstNode(address.place)),
+        Some(prefix) => (prefix.0, Origin::Given(prefix.location)),
+        None => (if address.is_ipv6() { 64 } else { 24 }, Origin::FirstNode(address.location)),
     };
     let network = IpNet::new(address.value, prefix).ok()?;
     Some(Setting { value: network.trunc(), origin })
@@ -286,7 +288,7 @@ fn gateway(section: Option<&NetworkingSection>, node: Option<Setting<IpNet>>) ->
     if let Some(gateway) = section.and_then(|section| section.gateway.as_ref()) {
         return match gateway.value {
             Gateway::None => None,
-            Gateway::Address(address) => Some(Setting { value: address, origin: Origin::Given(gateway.place) }),
+            Gateway::Address(address) => Some(Setting { value: address, origin: Origin::Given(gateway.location) }),
         };
     }
     let node = node?.value;

@@ -1,6 +1,6 @@
 //! The source line around a place, fit to be printed: one line, not too long, no control characters, no secrets.
 
-use crate::{place::Span, problem::Excerpt, secret};
+use crate::{location::Span, problem::Excerpt, secret};
 
 /// Longest line shown, in characters; longer ones are cut around the marked text.
 const MAX_LINE: usize = 120;

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 
 use crate::{
     cluster::{Endpoint, InterfaceChoice, Mac, Role, San, SecretTtl, Token, UnlistedNodes, Version},
-    place::{List, Place, Spanned},
+    location::{List, Location, Spanned},
     read::{Fields, Section},
     values::{
         AddOnKind, ClusterName, DmiSerial, DmiUuid, Domain, Gateway, KmsEndpoint, KmsName, KmsTimeout, ManifestPath,
@@ -58,7 +58,7 @@ pub(crate) struct ClusterSection {
     /// Ceph's networks and defaults; used when nodes have Ceph roles.
     pub(crate) ceph: Option<CephSection>,
     #[schemars(skip)]
-    pub(crate) place: Place,
+    pub(crate) location: Location,
 }
 
 /// Networks, DNS and the network add-on.
@@ -97,7 +97,7 @@ pub(crate) struct NetworkingSection {
     /// With `add_on: manifest`: a file or directory of manifests, relative to cluster.yaml or absolute.
     pub(crate) manifest: Option<Spanned<ManifestPath>>,
     #[schemars(skip)]
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     /// Nothing in it was wrong: what is absent has its default.
     #[schemars(skip)]
     pub(crate) clean: bool,
@@ -121,8 +121,8 @@ pub(crate) struct ApiSection {
 #[derive(Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct BootstrapSection {
-    /// A bootstrap token, `id.secret`. Less secure than the join service, which is used without it: whoever reads
-    /// this file can join as any worker.
+    /// A bootstrap token, `id.secret`. Less secure than the join service, which is used without it: anyone who can
+    /// read this file can join as any worker.
     pub(crate) token: Option<Spanned<Token>>,
     /// Whether a machine that is not in `nodes` may join as a worker with a token (`kubeadm join`): `deny` or `allow`.
     #[schemars(extend("default" = "deny"))]
@@ -176,7 +176,7 @@ pub(crate) struct NodeSection {
     /// What the node keeps for Ceph; with the role `ceph-osd`.
     pub(crate) ceph: Option<NodeCephSection>,
     #[schemars(skip)]
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     /// Nothing in it was wrong: what is absent has its default.
     #[schemars(skip)]
     pub(crate) clean: bool,
@@ -237,7 +237,7 @@ impl Section for ClusterSection {
             bootstrap: fields.optional("bootstrap"),
             encryption: fields.optional("encryption"),
             ceph: fields.optional("ceph"),
-            place: fields.place(),
+            location: fields.location(),
         }
     }
 }
@@ -256,7 +256,7 @@ impl Section for NetworkingSection {
             interface: fields.optional("interface"),
             add_on: fields.optional("add_on"),
             manifest: fields.optional("manifest"),
-            place: fields.place(),
+            location: fields.location(),
             clean: fields.clean(),
         }
     }
@@ -307,7 +307,7 @@ impl Section for NodeSection {
             roles: fields.required("roles"),
             hardware: fields.optional("hardware"),
             ceph: fields.optional("ceph"),
-            place: fields.place(),
+            location: fields.location(),
             clean: fields.clean(),
         }
     }

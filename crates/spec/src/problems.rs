@@ -6,7 +6,7 @@ use explain::Code;
 
 use crate::{
     excerpt,
-    place::Place,
+    location::Location,
     problem::{Also, Position, Problem, Severity},
     secret,
     source::{SourceFile, Sources},
@@ -20,22 +20,30 @@ const MAX_PROBLEMS: usize = 10_000;
 pub(crate) struct Finding {
     code: Code,
     severity: Severity,
-    place: Place,
+    location: Location,
     message: String,
     hint: Option<String>,
-    also: Option<(Place, String)>,
+    also: Option<(Location, String)>,
     secret: bool,
 }
 
 impl Finding {
     /// Something that must be corrected.
-    pub(crate) fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
-        Self { code, severity: Severity::Error, place, message: message.into(), hint: None, also: None, secret: false }
+    pub(crate) fn error(code: Code, location: Location, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            location,
+            message: message.into(),
+            hint: None,
+            also: None,
+            secret: false,
+        }
     }
 
     /// Something that works, but probably should be different.
-    pub(crate) fn warning(code: Code, place: Place, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, place, message) }
+    pub(crate) fn warning(code: Code, location: Location, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, location, message) }
     }
 
     /// What to do in this very case, instead of the code's own advice.
@@ -45,8 +53,8 @@ impl Finding {
     }
 
     /// A second place that matters, and what is there.
-    pub(crate) fn also(mut self, place: Place, label: impl Into<String>) -> Self {
-        self.also = Some((place, label.into()));
+    pub(crate) fn also(mut self, location: Location, label: impl Into<String>) -> Self {
+        self.also = Some((location, label.into()));
         self
     }
 
@@ -81,8 +89,11 @@ impl<'a> Problems<'a> {
             _ if !self.left_out => {
                 self.left_out = true;
                 let message = format!("there are more than {MAX_PROBLEMS} problems; the rest is left out");
-                let problem =
-                    self.locate(Finding::error(crate::codes::TOO_MANY, Place::whole(finding.place.file), message));
+                let problem = self.locate(Finding::error(
+                    crate::codes::TOO_MANY,
+                    Location::whole(finding.location.file),
+                    message,
+                ));
                 self.found.push(problem);
             }
             _ => {}
@@ -102,29 +113,29 @@ impl<'a> Problems<'a> {
     }
 
     fn locate(&self, finding: Finding) -> Problem {
-        let Finding { code, severity, place, message, hint, also, secret } = finding;
-        let source = self.sources.file(place.file);
+        let Finding { code, severity, location, message, hint, also, secret } = finding;
+        let source = self.sources.file(location.file);
         let text = text_of(source);
         Problem {
             code,
             severity,
             file: name_of(source),
-            position: position(place),
-            text: place.span.map(|span| {
+            position: position(location),
+            text: location.span.map(|span| {
                 if secret { secret::described(excerpt::slice(text, span)) } else { excerpt::shortened(text, span) }
             }),
             message: secret::masked(&message),
             hint: secret::masked(hint.as_deref().unwrap_or(code.fix)),
-            also: also.map(|(place, label)| {
-                let source = self.sources.file(place.file);
+            also: also.map(|(location, label)| {
+                let source = self.sources.file(location.file);
                 Also {
                     file: name_of(source),
-                    position: position(place),
+                    position: position(location),
                     label: secret::masked(&label),
-                    excerpt: place.span.map(|span| excerpt::around(text_of(source), span)),
+                    excerpt: location.span.map(|span| excerpt::around(text_of(source), span)),
                 }
             }),
-            excerpt: place.span.map(|span| {
+            excerpt: location.span.map(|span| {
                 let excerpt = excerpt::around(text, span);
                 if secret { excerpt::hidden(&excerpt) } else { excerpt }
             }),
@@ -132,8 +143,8 @@ impl<'a> Problems<'a> {
     }
 }
 
-fn position(place: Place) -> Option<Position> {
-    place.span.map(|span| Position { line: span.line, column: span.column })
+fn position(location: Location) -> Option<Position> {
+    location.span.map(|span| Position { line: span.line, column: span.column })
 }
 
 fn text_of(source: Option<&SourceFile>) -> &str {

@@ -6,8 +6,8 @@
 use crate::{
     codes,
     excerpt::quoted_part,
+    location::{List, Location, Spanned},
     path::Path,
-    place::{List, Place, Spanned},
     problems::{Finding, Problems},
     values::{Complaint, Form, Value},
     yaml::{Entry, Kind, Meaning, Node, Scalar},
@@ -28,7 +28,7 @@ pub(crate) trait Section: Sized {
 /// A mapping that is being read.
 pub(crate) struct Fields<'a, 'p> {
     entries: &'a [Entry],
-    place: Place,
+    location: Location,
     path: &'a Path<'a>,
     problems: &'a mut Problems<'p>,
     errors_before: usize,
@@ -43,14 +43,14 @@ pub(crate) struct KnownKey {
 }
 
 impl<'a, 'p> Fields<'a, 'p> {
-    fn new(entries: &'a [Entry], place: Place, path: &'a Path<'a>, problems: &'a mut Problems<'p>) -> Self {
+    fn new(entries: &'a [Entry], location: Location, path: &'a Path<'a>, problems: &'a mut Problems<'p>) -> Self {
         let errors_before = problems.errors();
-        Self { entries, place, path, problems, errors_before, known: Vec::new() }
+        Self { entries, location, path, problems, errors_before, known: Vec::new() }
     }
 
     /// Where the mapping stands.
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    pub(crate) fn location(&self) -> Location {
+        self.location
     }
 
     /// Nothing in this mapping is wrong so far. To be asked last, when all keys are known.
@@ -62,7 +62,8 @@ impl<'a, 'p> Fields<'a, 'p> {
     pub(crate) fn required<T: Read>(&mut self, name: &'static str) -> Option<T> {
         let Some(entry) = self.find(name, true) else {
             let message = format!("`{}` is missing", self.path.key(name));
-            self.problems.push(Finding::error(codes::MISSING_KEY, self.place, message).hint(format!("add `{name}:`")));
+            self.problems
+                .push(Finding::error(codes::MISSING_KEY, self.location, message).hint(format!("add `{name}:`")));
             return None;
         };
         self.value(name, entry)
@@ -120,7 +121,7 @@ impl<T: Section> Read for T {
             problems.push(wrong_type(node, path, "a mapping").hint(hint));
             return None;
         };
-        let mut fields = Fields::new(entries, node.place, path, problems);
+        let mut fields = Fields::new(entries, node.location, path, problems);
         let section = <T as Section>::read(&mut fields);
         fields.report_unknown_keys();
         Some(section)
@@ -142,7 +143,7 @@ impl<T: Read> Read for List<T> {
             let path = path.item(index);
             if node.is_null() {
                 problems.push(
-                    Finding::error(codes::NO_VALUE, node.place, format!("`{path}` has no value"))
+                    Finding::error(codes::NO_VALUE, node.location, format!("`{path}` has no value"))
                         .hint("give the entry a value, or remove it".to_owned()),
                 );
             } else {
@@ -150,7 +151,7 @@ impl<T: Read> Read for List<T> {
             }
         }
         let complete = items.len() == nodes.len();
-        Some(Self { items, place: node.place, complete })
+        Some(Self { items, location: node.location, complete })
     }
 }
 
@@ -165,9 +166,9 @@ impl<T: Value> Read for Spanned<T> {
             None => Ok(value),
         });
         match parsed {
-            Ok(value) => Some(Self { value, place: node.place }),
+            Ok(value) => Some(Self { value, location: node.location }),
             Err(Complaint { code, message, hint }) => {
-                problems.push(Finding::error(code, node.place, message).hint(hint).secret(T::SECRET));
+                problems.push(Finding::error(code, node.location, message).hint(hint).secret(T::SECRET));
                 None
             }
         }
@@ -203,7 +204,7 @@ fn wrong_type(node: &Node, path: &Path<'_>, expected: &str) -> Finding {
         Kind::Map(_) => "a mapping",
         Kind::Scalar(scalar) => article(scalar.meaning()),
     };
-    Finding::error(codes::WRONG_TYPE, node.place, format!("{} must be {expected}, but is {found}", path.described()))
+    Finding::error(codes::WRONG_TYPE, node.location, format!("{} must be {expected}, but is {found}", path.described()))
 }
 
 fn article(meaning: Meaning) -> &'static str {
@@ -221,7 +222,7 @@ pub(crate) fn known_keys<T: Section>() -> Vec<KnownKey> {
     let sources = crate::source::Sources::cluster("");
     let mut problems = Problems::of(&sources);
     let path = Path::root();
-    let mut fields = Fields::new(&[], Place::whole(crate::place::FileId(0)), &path, &mut problems);
+    let mut fields = Fields::new(&[], Location::whole(crate::location::FileId(0)), &path, &mut problems);
     T::read(&mut fields);
     let mut known = fields.known;
     known.sort();

@@ -62,12 +62,12 @@ fn one(text: &mut String, problem: &Problem, palette: &Palette) {
     let (strong, frame) = (palette.strong, palette.frame);
     line(text, &format!("{style}{word}[{code}]{style:#}{strong}: {message}{strong:#}"));
     let margin = margin(*position, also.as_ref());
-    line(text, &format!("{margin}{frame}-->{frame:#} {}", place(file, *position)));
+    line(text, &format!("{margin}{frame}-->{frame:#} {}", location(file, *position)));
     if let (Some(excerpt), Some(position)) = (excerpt, position) {
         source(text, excerpt, *position, &Marks { sign: '^', label: "", style, margin: &margin, frame });
     }
     if let Some(Also { file, position, label, excerpt }) = also {
-        line(text, &format!("{margin}{frame}:::{frame:#} {}", place(file, *position)));
+        line(text, &format!("{margin}{frame}:::{frame:#} {}", location(file, *position)));
         match (excerpt, position) {
             (Some(excerpt), Some(position)) => {
                 source(text, excerpt, *position, &Marks { sign: '-', label, style: frame, margin: &margin, frame });
@@ -99,7 +99,7 @@ fn source(text: &mut String, excerpt: &Excerpt, position: Position, marks: &Mark
     line(text, &format!("{margin} {frame}|{frame:#} {space}{style}{signs}{label}{style:#}"));
 }
 
-fn place(file: &str, position: Option<Position>) -> String {
+fn location(file: &str, position: Option<Position>) -> String {
     match position {
         Some(Position { line, column }) => format!("{file}:{line}:{column}"),
         None => file.to_owned(),

@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use crate::{codes, place::FileId};
+use crate::{codes, location::FileId};
 use explain::Code;
 
 /// No description is larger: 5,000 nodes take about 1 MiB.

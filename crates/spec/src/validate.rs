@@ -11,8 +11,8 @@ use crate::{
     cluster::{Api, Bootstrap, Hardware, InterfaceChoice, Kms, NetworkAddOn, Networking, Node, ValidatedCluster},
     draft::{Draft, DraftNode, NodeFileFacts},
     file::{ClusterFile, ClusterSection, KmsSection, NetworkingSection, NodeFile},
+    location::{FileId, Location},
     path::Path,
-    place::{FileId, Place},
     problem::{Problem, Severity},
     problems::{Finding, Problems},
     read::Read,
@@ -87,7 +87,7 @@ fn read<T: Read>(file: FileId, source: &SourceFile, problems: &mut Problems<'_>)
             T::read(&root, &Path::root(), problems)
         }
         Err(why) => {
-            problems.push(Finding::error(why.code, Place::whole(file), &*why.message).hint(why.hint.clone()));
+            problems.push(Finding::error(why.code, Location::whole(file), &*why.message).hint(why.hint.clone()));
             None
         }
     }
@@ -95,7 +95,7 @@ fn read<T: Read>(file: FileId, source: &SourceFile, problems: &mut Problems<'_>)
 
 /// The cluster from a draft without errors; every required value is there then.
 fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
-    let ClusterSection { name, kubernetes_version, networking, api, bootstrap, encryption, ceph: _, place: _ } =
+    let ClusterSection { name, kubernetes_version, networking, api, bootstrap, encryption, ceph: _, location: _ } =
         draft.cluster;
     let mut nodes: Vec<Node> = draft.nodes.iter().map(build_node).collect::<Option<_>>()?;
     nodes.sort_by(|a, b| a.name.cmp(&b.name));

@@ -53,7 +53,7 @@ fn examples_fit_the_schema() {
     }
 }
 
-/// The schemas beside the examples are for editors. `UPDATE_SCHEMAS=1 cargo test -p spec` writes them anew.
+/// The schemas beside the examples are for editors. `UPDATE_SCHEMAS=1 cargo test -p spec` writes them again.
 #[test]
 fn schemas_beside_the_examples_are_current() {
     for (name, schema) in [("cluster", schema()), ("node", node_schema())] {

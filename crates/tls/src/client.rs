@@ -10,17 +10,17 @@ use crate::{TlsError, install_provider, server_certificate::certified};
 /// A machine of the same network answers at once or is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A client that trusts only this authority (one or several certificates) and, where an identity is given as certificate
+/// A client that trusts only this CA (one or several certificates) and, where an identity is given as certificate
 /// and key, proves it. All texts are PEM.
 pub fn client(ca_pem: &str, identity: Option<(&str, &str)>) -> Result<Client, TlsError> {
-    let mut builder = builder().tls_certs_only(authorities(ca_pem)?);
+    let mut builder = builder().tls_certs_only(cas(ca_pem)?);
     if let Some((cert, key)) = identity {
         builder = builder.identity(read_identity(cert, key)?);
     }
     Ok(builder.build()?)
 }
 
-/// A client that believes *any* server, for the one request that is made before the authority is known.
+/// A client that believes *any* server, for the one request that is made before the CA is known.
 ///
 /// Whatever it receives is a claim by an unknown party. The caller must prove it by other means (the join token's
 /// HMAC), send no secret over it, and then start again with [`client`].
@@ -28,7 +28,7 @@ pub fn unproven_client() -> Result<Client, TlsError> {
     Ok(builder().tls_danger_accept_invalid_certs(true).build()?)
 }
 
-/// A client for plain HTTP on loopback. It needs no authority, and so does not look for those of the system, which a machine
+/// A client for plain HTTP on loopback. It needs no CA, and so does not look for those of the system, which a machine
 /// need not have.
 pub fn loopback_client() -> Result<Client, TlsError> {
     Ok(builder().https_only(false).tls_certs_only([]).build()?)
@@ -43,8 +43,8 @@ fn builder() -> ClientBuilder {
         .connect_timeout(CONNECT_TIMEOUT)
 }
 
-fn authorities(ca_pem: &str) -> Result<Vec<Certificate>, TlsError> {
-    certificates("authority", ca_pem)?.iter().map(|der| Ok(Certificate::from_der(der)?)).collect()
+fn cas(ca_pem: &str) -> Result<Vec<Certificate>, TlsError> {
+    certificates("CA", ca_pem)?.iter().map(|der| Ok(Certificate::from_der(der)?)).collect()
 }
 
 fn read_identity(cert: &str, key: &str) -> Result<Identity, TlsError> {
@@ -78,7 +78,7 @@ mod tests {
         let cases = [
             (cert.as_str(), None, "fine"),
             (&cert, Some((cert.as_str(), key.as_str())), "fine"),
-            ("", None, "the authority is not a readable PEM certificate"),
+            ("", None, "the CA is not a readable PEM certificate"),
             (&cert, Some(("", &key)), "the client certificate is not a readable PEM certificate"),
             (&cert, Some((&cert, "-----BEGIN")), "the key of the client certificate is not a readable PEM key"),
             (&cert, Some((&cert, &other)), "the client certificate and its key do not belong together"),

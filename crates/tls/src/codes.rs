@@ -1,12 +1,12 @@
 //! Codes of what can go wrong before a TLS connection is even tried.
 
 explain::codes! {
-    UNREADABLE = "BS-TLS-001", "a certificate or key for TLS cannot be read",
-        "the file is no PEM text or is cut short; make it again with `blackstart pki init` or seal the node again";
-    MISMATCH = "BS-TLS-002", "a certificate and its key do not belong together",
+    UNREADABLE = "BS-TLS-001", "cannot read a TLS certificate or key",
+        "the file is not PEM or is truncated; make it again with `blackstart pki init` or seal the node again";
+    MISMATCH = "BS-TLS-002", "certificate and key do not match",
         "one of the two was replaced without the other; `blackstart pki renew` makes a new pair";
-    SETUP = "BS-TLS-003", "TLS could not be set up",
-        "read the cause in the message; a certificate with an algorithm that is not supported is the usual one";
+    SETUP = "BS-TLS-003", "cannot set up TLS",
+        "the message has the cause; usually a certificate with an unsupported algorithm";
 }
 
 #[cfg(test)]

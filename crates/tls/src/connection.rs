@@ -16,31 +16,31 @@ use tokio::{
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::crowd::Place;
+use crate::connection_limit::Slot;
 
 /// A connection that is closed after a time without a byte in either direction, or from outside.
 #[derive(Debug)]
 pub struct Connection<S = TlsStream<TcpStream>> {
     stream: S,
-    patience: Duration,
+    deadline: Duration,
     limit: Pin<Box<Sleep>>,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
     speaks_h2: bool,
-    _place: Option<Place>,
+    _slot: Option<Slot>,
 }
 
 impl<S> Connection<S> {
-    /// Closed with its place, where it has one, and with `closed`.
+    /// Closed with its slot, where it has one, and with `closed`.
     pub(crate) fn new(
         stream: S,
-        place: Option<Place>,
-        patience: Duration,
+        slot: Option<Slot>,
+        deadline: Duration,
         closed: CancellationToken,
         speaks_h2: bool,
     ) -> Self {
-        let closed = place.as_ref().map_or(closed, |place| place.over().clone());
-        let (limit, closed) = (Box::pin(sleep(patience)), Box::pin(closed.cancelled_owned()));
-        Self { stream, patience, limit, closed, speaks_h2, _place: place }
+        let closed = slot.as_ref().map_or(closed, |slot| slot.over().clone());
+        let (limit, closed) = (Box::pin(sleep(deadline)), Box::pin(closed.cancelled_owned()));
+        Self { stream, deadline, limit, closed, speaks_h2, _slot: slot }
     }
 
     /// Whether both sides have agreed on HTTP/2.
@@ -54,7 +54,7 @@ impl<S> Connection<S> {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         if progress.is_ready() {
-            let limit = Instant::now() + self.patience;
+            let limit = Instant::now() + self.deadline;
             self.limit.as_mut().reset(limit);
             return progress;
         }
@@ -92,16 +92,16 @@ mod tests {
 
     #[tokio::test]
     async fn ends_when_idle_and_not_while_there_is_traffic() {
-        let patience = Duration::from_millis(200);
+        let deadline = Duration::from_millis(200);
         let (mut far, near) = duplex(64);
-        let mut near = Connection::new(near, None, patience, CancellationToken::new(), false);
+        let mut near = Connection::new(near, None, deadline, CancellationToken::new(), false);
         let begun = Instant::now();
         for _ in 0..4 {
-            tokio::time::sleep(patience / 2).await;
+            tokio::time::sleep(deadline / 2).await;
             far.write_all(b"x").await.unwrap();
             assert_eq!(near.read_u8().await.unwrap(), b'x');
         }
-        assert!(begun.elapsed() > patience, "alive for longer than it may be idle");
+        assert!(begun.elapsed() > deadline, "alive for longer than it may be idle");
         assert_eq!(near.read_u8().await.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 

@@ -7,8 +7,8 @@ use rustls::{AlertDescription, CertificateError};
 /// Why a server's certificate was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distrust {
-    /// Another authority signed it: another cluster, another installation of this one, or somebody in between.
-    Authority,
+    /// Another CA signed it: another cluster, another installation of this one, or somebody in between.
+    Ca,
     /// It is not valid yet or not any more; most often a clock is wrong.
     Time,
     /// It is made out to other names and addresses than the one that was called.
@@ -51,8 +51,8 @@ fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
 
 fn kind(why: &CertificateError) -> Distrust {
     match why {
-        // An authority of the same name with another key shows as a bad signature.
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => Distrust::Authority,
+        // A CA of the same name with another key shows as a bad signature.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => Distrust::Ca,
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
@@ -65,7 +65,7 @@ fn kind(why: &CertificateError) -> Distrust {
 /// What clients say in which case is in RFC 8446, section 6.2; a bad signature is a failed decryption there.
 fn kind_of_alert(alert: AlertDescription) -> Option<Distrust> {
     match alert {
-        AlertDescription::UnknownCA | AlertDescription::DecryptError => Some(Distrust::Authority),
+        AlertDescription::UnknownCA | AlertDescription::DecryptError => Some(Distrust::Ca),
         AlertDescription::CertificateExpired => Some(Distrust::Time),
         AlertDescription::BadCertificate => Some(Distrust::Name),
         AlertDescription::UnsupportedCertificate
@@ -84,8 +84,8 @@ mod tests {
         let refused = |why| rustls::Error::InvalidCertificate(why);
         let wrapped = |inner: rustls::Error| io::Error::other(io::Error::other(inner));
         for (error, expected) in [
-            (wrapped(refused(CertificateError::UnknownIssuer)), Some(Distrust::Authority)),
-            (wrapped(refused(CertificateError::BadSignature)), Some(Distrust::Authority)),
+            (wrapped(refused(CertificateError::UnknownIssuer)), Some(Distrust::Ca)),
+            (wrapped(refused(CertificateError::BadSignature)), Some(Distrust::Ca)),
             (wrapped(refused(CertificateError::Expired)), Some(Distrust::Time)),
             (wrapped(refused(CertificateError::NotValidForName)), Some(Distrust::Name)),
             (wrapped(refused(CertificateError::Revoked)), Some(Distrust::Other)),

@@ -10,7 +10,7 @@ pub enum TlsError {
     /// The text holds no certificate, or one that cannot be read.
     #[error("the {what} is not a readable PEM certificate")]
     Certificate {
-        /// Whose it is: `authority`, `server certificate`, …
+        /// Whose it is: `ca`, `server certificate`, …
         what: &'static str,
         /// What the reader said; nothing where there was no certificate at all.
         #[source]
@@ -40,8 +40,8 @@ pub enum TlsError {
         #[source]
         source: rustls::Error,
     },
-    /// The authority cannot be used to verify clients.
-    #[error("client certificates cannot be verified with this authority")]
+    /// The CA cannot be used to verify clients.
+    #[error("client certificates cannot be verified with this CA")]
     Verifier(#[from] rustls::server::VerifierBuilderError),
     /// The HTTP client could not be built.
     #[error("the HTTP client cannot be built")]

@@ -1,6 +1,6 @@
-//! TLS with the cluster's own authority: clients that trust nothing else, servers whose certificate can change while they run.
+//! TLS with the cluster's own CA: clients that trust nothing else, servers whose certificate can change while they run.
 //!
-//! - [`client`] makes an HTTP client that believes one authority and nobody else: no system roots, no proxy.
+//! - [`client`] makes an HTTP client that believes one CA and nobody else: no system roots, no proxy.
 //! - [`distrust`] tells, of a request that failed, whether the server was reached but not believed, and why.
 //! - [`Listener`] serves axum over TLS, and can tell of clients that did not believe its certificate. Handshakes run beside each other with a deadline and a bound, so a silent client
 //!   delays nobody; handlers learn the [`Peer`]: its address and, where it showed one, its verified certificate.
@@ -11,7 +11,7 @@
 mod client;
 pub mod codes;
 mod connection;
-mod crowd;
+mod connection_limit;
 mod distrust;
 mod error;
 mod listener;
@@ -23,7 +23,7 @@ pub use client::{client, loopback_client, unproven_client};
 pub use connection::Connection;
 pub use distrust::{Distrust, distrust};
 pub use error::TlsError;
-pub use listener::{ClientAuthority, Listener};
+pub use listener::{ClientCa, Listener};
 pub use peer::Peer;
 pub use provider::install_provider;
 pub use server_certificate::ServerCertificate;

@@ -3,7 +3,7 @@
 //! One task accepts; each handshake runs in a task of its own with a deadline, and only connections that are through
 //! reach the server. Dropping the listener ends the accepting task and closes the port.
 //!
-//! Whoever may connect can be anybody, so places are counted (see [`crate::crowd`]), in three crowds that do not compete:
+//! Whoever may connect can be anybody, so connections are counted (see [`crate::connection_limit`]), with three limits that do not compete:
 //! handshakes under way, connections without a certificate, connections with one. What a connection costs in memory:
 //!
 //! ```text
@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Connection, Peer, ServerCertificate, TlsError,
     client::certificates,
-    crowd::Crowd,
+    connection_limit::ConnectionLimit,
     distrust::{Distrust, distrusted},
     install_provider,
 };
@@ -57,7 +57,7 @@ const AFTER_ERROR: Duration = Duration::from_millis(100);
 type Accepted = (Connection, Peer);
 
 /// Told of clients that broke off the handshake because they did not believe our certificate.
-type Doubts = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
+type OnHandshakeFailure = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
 
 /// A TLS listener. Good for `axum::serve`, whose handlers then take `ConnectInfo<Peer>`; whoever serves strangers takes its
 /// connections one by one and sets limits.
@@ -65,17 +65,17 @@ type Doubts = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
 pub struct Listener {
     local: SocketAddr,
     ready: mpsc::Receiver<Accepted>,
-    clients: ClientAuthority,
+    clients: ClientCa,
 }
 
 /// Whose clients a listener believes, which can be replaced while it listens.
 #[derive(Clone)]
-pub struct ClientAuthority {
+pub struct ClientCa {
     certificate: ServerCertificate,
     current: Arc<RwLock<Current>>,
 }
 
-/// One authority after the other.
+/// One CA after the other.
 #[derive(Clone)]
 struct Current {
     acceptor: TlsAcceptor,
@@ -83,19 +83,19 @@ struct Current {
     over: CancellationToken,
 }
 
-impl fmt::Debug for ClientAuthority {
+impl fmt::Debug for ClientCa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientAuthority").field("certificate", &self.certificate).finish_non_exhaustive()
+        f.debug_struct("ClientCa").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-impl ClientAuthority {
+impl ClientCa {
     fn new(certificate: &ServerCertificate, ca_pem: &str) -> Result<Self, TlsError> {
         let current = Arc::new(RwLock::new(Current::new(certificate, ca_pem)?));
         Ok(Self { certificate: certificate.clone(), current })
     }
 
-    /// New connections are judged by this authority (PEM). Those that are open were judged by another one, and end. On an
+    /// New connections are evaluated by this CA (PEM). Those that are open were evaluated by another one, and end. On an
     /// error everything stays.
     pub fn replace(&self, ca_pem: &str) -> Result<(), TlsError> {
         let next = Current::new(&self.certificate, ca_pem)?;
@@ -116,30 +116,30 @@ impl Current {
 }
 
 impl Listener {
-    /// Serves on this socket with this certificate. Clients may show a certificate of the given authority (PEM); one of
-    /// another authority, or one that has expired, ends the handshake.
+    /// Serves on this socket with this certificate. Clients may show a certificate of the given CA (PEM); one of
+    /// another CA, or one that has expired, ends the handshake.
     ///
     /// Must be called inside a tokio runtime.
     pub fn new(tcp: TcpListener, certificate: &ServerCertificate, client_ca_pem: &str) -> Result<Self, TlsError> {
-        Self::telling(tcp, certificate, client_ca_pem, |_, _| ())
+        Self::reporting(tcp, certificate, client_ca_pem, |_, _| ())
     }
 
     /// The same, and tells of every client that broke off because it did not believe the certificate. It must be quick.
-    pub fn telling(
+    pub fn reporting(
         tcp: TcpListener,
         certificate: &ServerCertificate,
         client_ca_pem: &str,
-        doubts: impl Fn(Peer, Distrust) + Send + Sync + 'static,
+        on_failure: impl Fn(Peer, Distrust) + Send + Sync + 'static,
     ) -> Result<Self, TlsError> {
         let local = tcp.local_addr()?;
-        let clients = ClientAuthority::new(certificate, client_ca_pem)?;
+        let clients = ClientCa::new(certificate, client_ca_pem)?;
         let (through, ready) = mpsc::channel(64);
-        tokio::spawn(accept(tcp, clients.clone(), through, Arc::new(doubts)));
+        tokio::spawn(accept(tcp, clients.clone(), through, Arc::new(on_failure)));
         Ok(Self { local, ready, clients })
     }
 
     /// Whose clients it believes, to be replaced later.
-    pub fn clients(&self) -> ClientAuthority {
+    pub fn clients(&self) -> ClientCa {
         self.clients.clone()
     }
 
@@ -173,10 +173,10 @@ impl axum::serve::Listener for Listener {
 
 fn acceptor(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<TlsAcceptor, TlsError> {
     install_provider();
-    let what = "authority";
+    let what = "CA";
     let mut roots = RootCertStore::empty();
-    for authority in certificates(what, client_ca_pem)? {
-        roots.add(authority).map_err(|source| TlsError::Unusable { what, source })?;
+    for ca in certificates(what, client_ca_pem)? {
+        roots.add(ca).map_err(|source| TlsError::Unusable { what, source })?;
     }
     let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build()?;
     let mut config =
@@ -186,21 +186,21 @@ fn acceptor(certificate: &ServerCertificate, client_ca_pem: &str) -> Result<TlsA
 }
 
 /// Who is there, by how far it is known.
-struct Crowds {
-    handshakes: Arc<Crowd>,
-    certified: Arc<Crowd>,
-    strangers: Arc<Crowd>,
+struct ConnectionLimits {
+    handshakes: Arc<ConnectionLimit>,
+    certified: Arc<ConnectionLimit>,
+    strangers: Arc<ConnectionLimit>,
 }
 
-impl Crowds {
+impl ConnectionLimits {
     fn new() -> Arc<Self> {
-        let crowd = |(most, most_per_address)| Crowd::new(most, most_per_address);
-        Arc::new(Self { handshakes: crowd(HANDSHAKES), certified: crowd(CERTIFIED), strangers: crowd(STRANGERS) })
+        let limit = |(most, most_per_address)| ConnectionLimit::new(most, most_per_address);
+        Arc::new(Self { handshakes: limit(HANDSHAKES), certified: limit(CERTIFIED), strangers: limit(STRANGERS) })
     }
 }
 
-async fn accept(tcp: TcpListener, clients: ClientAuthority, through: mpsc::Sender<Accepted>, doubts: Doubts) {
-    let crowds = Crowds::new();
+async fn accept(tcp: TcpListener, clients: ClientCa, through: mpsc::Sender<Accepted>, on_failure: OnHandshakeFailure) {
+    let limits = ConnectionLimits::new();
     loop {
         let accepted = tokio::select! {
             () = through.closed() => return,
@@ -215,15 +215,15 @@ async fn accept(tcp: TcpListener, clients: ClientAuthority, through: mpsc::Sende
             }
         };
         let current = clients.current();
-        let place = crowds.handshakes.enter(address.ip().to_canonical(), &current.over);
-        let (crowds, through, doubts) = (Arc::clone(&crowds), through.clone(), Arc::clone(&doubts));
+        let slot = limits.handshakes.enter(address.ip().to_canonical(), &current.over);
+        let (limits, through, on_failure) = (Arc::clone(&limits), through.clone(), Arc::clone(&on_failure));
         tokio::spawn(async move {
-            let needed = place.over().clone();
+            let needed = slot.over().clone();
             tokio::select! {
-                () = handshake(stream, address, current, &crowds, through, doubts) => {}
+                () = handshake(stream, address, current, &limits, through, on_failure) => {}
                 () = needed.cancelled() => tracing::debug!(%address, "a TLS handshake made room for another"),
             }
-            drop(place);
+            drop(slot);
         });
     }
 }
@@ -232,9 +232,9 @@ async fn handshake(
     stream: TcpStream,
     address: SocketAddr,
     current: Current,
-    crowds: &Crowds,
+    limits: &ConnectionLimits,
     through: mpsc::Sender<Accepted>,
-    doubts: Doubts,
+    on_failure: OnHandshakeFailure,
 ) {
     // Without it the first answer of every connection waits 40 ms for the other side's delayed acknowledgement.
     if let Err(error) = stream.set_nodelay(true) {
@@ -247,19 +247,19 @@ async fn handshake(
             session.set_buffer_limit(Some(SEND_BUFFER));
             let certificate = session.peer_certificates().and_then(<[_]>::first).cloned();
             let speaks_h2 = session.alpn_protocol() == Some(b"h2");
-            let (crowd, idle) = match certificate {
-                Some(_) => (&crowds.certified, IDLE),
-                None => (&crowds.strangers, IDLE_STRANGER),
+            let (limit, idle) = match certificate {
+                Some(_) => (&limits.certified, IDLE),
+                None => (&limits.strangers, IDLE_STRANGER),
             };
-            let place = crowd.enter(address.ip().to_canonical(), &current.over);
-            let connection = Connection::new(stream, Some(place), idle, current.over, speaks_h2);
+            let slot = limit.enter(address.ip().to_canonical(), &current.over);
+            let connection = Connection::new(stream, Some(slot), idle, current.over, speaks_h2);
             // Nobody receives any more: the service is stopping, and the connection closes with it.
             let _ = through.send((connection, Peer::new(address, certificate))).await;
         }
         Ok(Err(error)) => {
             tracing::debug!(%address, %error, "a TLS handshake failed");
             if let Some(why) = distrusted(&error) {
-                doubts(Peer::new(address, None), why);
+                on_failure(Peer::new(address, None), why);
             }
         }
         Err(_) => tracing::debug!(%address, "a TLS handshake took too long"),

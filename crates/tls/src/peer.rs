@@ -12,7 +12,7 @@ use crate::Listener;
 pub struct Peer {
     /// Where the connection comes from; an IPv4 address that came in as IPv6 is shown as IPv4.
     pub address: SocketAddr,
-    /// The certificate it showed, verified to be signed by the authority and valid now.
+    /// The certificate it showed, verified to be signed by the CA and valid now.
     pub certificate: Option<CertificateDer<'static>>,
 }
 

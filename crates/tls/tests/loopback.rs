@@ -8,7 +8,7 @@ use axum::{Router, extract::ConnectInfo, routing::get};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType, date_time_ymd,
 };
-use tls::{ClientAuthority, Distrust, Listener, Peer, ServerCertificate, client, distrust, unproven_client};
+use tls::{ClientCa, Distrust, Listener, Peer, ServerCertificate, client, distrust, unproven_client};
 use tokio::{
     io::AsyncReadExt,
     net::{TcpListener, TcpStream},
@@ -17,12 +17,12 @@ use tokio::{
 
 const SOON: Duration = Duration::from_secs(20);
 
-struct Authority {
+struct Ca {
     pem: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
-impl Authority {
+impl Ca {
     /// All of the same subject, as those of two clusters are.
     fn new() -> Self {
         let key = KeyPair::generate().unwrap();
@@ -56,7 +56,7 @@ async fn serve(certificate: &ServerCertificate, client_ca: &str) -> SocketAddr {
     serve_replaceably(certificate, client_ca).await.0
 }
 
-async fn serve_replaceably(certificate: &ServerCertificate, client_ca: &str) -> (SocketAddr, ClientAuthority) {
+async fn serve_replaceably(certificate: &ServerCertificate, client_ca: &str) -> (SocketAddr, ClientCa) {
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let listener = Listener::new(tcp, certificate, client_ca).unwrap();
     let (address, clients) = (listener.address(), listener.clients());
@@ -71,24 +71,24 @@ async fn ask(client: &reqwest::Client, address: SocketAddr) -> Result<String, re
 
 #[tokio::test]
 async fn a_handler_learns_the_peer() {
-    let ours = Authority::new();
+    let ours = Ca::new();
     let (cert, key) = ours.sign(|_| ());
     let address = serve(&ServerCertificate::new(&cert, &key).unwrap(), &ours.pem).await;
     let (own, own_key) = ours.sign(|_| ());
-    let (foreign, foreign_key) = Authority::new().sign(|_| ());
+    let (foreign, foreign_key) = Ca::new().sign(|_| ());
     let known = client(&ours.pem, Some((&own, &own_key))).unwrap();
     let stranger = client(&ours.pem, Some((&foreign, &foreign_key))).unwrap();
     assert_eq!(ask(&known, address).await.unwrap(), "127.0.0.1 with certificate");
     assert_eq!(ask(&client(&ours.pem, None).unwrap(), address).await.unwrap(), "127.0.0.1 with nothing");
-    assert!(ask(&stranger, address).await.is_err(), "a certificate of another authority ends the handshake");
+    assert!(ask(&stranger, address).await.is_err(), "a certificate of another CA ends the handshake");
     assert_eq!(ask(&unproven_client().unwrap(), address).await.unwrap(), "127.0.0.1 with nothing");
 }
 
 #[tokio::test]
 async fn a_server_that_is_not_believed_is_told_from_one_that_is_not_there() {
-    let (ours, other) = (Authority::new(), Authority::new());
+    let (ours, other) = (Ca::new(), Ca::new());
     let cases = [
-        (other.sign(|_| ()), Distrust::Authority),
+        (other.sign(|_| ()), Distrust::Ca),
         (ours.sign(|params| params.not_after = date_time_ymd(2001, 1, 1)), Distrust::Time),
         (ours.sign(|params| params.not_before = date_time_ymd(2095, 1, 1)), Distrust::Time),
         (
@@ -108,9 +108,9 @@ async fn a_server_that_is_not_believed_is_told_from_one_that_is_not_there() {
 
 #[tokio::test]
 async fn a_server_hears_why_it_was_not_believed() {
-    let (ours, other) = (Authority::new(), Authority::new());
+    let (ours, other) = (Ca::new(), Ca::new());
     for ((cert, key), expected) in [
-        (other.sign(|_| ()), Distrust::Authority),
+        (other.sign(|_| ()), Distrust::Ca),
         (ours.sign(|params| params.not_after = date_time_ymd(2001, 1, 1)), Distrust::Time),
         (
             ours.sign(|params| params.subject_alt_names = vec![SanType::IpAddress([192, 0, 2, 1].into())]),
@@ -118,23 +118,23 @@ async fn a_server_hears_why_it_was_not_believed() {
         ),
     ] {
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let (emit, mut reported) = tokio::sync::mpsc::unbounded_channel();
         let certificate = ServerCertificate::new(&cert, &key).unwrap();
-        let doubts = move |peer: Peer, why| tell.send((peer.ip(), why)).unwrap();
-        let listener = Listener::telling(tcp, &certificate, &ours.pem, doubts).unwrap();
+        let on_failure = move |peer: Peer, why| emit.send((peer.ip(), why)).unwrap();
+        let listener = Listener::reporting(tcp, &certificate, &ours.pem, on_failure).unwrap();
         assert!(ask(&client(&ours.pem, None).unwrap(), listener.address()).await.is_err());
-        let heard = timeout(SOON, told.recv()).await.unwrap();
+        let heard = timeout(SOON, reported.recv()).await.unwrap();
         assert_eq!(heard, Some(([127, 0, 0, 1].into(), expected)));
     }
 }
 
 #[tokio::test]
 async fn a_replaced_certificate_is_the_one_that_is_shown() {
-    let (before, after) = (Authority::new(), Authority::new());
+    let (before, after) = (Ca::new(), Ca::new());
     let (cert, key) = before.sign(|_| ());
     let certificate = ServerCertificate::new(&cert, &key).unwrap();
     let address = serve(&certificate, &before.pem).await;
-    let ask_as = async |authority: &Authority| ask(&client(&authority.pem, None).unwrap(), address).await.is_ok();
+    let ask_as = async |ca: &Ca| ask(&client(&ca.pem, None).unwrap(), address).await.is_ok();
     assert!(ask_as(&before).await);
 
     assert!(certificate.replace(&cert, "no key").is_err());
@@ -147,13 +147,13 @@ async fn a_replaced_certificate_is_the_one_that_is_shown() {
 }
 
 #[tokio::test]
-async fn a_replaced_authority_is_the_one_that_clients_are_judged_by() {
-    let (before, after) = (Authority::new(), Authority::new());
+async fn a_replaced_ca_is_the_one_that_clients_are_evaluated_by() {
+    let (before, after) = (Ca::new(), Ca::new());
     let (cert, key) = before.sign(|_| ());
     let certificate = ServerCertificate::new(&cert, &key).unwrap();
     let (address, clients) = serve_replaceably(&certificate, &before.pem).await;
-    let ask_as = async |authority: &Authority| {
-        let (cert, key) = authority.sign(|_| ());
+    let ask_as = async |ca: &Ca| {
+        let (cert, key) = ca.sign(|_| ());
         ask(&client(&before.pem, Some((&cert, &key))).unwrap(), address).await.is_ok()
     };
     assert!(ask_as(&before).await && !ask_as(&after).await);
@@ -166,12 +166,12 @@ async fn a_replaced_authority_is_the_one_that_clients_are_judged_by() {
 
     clients.replace(&after.pem).unwrap();
     assert!(ask_as(&after).await && !ask_as(&before).await);
-    assert!(ask(&kept, address).await.is_err(), "nor does a connection outlive the authority that it was made under");
+    assert!(ask(&kept, address).await.is_err(), "nor does a connection outlive the CA that it was made under");
 }
 
 #[tokio::test]
 async fn silent_clients_delay_nobody_and_are_bounded() {
-    let ours = Authority::new();
+    let ours = Ca::new();
     let (cert, key) = ours.sign(|_| ());
     let address = serve(&ServerCertificate::new(&cert, &key).unwrap(), &ours.pem).await;
     let mut silent = Vec::new();
@@ -195,12 +195,12 @@ async fn silent_clients_delay_nobody_and_are_bounded() {
         let ended = timeout(SOON, stream.read(&mut [0; 1])).await.expect("the deadline of the handshake");
         assert!(matches!(ended, Ok(0) | Err(_)));
     }
-    assert!(ask(&client(&ours.pem, None).unwrap(), address).await.is_ok(), "their places were given back");
+    assert!(ask(&client(&ours.pem, None).unwrap(), address).await.is_ok(), "their slots were given back");
 }
 
 #[tokio::test]
 async fn strangers_never_take_the_places_of_those_with_a_certificate() {
-    let ours = Authority::new();
+    let ours = Ca::new();
     let (cert, key) = ours.sign(|_| ());
     let address = serve(&ServerCertificate::new(&cert, &key).unwrap(), &ours.pem).await;
     let (own, own_key) = ours.sign(|_| ());
@@ -218,7 +218,7 @@ async fn strangers_never_take_the_places_of_those_with_a_certificate() {
 
 #[tokio::test]
 async fn a_dropped_listener_closes_its_port() {
-    let ours = Authority::new();
+    let ours = Ca::new();
     let (cert, key) = ours.sign(|_| ());
     let certificate = ServerCertificate::new(&cert, &key).unwrap();
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();

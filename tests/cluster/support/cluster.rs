@@ -14,7 +14,7 @@ use super::{Said, TestLab, eventually};
 pub(crate) type Check = (&'static str, fn(&Cluster));
 
 /// Seconds after which a command in a machine is ended: a test that fails is better than one that hangs.
-const PATIENCE: &str = "240";
+const DEADLINE: &str = "240";
 
 /// A lab that is a cluster, or is about to become one.
 pub(crate) struct Cluster {
@@ -62,12 +62,12 @@ impl Cluster {
 
     /// The same, whatever becomes of it.
     pub(crate) fn try_sh(&self, machine: &str, line: &str) -> Said {
-        self.lab.run("exec", &[machine, "--", "timeout", PATIENCE, "sh", "-c", line])
+        self.lab.run("exec", &[machine, "--", "timeout", DEADLINE, "sh", "-c", line])
     }
 
     /// `kubectl` on the first master.
     pub(crate) fn try_kubectl(&self, arguments: &[&str]) -> Said {
-        self.lab.run("exec", &[&["master-01", "--", "timeout", PATIENCE, "kubectl"], arguments].concat())
+        self.lab.run("exec", &[&["master-01", "--", "timeout", DEADLINE, "kubectl"], arguments].concat())
     }
 
     /// What `kubectl` prints.

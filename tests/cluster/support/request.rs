@@ -79,7 +79,7 @@ impl Cluster {
         outcome(&self.post_from(machine, "/v1/join", &serde_json::to_vec(request).unwrap()))
     }
 
-    /// With the authority of the machine's sealed directory: it need not have joined.
+    /// With the CA of the machine's sealed directory: it need not have joined.
     pub(crate) fn post_from(&self, machine: &str, path: &str, body: &[u8]) -> Value {
         let url = format!("https://{}:7444{path}", self.ip("master-01"));
         let line = format!("curl -sS -m 20 --cacert /etc/cluster-config/ca.crt {url} --data-binary @-");

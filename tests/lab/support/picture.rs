@@ -99,7 +99,7 @@ fn lab_processes() -> BTreeSet<String> {
 
 fn mounts() -> BTreeSet<String> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    // Without the numbers in front, which are given anew.
+    // Without the numbers in front, which are given again.
     text.lines().map(|line| line.split(' ').skip(3).collect::<Vec<_>>().join(" ")).collect()
 }
 

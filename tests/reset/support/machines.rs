@@ -18,7 +18,7 @@ pub(crate) const WORKER: &str = "worker-01";
 pub(crate) type Check = (&'static str, fn(&Machines));
 
 /// Seconds after which a command in a machine is ended: a test that fails is better than one that hangs.
-const PATIENCE: &str = "240";
+const DEADLINE: &str = "240";
 
 const IMAGE: &str = include_str!("../../cluster/support/probe-image.sh");
 const PODS: &str = include_str!("pods.yaml");
@@ -68,7 +68,7 @@ impl Machines {
 
     /// The same, whatever becomes of it.
     pub(crate) fn try_sh(&self, machine: &str, line: &str) -> Said {
-        self.lab.run("exec", &[machine, "--", "timeout", PATIENCE, "sh", "-c", line])
+        self.lab.run("exec", &[machine, "--", "timeout", DEADLINE, "sh", "-c", line])
     }
 
     /// What `kubectl` on the master prints.
@@ -128,7 +128,7 @@ impl Machines {
     pub(crate) fn reset_cleanly(&self, machine: &'static str) -> String {
         let said = self.reset(machine, "--uninstall");
         assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(said.out.ends_with("nothing of ours is left on this machine\n"), "{said:?}");
+        assert!(said.out.ends_with("nothing of blackstart is left on this machine\n"), "{said:?}");
         self.assert_as_before(machine);
         said.out
     }

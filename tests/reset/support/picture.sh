@@ -20,7 +20,7 @@ ip netns | sed 's/^/network namespace /'
 nft list ruleset | sed 's/counter packets [0-9]* bytes [0-9]*/counter/; s/^/nft /'
 find /sys/fs/cgroup -mindepth 2 -type d | sed 's/^/group /'
 # Those of a machine's own namespaces. What a kubelet sets for the whole kernel (kernel.panic and the like) belongs to the
-# computer that all machines share, and is put back by the lab; `crates/playbooks/src/cluster/footprint.rs` does it on metal.
+# computer that all machines share, and is put back by the lab; `crates/playbooks/src/cluster/owned_resources.rs` does it on metal.
 for name in net.ipv4.ip_forward net.ipv6.conf.all.forwarding kernel.hostname net.ipv4.conf.all.rp_filter \
     net.ipv4.conf.all.route_localnet net.ipv4.conf.default.forwarding; do
     echo "setting $name = $(sysctl -n $name)"

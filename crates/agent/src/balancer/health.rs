@@ -7,7 +7,7 @@
 //! One that answers "not ready" is about to stop, or has no etcd at the moment. New connections go elsewhere at once; those
 //! it has may well come to a good end, and are left to it for a while.
 
-/// What one look at a master showed.
+/// What one check of a master showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// It says that it is ready.
@@ -53,9 +53,9 @@ impl Health {
             (Outcome::Ready, _) => Self::Up,
             // Where only the port could be tried, the first real questions decide.
             (Outcome::Listens, _) | (Outcome::Unsure, Self::Up) => Self::Doubted(1),
-            (Outcome::Unsure, Self::Doubted(looks)) if looks + 1 < enough => Self::Doubted(looks + 1),
+            (Outcome::Unsure, Self::Doubted(checks)) if checks + 1 < enough => Self::Doubted(checks + 1),
             (Outcome::NotReady, Self::Up | Self::Doubted(_)) => Self::Leaving(1),
-            (Outcome::NotReady, Self::Leaving(looks)) if looks < LEAVING => Self::Leaving(looks + 1),
+            (Outcome::NotReady, Self::Leaving(checks)) if checks < LEAVING => Self::Leaving(checks + 1),
             (Outcome::Refused, _)
             | (Outcome::Unsure, Self::Doubted(_) | Self::Leaving(_) | Self::Down)
             | (Outcome::NotReady, Self::Leaving(_) | Self::Down) => Self::Down,
@@ -115,9 +115,9 @@ mod tests {
                 Down,
             ),
         ];
-        for (looks, expected) in cases {
-            let end = looks.iter().fold(Health::default(), |health, outcome| health.after(*outcome, true));
-            assert_eq!(end, *expected, "{looks:?}");
+        for (checks, expected) in cases {
+            let end = checks.iter().fold(Health::default(), |health, outcome| health.after(*outcome, true));
+            assert_eq!(end, *expected, "{checks:?}");
         }
     }
 
@@ -130,9 +130,9 @@ mod tests {
             (&[Ready, Unsure, Unsure, Unsure, Ready, Unsure], Doubted(1)),
             (&[Ready, Unsure, Unsure, Unsure, Unsure], Down),
         ];
-        for (looks, expected) in cases {
-            let end = looks.iter().fold(Health::default(), |health, outcome| health.after(*outcome, false));
-            assert_eq!(end, *expected, "{looks:?}");
+        for (checks, expected) in cases {
+            let end = checks.iter().fold(Health::default(), |health, outcome| health.after(*outcome, false));
+            assert_eq!(end, *expected, "{checks:?}");
         }
         assert_eq!(Doubted(3).after(Unsure, true), Down, "another one has come up");
     }

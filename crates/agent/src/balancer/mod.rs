@@ -1,7 +1,7 @@
 //! The local load balancer: everything on a node reaches the API at `127.0.0.1:7443`, whichever master is alive.
 //!
 //! ```text
-//! kubelet, kube-proxy, agent ──► listener ──► carry: lease the best healthy master, copy bytes both ways
+//! kubelet, kube-proxy, agent ──► listener ──► proxy: lease the best healthy master, copy bytes both ways
 //!                                                ▲
 //! probe: /readyz of every master ──► health ─────┘ a master that goes down loses its connections at once
 //! ```
@@ -9,11 +9,11 @@
 //! connection. `health` and `choice` are pure. Nothing is kept over a restart: clients connect again.
 
 mod backends;
-mod carry;
 mod choice;
 mod health;
 mod heard;
 mod probe;
+mod proxy;
 mod seats;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -26,10 +26,10 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-use self::{backends::Backends, carry::carry, probe::Probe, seats::Seats};
+use self::{backends::Backends, probe::Probe, proxy::proxy, seats::Seats};
 use crate::{Agent, AgentError, notify};
 
-/// From the beginning of one look at a master to that of the next.
+/// From the beginning of one check of a master to that of the next.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The same while there is no healthy one, because then everybody waits.
@@ -43,7 +43,7 @@ const MOST_CONNECTIONS: usize = 1024;
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let address = SocketAddr::from(([127, 0, 0, 1], ports::API_BALANCER));
     let listener = TcpListener::bind(address).await.map_err(|source| AgentError::Listen { address, source })?;
-    notify::tell("READY=1");
+    notify::notify("READY=1");
     let balancer = Balancer {
         host: agent.host.clone(),
         masters: agent.masters(agent.cluster.api().port),
@@ -81,7 +81,7 @@ impl Balancer {
             match listener.accept().await {
                 Ok((client, _)) => {
                     if let Some(seat) = seats.take() {
-                        tasks.spawn(carry(client, Arc::clone(&backends), seat));
+                        tasks.spawn(proxy(client, Arc::clone(&backends), seat));
                     } else {
                         tracing::debug!("too many connections, and all of them are used: a client was turned away");
                     }
@@ -102,9 +102,9 @@ async fn watch(backends: Arc<Backends>, probe: Arc<Probe>, index: usize, address
     let mut usable = backends.usable();
     loop {
         let next = Instant::now() + INTERVAL;
-        backends.seen(index, probe.look(address).await);
+        backends.seen(index, probe.check(address).await);
         sleep(HURRY).await;
-        // Sleeps on as long as there is a healthy master; the loss of the last one wakes everybody. A look that was in vain
+        // Sleeps on as long as there is a healthy master; the loss of the last one wakes everybody. A check that was in vain
         // has taken so long that the next one follows at once.
         let _ = timeout_at(next, usable.wait_for(|&usable| usable == 0)).await;
     }

@@ -1,4 +1,4 @@
-//! One look at a master: does its API server say that it is ready?
+//! One check of a master: does its API server say that it is ready?
 //!
 //! Once the cluster's CA is on the node, `/readyz` is asked over TLS and nothing but that CA is trusted. Before that
 //! (a worker that has not joined) an open port has to do: what goes through the balancer is TLS from end to end, so a
@@ -12,10 +12,10 @@ use tokio::{net::TcpStream, sync::Mutex, time::timeout};
 use super::health::Outcome;
 
 /// A master that needs longer is not convincing. Where something stops all masters at once, all are in doubt within this
-/// and the pause between two looks, which is before the second look at any of them ends: so none is taken for dead.
-const PATIENCE: Duration = Duration::from_millis(1500);
+/// and the pause between two checks, which is before the second look at any of them ends: so none is taken for dead.
+const DEADLINE: Duration = Duration::from_millis(1500);
 
-/// Looks at masters. The connections it makes are kept, so that a look costs no handshake.
+/// Looks at masters. The connections it makes are kept, so that a check costs no handshake.
 pub(super) struct Probe {
     host: Host,
     ca_file: PathBuf,
@@ -33,17 +33,17 @@ impl Probe {
         Self { host, ca_file, client: Mutex::new(None) }
     }
 
-    pub(super) async fn look(&self, master: SocketAddr) -> Outcome {
-        let looking = async {
+    pub(super) async fn check(&self, master: SocketAddr) -> Outcome {
+        let checking = async {
             match self.client().await {
                 Some(client) => ask(&client, master).await,
                 None => match TcpStream::connect(master).await {
                     Ok(_) => Outcome::Listens,
-                    Err(error) => judge(&error),
+                    Err(error) => evaluate(&error),
                 },
             }
         };
-        timeout(PATIENCE, looking).await.unwrap_or(Outcome::Unsure)
+        timeout(DEADLINE, checking).await.unwrap_or(Outcome::Unsure)
     }
 
     /// A client for the CA that is in the file now; `None` while there is none.
@@ -76,12 +76,12 @@ async fn ask(client: &reqwest::Client, master: SocketAddr) -> Outcome {
     match client.get(format!("https://{master}/readyz")).send().await {
         Ok(answer) if answer.status().is_success() => Outcome::Ready,
         Ok(_) => Outcome::NotReady,
-        Err(error) => judge(&error),
+        Err(error) => evaluate(&error),
     }
 }
 
 /// Certain are those failures in which somebody said no: the other kernel, the network, or our own TLS.
-fn judge(error: &(dyn Error + 'static)) -> Outcome {
+fn evaluate(error: &(dyn Error + 'static)) -> Outcome {
     use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
     let no = |kind| matches!(kind, ConnectionRefused | HostUnreachable | NetworkUnreachable);
     let causes = std::iter::successors(Some(error), |&error| error.source());
@@ -105,7 +105,7 @@ mod tests {
             (io::ErrorKind::ConnectionReset, Outcome::Unsure),
             (io::ErrorKind::TimedOut, Outcome::Unsure),
         ] {
-            assert_eq!(judge(&Sending(kind.into())), expected, "{kind:?}");
+            assert_eq!(evaluate(&Sending(kind.into())), expected, "{kind:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! this master, which counts while the API is away.
 //!
 //! ```text
-//! a grant ─► judged on API and file together ─► API ─► file ─► answered
+//! a grant ─► evaluated on API and file together ─► API ─► file ─► answered
 //! every five seconds: API ─► file, and what only the file knows ─► API
 //! ```
 
@@ -16,7 +16,7 @@ use explain::Explain;
 use host::{Change, Disk, HostError};
 use join::{
     ADMISSIONS, Admission, Admissions, Claim, Generation, Given, Refusal,
-    server::{Holdings, Judge, Kept, Records},
+    server::{Evaluate, Kept, KeyStore, Records},
 };
 use kube::Client;
 use kubeapi::Unsettled;
@@ -28,9 +28,9 @@ use tokio::{
 use crate::{Agent, AgentError};
 
 /// The API answers within this time, or the file counts.
-const PATIENCE: Duration = Duration::from_secs(3);
+const DEADLINE: Duration = Duration::from_secs(3);
 /// Between two looks at what other masters and `config revoke` have written.
-const LOOK: Duration = Duration::from_secs(5);
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// The same while the API does not answer: what was granted without it is to be known everywhere soon.
 const EARLY: Duration = Duration::from_millis(500);
 
@@ -78,8 +78,11 @@ impl Book {
         Ok(())
     }
 
-    /// What the API says in the end when `judge` decides on what it holds; `None` if it does not answer.
-    async fn in_the_api<E>(&self, judge: impl Fn(Admissions) -> Result<Admissions, E>) -> Result<Option<Admissions>, E>
+    /// What the API says in the end when `verify` decides on what it holds; `None` if it does not answer.
+    async fn in_the_api<E>(
+        &self,
+        evaluate: impl Fn(Admissions) -> Result<Admissions, E>,
+    ) -> Result<Option<Admissions>, E>
     where
         E: From<join::Unreadable>,
     {
@@ -87,34 +90,34 @@ impl Book {
         let Some(client) = client else { return Ok(None) };
         let decide = |held: Option<&_>| {
             let held = held.map(Admissions::read).transpose()?.unwrap_or_default();
-            let wanted = judge(held.clone())?;
+            let wanted = evaluate(held.clone())?;
             Ok((wanted != held).then(|| wanted.data()))
         };
-        match timeout(PATIENCE, kubeapi::settle_secret(&client, ADMISSIONS, decide)).await {
+        match timeout(DEADLINE, kubeapi::settle_secret(&client, ADMISSIONS, decide)).await {
             Ok(Ok(data)) => Ok(Some(Admissions::read(&data)?)),
             Ok(Err(Unsettled::Content(error))) => Err(error),
             Ok(Err(Unsettled::Api(error))) => {
-                tracing::debug!("admissions are judged without the API: {}", explain::chain(&error));
+                tracing::debug!("admissions are decided without the API: {}", explain::chain(&error));
                 Ok(None)
             }
             Err(_) => Ok(None),
         }
     }
 
-    async fn settled(&self, node: &str, judge: Judge<'_>) -> Result<(), Refusal> {
+    async fn settled(&self, node: &str, evaluate: Evaluate<'_>) -> Result<(), Refusal> {
         let _turn = self.turn.lock().await;
         let decide = |held: Admissions| {
             let mut all = held;
             all.merge(&self.all());
-            let judged = judge(all.of(node))?;
-            all.add(node, &judged);
+            let evaluated = evaluate(all.of(node))?;
+            all.add(node, &evaluated);
             Ok::<_, Refusal>(all)
         };
         let decided = match self.in_the_api(decide).await? {
             Some(decided) => decided,
             None => decide(Admissions::default())?,
         };
-        self.learn(&decided).map_err(|error| Refusal::Trouble { why: explain::chain(&error) })
+        self.learn(&decided).map_err(|error| Refusal::Failure { why: explain::chain(&error) })
     }
 
     /// Takes up what others have written, and tells the API what only this master knows.
@@ -132,24 +135,24 @@ impl Book {
 
     /// A master that has the cluster's keys from the beginning is the one they went to. Once somebody has armed its name
     /// for another machine, it is not for this one to say.
-    fn note_own(&self, agent: &Agent, holdings: &dyn Holdings) -> Result<(), AgentError> {
+    fn note_own(&self, agent: &Agent, key_store: &dyn KeyStore) -> Result<(), AgentError> {
         let (name, own) = (&agent.node.name, self.known(&agent.node.name));
-        if own.armed != 0 || own.given.is_some() || !holdings.admits() {
+        if own.armed != 0 || own.given.is_some() || !key_store.admits() {
             return Ok(());
         }
         let claim = Claim::ensure(&*self.disk, &self.state_dir)?.hash();
         let when = Generation::at(agent.host.clock.now()).0;
-        let given = Some(Given { when, claim, machine: holdings.machine_id() });
+        let given = Some(Given { when, claim, machine: key_store.machine_id() });
         let mut learnt = Admissions::default();
         learnt.add(name, &Admission { given, ..own });
         Ok(self.learn(&learnt)?)
     }
 
     /// Keeps file and API alike, for ever. What fails here keeps nobody from being let in: it is tried again.
-    pub(super) async fn follow(&self, agent: &Agent, holdings: &dyn Holdings) {
+    pub(super) async fn follow(&self, agent: &Agent, key_store: &dyn KeyStore) {
         loop {
             let exchanged = async {
-                self.note_own(agent, holdings)?;
+                self.note_own(agent, key_store)?;
                 self.exchange().await
             };
             let heard = exchanged.await.unwrap_or_else(|error| {
@@ -157,7 +160,7 @@ impl Book {
                 tracing::warn!(code, "what masters remember of nodes was not exchanged: {}", explain::chain(&error));
                 true
             });
-            sleep(if heard { LOOK } else { EARLY }).await;
+            sleep(if heard { CHECK_INTERVAL } else { EARLY }).await;
         }
     }
 }
@@ -167,15 +170,15 @@ impl Records for Book {
         self.all().of(node)
     }
 
-    fn settle<'a>(&'a self, node: &'a str, judge: Judge<'a>) -> Kept<'a> {
-        Box::pin(self.settled(node, judge))
+    fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
+        Box::pin(self.settled(node, evaluate))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use join::{JoinKey, wire::Standing};
+    use join::{JoinKey, wire::ClusterState};
 
     use super::*;
     use crate::testing::{Scripted, agent};
@@ -184,9 +187,9 @@ mod tests {
         admits: bool,
     }
 
-    impl Holdings for Held {
-        fn standing(&self) -> Standing {
-            Standing::Member
+    impl KeyStore for Held {
+        fn cluster_state(&self) -> ClusterState {
+            ClusterState::Member
         }
 
         fn machine_id(&self) -> Option<String> {
@@ -221,7 +224,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_granted_without_the_api_is_known_after_a_restart() {
         let agent = agent("master-01", &Arc::new(Scripted::default()));
-        let give = |claim: &'static str| -> Judge<'static> {
+        let give = |claim: &'static str| -> Evaluate<'static> {
             Box::new(move |admission| admission.give("master-02", given_to(claim)))
         };
         let book = open(&agent);

@@ -18,10 +18,10 @@ pub(super) struct InTheApi {
 }
 
 impl CephKeys for InTheApi {
-    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_founded: bool) -> Identified<'a> {
+    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_initialized: bool) -> Identified<'a> {
         Box::pin(async move {
             let client = self.client.borrow().clone().ok_or_else(|| "the cluster's API is not ready yet".to_owned())?;
-            let settle = |held: Option<&_>| Identity::settled(held, cluster, is_founded, self.clock.now());
+            let settle = |held: Option<&_>| Identity::settled(held, cluster, is_initialized, self.clock.now());
             let settled = kubeapi::settle_secret(&client, ceph::SECRET, settle).await;
             let why = |error: Unsettled<NoIdentity>| explain::chain(&error);
             Identity::read(&settled.map_err(why)?).map_err(|error| explain::chain(&error))

@@ -16,9 +16,9 @@ const TABLE: &str = "table inet blackstart-hold";
 /// The number of writes that a member has not answered yet, among its figures.
 const PENDING: &str = "etcd_server_proposals_pending ";
 /// They are answered in milliseconds. Much longer would be an outage of its own.
-const PATIENCE: Duration = Duration::from_millis(800);
+const DEADLINE: Duration = Duration::from_millis(800);
 /// What has come in a moment ago may not be counted yet: so many looks in a row show none, with a pause after each.
-const LOOKS: u8 = 3;
+const CHECKS: u8 = 3;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The API server speaks to etcd on loopback. So do steps of the bootstrap and `diagnose`, which can wait as well; other
@@ -41,9 +41,9 @@ impl AtTheSocket {
 
     /// Returns when this master's member has answered every write that was under way.
     async fn answered(&self, client: &Client) -> Result<(), String> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + DEADLINE;
         let mut quiet = 0;
-        while quiet < LOOKS {
+        while quiet < CHECKS {
             quiet = if self.pending(client).await? == 0 { quiet + 1 } else { 0 };
             if Instant::now() > until {
                 return Err("etcd has not answered the writes before in time".to_owned());
@@ -54,9 +54,9 @@ impl AtTheSocket {
     }
 
     async fn pending(&self, client: &Client) -> Result<u64, String> {
-        let asked = async { client.get(&self.figures).timeout(PATIENCE).send().await?.text().await };
+        let asked = async { client.get(&self.figures).timeout(DEADLINE).send().await?.text().await };
         let figures = asked.await.map_err(|error| explain::chain(&error))?;
-        in_figures(&figures).ok_or_else(|| format!("{} does not tell of pending writes", self.figures))
+        in_figures(&figures).ok_or_else(|| format!("{} does not report pending writes", self.figures))
     }
 }
 

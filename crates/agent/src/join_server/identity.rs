@@ -1,21 +1,21 @@
 //! What the join service shows to its clients: the API server's certificate, or, on a master that has not joined yet, the
-//! one of its sealed directory. Both are of the same authority.
+//! one of its sealed directory. Both are of the same CA.
 
 use std::{path::Path, time::Duration};
 
 use host::{Host, HostError};
 use join::seal::layout;
-use tls::{ClientAuthority, ServerCertificate};
+use tls::{ClientCa, ServerCertificate};
 use tokio::time::sleep;
 
 use crate::{Agent, AgentError, Paths};
 
-/// Between two looks while there is nothing to show.
+/// Between two checks while there is nothing to show.
 const EARLY: Duration = Duration::from_millis(200);
-/// Between two looks whether there is something newer.
+/// Between two checks whether there is something newer.
 const RENEWED: Duration = Duration::from_secs(5);
 
-/// Certificate, key and the authority that clients' certificates are checked with; PEM.
+/// Certificate, key and the CA that clients' certificates are checked with; PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) certificate: String,
@@ -33,12 +33,12 @@ pub(super) async fn wait(agent: &Agent) -> Result<Identity, AgentError> {
     }
 }
 
-/// Shows newer certificates as they come, and believes clients of another authority as soon as there is one.
+/// Shows newer certificates as they come, and believes clients of another CA as soon as there is one.
 pub(super) async fn follow(
     agent: &Agent,
     mut known: Identity,
     certificate: &ServerCertificate,
-    clients: &ClientAuthority,
+    clients: &ClientCa,
 ) -> Result<(), AgentError> {
     loop {
         sleep(RENEWED).await;
@@ -50,7 +50,7 @@ pub(super) async fn follow(
         }
         if now.ca != known.ca {
             clients.replace(&now.ca)?;
-            tracing::info!("the join service believes clients of another authority");
+            tracing::info!("the join service now trusts clients of another CA");
         }
         known = now;
     }
@@ -97,7 +97,7 @@ mod tests {
         let shown = || read(&agent.host, &agent.paths).unwrap().map(|identity| identity.certificate);
         assert_eq!(shown(), None);
         write("/etc/cluster-config/serving.pem");
-        assert_eq!(shown(), None, "without the authority it is of no use");
+        assert_eq!(shown(), None, "without the CA it is of no use");
         write("/etc/cluster-config/ca.crt");
         assert_eq!(shown().as_deref(), Some("/etc/cluster-config/serving.pem"));
         for name in ["apiserver.key", "ca.crt", "apiserver.crt"] {

@@ -87,7 +87,7 @@ impl KnownMachines for Machines {
             match nodes.get_opt(node).await {
                 Ok(found) => Ok(found.as_ref().map(known)),
                 Err(error) => {
-                    tracing::debug!(%error, "a node could not be looked up");
+                    tracing::debug!(%error, "cannot get a Node");
                     Err(NotReady)
                 }
             }

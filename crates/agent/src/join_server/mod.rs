@@ -3,14 +3,14 @@
 //! It starts as soon as there is a serving certificate, that is before the API answers and, on a sealed master, before it
 //! has joined: nodes that come early then hear that they are early, and masters ask each other whether there is a
 //! cluster. The way to the API is opened beside it and opened again when the kubeconfig is
-//! renewed; a new serving certificate or another authority is taken up without closing the port.
+//! renewed; a new serving certificate or another CA is taken up without closing the port.
 
 mod admissions;
 mod ceph;
 mod departures;
 mod hold;
-mod holdings;
 mod identity;
+mod key_store;
 mod machines;
 mod tokens;
 
@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use join::server::{self, DiskSigner, Doubters, Setup};
+use join::server::{self, DiskSigner, HandshakeFailures, Setup};
 use kube::{Api, Client, api::ListParams, core::PartialObjectMeta};
 use spec::ports;
 use tls::{Listener, ServerCertificate};
@@ -28,12 +28,12 @@ use tokio::{net::TcpListener, sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    admissions::Book, ceph::InTheApi, departures::Leavers, hold::AtTheSocket, holdings::OnDisk, machines::Machines,
+    admissions::Book, ceph::InTheApi, departures::Leavers, hold::AtTheSocket, key_store::OnDisk, machines::Machines,
     tokens::Tokens,
 };
 use crate::{Agent, AgentError, node_object::NodeObject, session};
 
-/// Between two looks whether the API answers, while it does not and while it does.
+/// Between two checks whether the API answers, while it does not and while it does.
 const EARLY: Duration = Duration::from_millis(500);
 const READY: Duration = Duration::from_secs(5);
 
@@ -44,12 +44,13 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let address = SocketAddr::new(everywhere(agent.node.ip), ports::JOIN);
     let tcp = TcpListener::bind(address).await.map_err(|source| AgentError::Listen { address, source })?;
     let (open, client) = watch::channel(None);
-    let (tell_ready, api_ready) = watch::channel(false);
+    let (report_ready, api_ready) = watch::channel(false);
     let records = Arc::new(Book::open(agent, &client, &api_ready)?);
     let setup = setup(agent, &client, api_ready, &records);
-    let holdings = Arc::clone(&setup.holdings);
-    let doubters = Doubters::new(setup.cluster.clone());
-    let listener = Listener::telling(tcp, &certificate, &shown.ca, move |peer, why| doubters.note(&peer, why))?;
+    let key_store = Arc::clone(&setup.key_store);
+    let handshake_failures = HandshakeFailures::new(setup.cluster.clone());
+    let listener =
+        Listener::reporting(tcp, &certificate, &shown.ca, move |peer, why| handshake_failures.note(&peer, why))?;
     let clients = listener.clients();
     tracing::info!(%address, "the join service listens");
     // The service stops when this future is dropped, like every duty; it needs no signal of its own.
@@ -59,8 +60,8 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
         }
         ended = identity::follow(agent, shown, &certificate, &clients) => ended,
         ended = keep_open(agent, &open) => ended,
-        () = records.follow(agent, &*holdings) => Ok(()),
-        () = follow_readiness(client, tell_ready) => Ok(()),
+        () = records.follow(agent, &*key_store) => Ok(()),
+        () = follow_readiness(client, report_ready) => Ok(()),
     }
 }
 
@@ -75,7 +76,7 @@ fn setup(
     Setup {
         master: agent.node.name.clone(),
         cluster: watch::channel(Arc::clone(&agent.cluster)).1,
-        holdings: Arc::new(OnDisk { host: agent.host.clone(), paths: agent.paths.clone() }),
+        key_store: Arc::new(OnDisk { host: agent.host.clone(), paths: agent.paths.clone() }),
         api_ready,
         credentials: Arc::new(Tokens { embedded, client: client.clone() }),
         machines: Arc::new(Machines::new(client.clone())),
@@ -83,7 +84,7 @@ fn setup(
         ceph: Arc::new(InTheApi { client: client.clone(), clock: Arc::clone(&agent.host.clock) }),
         departures: Arc::new(Leavers { client: client.clone(), cluster: Arc::clone(&agent.cluster) }),
         writes: Arc::new(AtTheSocket::new(&agent.host)),
-        announced: agent.authority.announced.subscribe(),
+        announced: agent.ca.announced.subscribe(),
         signer: Arc::new(DiskSigner::new(disk, clock, &agent.paths.kubernetes_dir, agent.cluster.name())),
         clock: Arc::clone(&agent.host.clock),
     }

@@ -25,7 +25,7 @@ impl Credentials for Tokens {
             let client = self.client.borrow().clone().ok_or(NotReady)?;
             let secrets: Api<Secret> = Api::namespaced(client, "kube-system");
             let secret = secrets.get_opt(&format!("bootstrap-token-{id}")).await.map_err(|error| {
-                tracing::debug!(%error, "a bootstrap token could not be looked up");
+                tracing::debug!(%error, "cannot get a bootstrap token");
                 NotReady
             })?;
             Ok(secret.as_ref().and_then(stored))

@@ -16,7 +16,7 @@ use crate::{Agent, AgentError};
 const LONGEST: SignedDuration = SignedDuration::from_hours(365 * 24);
 const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
 
-/// The certificate, PEM, signed with the authority on this master. It is read anew each time, so one that was exchanged
+/// The certificate, PEM, signed with the CA on this master. It is read again each time, so one that was exchanged
 /// is noticed at once.
 pub(super) fn sign(agent: &Agent, ask: &Ask) -> Result<String, AgentError> {
     let now = agent.host.clock.now();

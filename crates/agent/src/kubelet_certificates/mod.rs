@@ -45,7 +45,7 @@ use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session}
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// For how long a request is left undecided.
-const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
+const DEADLINE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -130,13 +130,13 @@ impl Certificates<'_> {
 
     fn is_young(&self, csr: &CertificateSigningRequest) -> bool {
         let age = csr.creation_timestamp().map(|made| self.agent.host.clock.now().duration_since(made.0));
-        age.is_some_and(|age| age < PATIENCE)
+        age.is_some_and(|age| age < DEADLINE)
     }
 
     /// Asks the API for what this one decision needs.
     async fn look_up(&self, ask: &Ask) -> Result<Known, AgentError> {
         let nodes: Api<NodeObject> = Api::all(self.client.clone());
-        let node = nodes.get_opt(&ask.node).await.map_err(AgentError::api("look up a node"))?;
+        let node = nodes.get_opt(&ask.node).await.map_err(AgentError::api("get a Node"))?;
         let of_others = match ask.purpose {
             Purpose::Serving if self.agent.cluster.node(&ask.node).is_none() => {
                 addresses_but(&nodes, &ask.node).await?
@@ -147,7 +147,7 @@ impl Certificates<'_> {
             Requestor::Token(id) => {
                 let secrets: Api<Secret> = Api::namespaced(self.client.clone(), "kube-system");
                 let secret = secrets.get_metadata_opt(&format!("bootstrap-token-{id}")).await;
-                secret.map_err(AgentError::api("look up a bootstrap token"))?
+                secret.map_err(AgentError::api("get a bootstrap token"))?
             }
             Requestor::Node(_) | Requestor::Other(_) => None,
         };
@@ -160,8 +160,8 @@ impl Certificates<'_> {
 async fn addresses_but(nodes: &Api<NodeObject>, own: &str) -> Result<BTreeSet<IpAddr>, AgentError> {
     let all = nodes.list(&ListParams::default()).await.map_err(AgentError::api("list nodes"))?;
     let others = all.items.iter().filter(|node| node.name() != own);
-    let said = others.flat_map(|node| node.status.addresses.iter()).filter_map(|said| said.address.parse().ok());
-    Ok(said.map(|ip: IpAddr| ip.to_canonical()).collect())
+    let output = others.flat_map(|node| node.status.addresses.iter()).filter_map(|output| output.address.parse().ok());
+    Ok(output.map(|ip: IpAddr| ip.to_canonical()).collect())
 }
 
 impl Stage {

@@ -1,6 +1,6 @@
 //! What a node that is not in cluster.yaml may be called.
 //!
-//! The authority that signs serving certificates is the cluster's own, so one with the API server's names could pose as the
+//! The CA that signs serving certificates is the cluster's own, so one with the API server's names could pose as the
 //! API server. Such a node may have its own Node's name and the addresses of its Node's status, and nothing that is, or
 //! could become, anybody else's. What it asks for is in canonical form already (lower case, no wildcard, no IPv4 address
 //! dressed as IPv6); it is said again here, because this is where it matters.
@@ -59,7 +59,7 @@ fn flaw_of_name(name: &str, own: &str, cluster: &ValidatedCluster, taken: &BTree
     if !is_of_a_node(name) {
         Some("is no name of a machine in lower case")
     } else if taken.contains(&San::Dns(lower.clone())) {
-        Some("belongs to somebody else")
+        Some("is not the node's own")
     } else if is_below("svc") || is_below(&cluster.networking().domain.to_ascii_lowercase()) {
         Some("is a name of services")
     } else if is_below("localhost") {
@@ -80,7 +80,7 @@ fn flaw_of_address(
 ) -> Option<&'static str> {
     let networking = cluster.networking();
     let is_in = |network: &IpNet| network.contains(&ip);
-    let is_said = || node.status.addresses.iter().any(|said| said.address.parse() == Ok(ip));
+    let is_said = || node.status.addresses.iter().any(|output| output.address.parse() == Ok(ip));
     if ip.to_canonical() != ip {
         Some("is an IPv4 address written as IPv6")
     } else if is_special(ip) {
@@ -88,7 +88,7 @@ fn flaw_of_address(
     } else if is_in(&networking.pod_cidr) || is_in(&networking.service_cidr) {
         Some("is an address of pods or services")
     } else if taken.contains(&San::Ip(ip)) || of_others.contains(&ip) {
-        Some("belongs to somebody else")
+        Some("is not the node's own")
     } else if !is_said() {
         Some("is not in the Node's status")
     } else {

@@ -66,7 +66,7 @@ impl Denial {
 }
 
 impl Ask {
-    /// `None` for signers that are not ours to judge.
+    /// `None` for signers that are not ours to evaluate.
     pub(super) fn read(csr: &CertificateSigningRequest) -> Result<Option<Self>, Denial> {
         let purpose = match csr.spec.signer_name.as_str() {
             CLIENT => Purpose::Client,

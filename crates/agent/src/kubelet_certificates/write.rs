@@ -65,7 +65,7 @@ impl Writer {
     ) -> Result<(), AgentError> {
         add(&mut csr, condition("Denied", denial.code.id, &denial.message()));
         let written = self.replace("approval", &csr).await?;
-        self.tell(written, "denied", denial, now).await;
+        self.emit(written, "denied", denial, now).await;
         Ok(())
     }
 
@@ -78,7 +78,7 @@ impl Writer {
     ) -> Result<(), AgentError> {
         add(&mut csr, condition("Failed", denial.code.id, &denial.message()));
         let written = self.replace("status", &csr).await?;
-        self.tell(written, "approved by somebody and not signed", denial, now).await;
+        self.emit(written, "approved by another user and not signed", denial, now).await;
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl Writer {
     }
 
     /// In the journal and as an Event, by the one master that wrote it.
-    async fn tell(&self, written: Option<CertificateSigningRequest>, what: &str, denial: &Denial, now: Timestamp) {
+    async fn emit(&self, written: Option<CertificateSigningRequest>, what: &str, denial: &Denial, now: Timestamp) {
         let Some(csr) = written else { return };
         let (name, requestor, message) = (csr.name_any(), requestor(&csr), denial.message());
         tracing::warn!(request = name, requestor, code = denial.code.id, "{what}: {message}");
@@ -182,7 +182,7 @@ mod tests {
         let denial = Denial::new(codes::FORM, "it is a test");
         insta::assert_json_snapshot!(event(&csr, "master-01", &denial, "2026-11-17T12:00:00Z".parse().unwrap()));
         let long = Denial::new(codes::NAMES, "ä".repeat(2000));
-        let told = event(&csr, "master-01", &long, Timestamp::UNIX_EPOCH);
-        assert!(told["message"].as_str().unwrap().len() <= 1024);
+        let reported = event(&csr, "master-01", &long, Timestamp::UNIX_EPOCH);
+        assert!(reported["message"].as_str().unwrap().len() <= 1024);
     }
 }

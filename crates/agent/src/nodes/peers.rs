@@ -42,8 +42,8 @@ pub(super) fn peer(cluster: &ValidatedCluster, node: &NodeObject) -> Option<Peer
             networking.node_cidr.contains(address) && cluster.nodes().iter().all(|listed| listed.ip != *address)
         })?,
     };
-    let said = || node.spec.pod_cidrs.iter().filter_map(|part| part.parse().ok()).find(ours);
-    let pods = networking.pod_part(address).or_else(said)?;
+    let output = || node.spec.pod_cidrs.iter().filter_map(|part| part.parse().ok()).find(ours);
+    let pods = networking.pod_part(address).or_else(output)?;
     Some(Peer { pods, address })
 }
 

@@ -1,6 +1,6 @@
 //! The kubelet's own certificates, which it renews itself but never before their time.
 //!
-//! When another authority signs, those of the old one have to go. A worker is given a new client certificate; on a master
+//! When another CA signs, those of the old one have to go. A worker is given a new client certificate; on a master
 //! the kubelet takes the one in its kubeconfig. For its serving certificate the kubelet asks by itself as soon as it has none.
 
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use secrecy::ExposeSecret;
 use spec::ports;
 
 use super::restart::KUBELET;
-use crate::{Agent, AgentError, authority, systemd};
+use crate::{Agent, AgentError, ca, systemd};
 
 const CLIENT: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 const SERVING: &str = "/var/lib/kubelet/pki/kubelet-server-current.pem";
 /// Where the kubelet's first client certificate was put when the node joined.
 const FIRST: &str = "/var/lib/kubelet/pki/kubelet-client-first.pem";
 
-/// A new client certificate, and the kubeconfig that trusts these authorities.
+/// A new client certificate, and the kubeconfig that trusts these CAs.
 pub(super) fn identity(agent: &Agent, ca: &str, pair: &Pair) -> Vec<Change> {
     let secret =
         |path: PathBuf, text: String| Change::File { path, mode: 0o600, content: Content::Secret(text.into_bytes()) };
@@ -33,7 +33,7 @@ pub(super) fn identity(agent: &Agent, ca: &str, pair: &Pair) -> Vec<Change> {
     ]
 }
 
-/// Takes away what the authority that signs now has not signed. The kubelet is stopped meanwhile: it would go on with what
+/// Takes away what the CA that signs now has not signed. The kubelet is stopped meanwhile: it would go on with what
 /// it has in memory, and nothing would tell that it does.
 pub(super) async fn shed(agent: &Agent) -> Result<(), AgentError> {
     let mut foreign = Vec::new();
@@ -50,7 +50,7 @@ pub(super) async fn shed(agent: &Agent) -> Result<(), AgentError> {
         }
         return Ok(());
     }
-    tracing::info!(?foreign, "the kubelet gets new certificates: another authority signs now");
+    tracing::info!(?foreign, "the kubelet gets new certificates: another CA signs now");
     agent.host.commands.run(&systemctl("stop")).await?;
     let removed = foreign.iter().try_for_each(|path| host::remove_file(&*agent.host.disk, Path::new(path)));
     // Whatever became of that, a node is better off with an old certificate than without a kubelet.
@@ -58,8 +58,8 @@ pub(super) async fn shed(agent: &Agent) -> Result<(), AgentError> {
     Ok(removed?)
 }
 
-/// True if both are there and of the authority that signs now. A master's kubelet may use the one in its kubeconfig.
-pub(super) fn is_settled(agent: &Agent) -> Result<bool, AgentError> {
+/// True if both are there and of the CA that signs now. A master's kubelet may use the one in its kubeconfig.
+pub(super) fn is_converged(agent: &Agent) -> Result<bool, AgentError> {
     let client = is_of_signer(agent, CLIENT)?;
     let has_client = if agent.is_master() { client != Some(false) } else { client == Some(true) };
     Ok(has_client && is_of_signer(agent, SERVING)? == Some(true))
@@ -67,7 +67,7 @@ pub(super) fn is_settled(agent: &Agent) -> Result<bool, AgentError> {
 
 /// `None` if there is no such certificate.
 fn is_of_signer(agent: &Agent, path: &str) -> Result<Option<bool>, AgentError> {
-    let trusted = agent.host.disk.read_optional(&authority::file(agent))?.unwrap_or_default();
+    let trusted = agent.host.disk.read_optional(&ca::file(agent))?.unwrap_or_default();
     let certificate = agent.host.disk.read_optional(Path::new(path))?;
     Ok(certificate.map(|certificate| pki::is_of_signer(&certificate, &trusted)))
 }
@@ -92,7 +92,7 @@ mod tests {
     const SHOW: &str = "systemctl show --timestamp=us+utc --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
                         kubelet.service";
 
-    /// A master with authorities, whose kubelet has certificates of them.
+    /// A master with CAs, whose kubelet has certificates of them.
     fn master(commands: &Arc<Scripted>) -> Agent {
         let agent = agent("master-01", commands);
         let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir).unwrap();
@@ -126,10 +126,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_another_authority_has_signed_goes() {
+    async fn only_what_another_ca_has_signed_goes() {
         let commands = Arc::new(Scripted::default());
         let agent = master(&commands);
-        let successors = Successors::of_authorities("demo", Timestamp::now()).unwrap();
+        let successors = Successors::of_cas("demo", Timestamp::now()).unwrap();
         for (stage, expected) in [(Stage::Trust, vec![]), (Stage::Sign, vec![STOP, START])] {
             rotate(&agent, &successors, stage);
             commands.ran();
@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(commands.ran(), expected, "{stage:?}");
         }
         assert_eq!(is_of_signer(&agent, SERVING).unwrap(), None);
-        assert!(!is_settled(&agent).unwrap(), "it has not got a new one yet");
+        assert!(!is_converged(&agent).unwrap(), "it has not got a new one yet");
     }
 
     #[tokio::test]
@@ -155,12 +155,12 @@ mod tests {
     #[test]
     fn a_worker_needs_both_and_a_master_may_use_its_kubeconfig() {
         let agent = master(&Arc::new(Scripted::default()));
-        assert!(is_settled(&agent).unwrap());
+        assert!(is_converged(&agent).unwrap());
         host::remove_file(&*agent.host.disk, Path::new(CLIENT)).unwrap();
-        assert!(is_settled(&agent).unwrap());
+        assert!(is_converged(&agent).unwrap());
         let worker = agent.cluster.node("worker-01").unwrap().clone();
-        assert!(!is_settled(&Agent { node: worker, ..agent.clone() }).unwrap());
+        assert!(!is_converged(&Agent { node: worker, ..agent.clone() }).unwrap());
         host::remove_file(&*agent.host.disk, Path::new(SERVING)).unwrap();
-        assert!(!is_settled(&agent).unwrap());
+        assert!(!is_converged(&agent).unwrap());
     }
 }

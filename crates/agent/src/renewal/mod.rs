@@ -3,7 +3,7 @@
 //! A master signs its own, as the PKI's table says. A worker asks a master's join service with the certificate it still
 //! has (`worker`); kubelets look after themselves, except when keys are rotated (`kubelet`, `tokens`, `replaced`). All then
 //! restart the units in `restart::READ_ONCE` whose process is older than its file. That comparison is the only memory:
-//! whatever was interrupted is found at the next look.
+//! whatever was interrupted is found at the next check.
 
 mod kubelet;
 mod replaced;
@@ -26,25 +26,25 @@ pub(crate) use self::restart::outdated;
 pub use self::{restart::READ_ONCE, tokens::key_of_token};
 use crate::{Agent, AgentError};
 
-/// Between two looks; a certificate has months left when it is due.
-const LOOK: Duration = Duration::from_hours(1);
+/// Between two checks; a certificate has months left when it is due.
+const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Nodes that were installed together are not to come to the masters together.
 const SPREAD_SECONDS: u64 = 600;
 
 /// Looks at once, then every hour, and whenever a master says that other keys are to be trusted or held.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
-    let mut heard = agent.authority.heard.subscribe();
+    let mut heard = agent.ca.heard.subscribe();
     loop {
-        look(agent).await?;
+        check(agent).await?;
         tokio::select! {
-            () = sleep(LOOK + spread(&agent.node.name)) => {}
+            () = sleep(CHECK_INTERVAL + spread(&agent.node.name)) => {}
             _ = heard.changed() => {}
         }
     }
 }
 
-async fn look(agent: &Agent) -> Result<(), AgentError> {
+async fn check(agent: &Agent) -> Result<(), AgentError> {
     if agent.is_master() {
         sign_own(agent)?;
         secret::renew_own(agent)?;
@@ -53,20 +53,20 @@ async fn look(agent: &Agent) -> Result<(), AgentError> {
     }
     restart_outdated(agent).await?;
     replaced::follow(agent).await?;
-    agent.authority.settled.send_replace(replaced::settled(agent).await?);
+    agent.ca.converged.send_replace(replaced::converged(agent).await?);
     Ok(())
 }
 
 /// Restarts what runs with an older file than there is.
 pub(crate) async fn restart_outdated(agent: &Agent) -> Result<(), AgentError> {
     for unit in outdated(agent, READ_ONCE).await? {
-        tracing::info!(unit, "restarting: its certificate or authority was renewed");
+        tracing::info!(unit, "restarting: its certificate or CA was renewed");
         agent.host.commands.run(&Cmd::new("systemctl").args(["restart", unit])).await?;
     }
     Ok(())
 }
 
-/// A master's certificates, signed by the authorities on this machine.
+/// A master's certificates, signed by the CAs on this machine.
 fn sign_own(agent: &Agent) -> Result<(), AgentError> {
     let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir)?;
     // Whatever is missing is the bootstrap's business, and what all masters share is never made here.

@@ -1,7 +1,7 @@
 //! What a node does when its masters trust, sign and let in with other keys, beside renewing its certificates.
 //!
 //! Only once the masters say so: a kubelet that asks for a serving certificate while they do not agree may get one of the
-//! old authority again. The node's sealed directory follows too, so that it can be reset and join anew.
+//! old CA again. The node's sealed directory follows too, so that it can be reset and join again.
 
 use host::{Change, Content};
 use join::{
@@ -13,7 +13,7 @@ use pki::{Existing, Signer, table};
 use super::{READ_ONCE, apply, kubelet, outdated, tokens, worker::Held};
 use crate::{
     Agent, AgentError,
-    authority::{self, Settled, Told},
+    ca::{self, Converged, Reported},
     join_key, rotation,
 };
 
@@ -22,28 +22,30 @@ const NAMED: usize = 3;
 
 /// Nothing, unless a master has told to trust what this node trusts.
 pub(super) async fn follow(agent: &Agent) -> Result<(), AgentError> {
-    let Some(told) = agent.authority.heard.borrow().clone() else { return Ok(()) };
-    if Some(&told.marks.authority) != authority::own_mark(agent)?.as_ref() || !has_joined(agent)? {
+    let Some(reported) = agent.ca.heard.borrow().clone() else { return Ok(()) };
+    if Some(&reported.marks.ca) != ca::own_mark(agent)?.as_ref() || !has_joined(agent)? {
         return Ok(());
     }
     kubelet::shed(agent).await?;
     apply(agent, &sealed(agent)?)?;
-    tokens::renew(agent, &told).await
+    tokens::renew(agent, &reported).await
 }
 
 /// Where everything here is that the agent looks after.
-pub(super) async fn settled(agent: &Agent) -> Result<Settled, AgentError> {
-    let told = agent.authority.heard.borrow().clone();
-    Ok(match left(agent, told.as_ref()).await? {
-        Ok(marks) => Settled { on: Some(marks), why_not: None },
-        Err(why) => Settled { on: None, why_not: Some(why) },
+pub(super) async fn converged(agent: &Agent) -> Result<Converged, AgentError> {
+    let reported = agent.ca.heard.borrow().clone();
+    Ok(match left(agent, reported.as_ref()).await? {
+        Ok(marks) => Converged { on: Some(marks), why_not: None },
+        Err(why) => Converged { on: None, why_not: Some(why) },
     })
 }
 
 /// What this node trusts and holds, or the first thing that is of other keys.
-async fn left(agent: &Agent, told: Option<&Told>) -> Result<Result<Marks, String>, AgentError> {
-    let Some(Told { marks, .. }) = told else { return Ok(Err("no master has said what to trust".to_owned())) };
-    let trusted = agent.host.disk.read_optional(&authority::file(agent))?.unwrap_or_default();
+async fn left(agent: &Agent, reported: Option<&Reported>) -> Result<Result<Marks, String>, AgentError> {
+    let Some(Reported { marks, .. }) = reported else {
+        return Ok(Err("no master has reported what to trust".to_owned()));
+    };
+    let trusted = agent.host.disk.read_optional(&ca::file(agent))?.unwrap_or_default();
     for name in ["kube-proxy.conf", "agent.conf"] {
         // A master's agent has none, and signs for itself.
         let Some(Held { identity, .. }) = Held::read(agent, name)? else { continue };
@@ -54,7 +56,7 @@ async fn left(agent: &Agent, told: Option<&Told>) -> Result<Result<Marks, String
     if !has_joined(agent)? {
         return Ok(Err("it has not joined yet".to_owned()));
     }
-    if !kubelet::is_settled(agent)? {
+    if !kubelet::is_converged(agent)? {
         return Ok(Err("the kubelet's certificates are not of the CA that signs".to_owned()));
     }
     if let Some(unit) = outdated(agent, READ_ONCE).await?.first() {
@@ -65,21 +67,21 @@ async fn left(agent: &Agent, told: Option<&Told>) -> Result<Result<Marks, String
         let some = pods[..pods.len().min(NAMED)].join(", ");
         return Ok(Err(format!("{} with tokens of another key: {some}", explain::counted(pods.len(), "pod"))));
     }
-    let authority = authority::own_mark(agent)?.unwrap_or_default();
+    let ca = ca::own_mark(agent)?.unwrap_or_default();
     let join = secret_of(agent, marks)?;
     if join != marks.join {
         return Ok(Err("its join-secret is not of the new join key".to_owned()));
     }
-    Ok(Ok(Marks { authority, tokens: marks.tokens.clone(), join }))
+    Ok(Ok(Marks { ca, tokens: marks.tokens.clone(), join }))
 }
 
 /// The mark of the join key that this node's secret is of, as far as somebody wants to know.
-fn secret_of(agent: &Agent, told: &Marks) -> Result<Option<String>, AgentError> {
-    if told.join.is_none() {
+fn secret_of(agent: &Agent, reported: &Marks) -> Result<Option<String>, AgentError> {
+    if reported.join.is_none() {
         return Ok(None);
     }
     if !agent.is_master() {
-        return Ok(agent.authority.secret_of.borrow().clone());
+        return Ok(agent.ca.secret_of.borrow().clone());
     }
     let keys = join_key::read(&agent.host, &agent.paths)?;
     let own = join_key::own_secret(agent)?;
@@ -99,13 +101,13 @@ fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
     if !disk.exists(&dir.join(layout::PIN))? {
         return Ok(Vec::new());
     }
-    let trusted = disk.read(&authority::file(agent))?;
+    let trusted = disk.read(&ca::file(agent))?;
     let pin = pki::spki_pin(&trusted)?;
     let mut wanted = vec![
         (dir.join(layout::CA), Content::Plain(trusted)),
         (dir.join(layout::PIN), Content::Plain(format!("{pin}\n").into_bytes())),
     ];
-    // The first master's: it would start the cluster anew with them.
+    // The first master's: it would start the cluster again with them.
     if disk.exists(&dir.join(layout::PKI))? {
         for name in table::shared_files() {
             wanted.push((dir.join(&name), Content::Secret(disk.read(&agent.paths.kubernetes_dir.join(&name))?)));

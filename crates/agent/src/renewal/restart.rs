@@ -8,7 +8,7 @@
 //! - the kubelet renews and reloads its own.
 //!
 //! What has its certificate *inside a kubeconfig* reads it once: kube-controller-manager, kube-scheduler, kube-proxy. And
-//! the authority in a kubeconfig is read once by everybody, the kubelet too. The key with which kube-controller-manager
+//! the CA in a kubeconfig is read once by everybody, the kubelet too. The key with which kube-controller-manager
 //! signs tokens of Secrets is read once as well.
 
 use std::{collections::BTreeMap, path::Path};

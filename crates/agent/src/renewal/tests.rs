@@ -56,7 +56,7 @@ async fn young_certificates_are_left_alone() {
     let before = scheduler(&agent);
     running_since(&commands, 100);
     written_at(&commands, 99);
-    look(&agent).await.unwrap();
+    check(&agent).await.unwrap();
     assert_eq!(scheduler(&agent), before);
     assert_eq!(restarts(&commands), Vec::<String>::new());
 }
@@ -66,12 +66,12 @@ async fn old_ones_are_renewed_and_their_readers_restarted() {
     let commands = Arc::new(Scripted::default());
     let agent = master(&commands, 250);
     let before = scheduler(&agent);
-    let authority = agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap();
+    let ca = agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap();
     running_since(&commands, 100);
     written_at(&commands, 101);
-    look(&agent).await.unwrap();
+    check(&agent).await.unwrap();
     assert_ne!(scheduler(&agent), before);
-    assert_eq!(agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap(), authority);
+    assert_eq!(agent.host.disk.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap(), ca);
     let expected = ["kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"]
         .map(|unit| format!("systemctl restart {unit}.service"));
     assert_eq!(restarts(&commands), expected);
@@ -83,7 +83,7 @@ async fn a_restart_that_a_crash_prevented_is_made_up_for() {
     let agent = master(&commands, 0);
     running_since(&commands, 100);
     written_at(&commands, 101);
-    look(&agent).await.unwrap();
+    check(&agent).await.unwrap();
     assert_eq!(restarts(&commands).len(), 4);
 }
 
@@ -92,7 +92,7 @@ async fn a_machine_without_certificates_is_not_our_business() {
     let commands = Arc::new(Scripted::default());
     let agent = agent("master-01", &commands);
     running_since(&commands, 100);
-    look(&agent).await.unwrap();
+    check(&agent).await.unwrap();
     assert_eq!(commands.ran(), [SHOW]);
 }
 

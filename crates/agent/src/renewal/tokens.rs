@@ -1,7 +1,7 @@
 //! Service account tokens in this node's pods, while the key that signs them is replaced.
 //!
 //! The kubelet keeps a token until four fifths of its life are over, in its memory too, whatever became of the key: only a
-//! kubelet that starts anew asks for new ones, and writes them into the volumes of its running pods. Which key has signed
+//! kubelet that starts again asks for new ones, and writes them into the volumes of its running pods. Which key has signed
 //! a token is told by the `kid` in its header.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use host::{Cmd, Disk, HostError, Kind};
 use serde_json::Value;
 
 use super::restart::KUBELET;
-use crate::{Agent, AgentError, authority::Told, systemd};
+use crate::{Agent, AgentError, ca::Reported, systemd};
 
 const PODS: &str = "/var/lib/kubelet/pods";
 const VOLUMES: &str = "volumes/kubernetes.io~projected";
@@ -21,14 +21,14 @@ const CURRENT: &str = "..data";
 const LARGEST: u64 = 64 << 10;
 
 /// Lets the kubelet ask for new tokens if there are any of another key, once for each key that is told.
-pub(super) async fn renew(agent: &Agent, told: &Told) -> Result<(), AgentError> {
-    let pods = of_other_keys(agent, &told.marks.tokens)?;
+pub(super) async fn renew(agent: &Agent, reported: &Reported) -> Result<(), AgentError> {
+    let pods = of_other_keys(agent, &reported.marks.tokens)?;
     if pods.is_empty() {
         return Ok(());
     }
     let units = systemd::parse(&agent.host.commands.run(&systemd::show(&[KUBELET])).await?.stdout);
     let started = units.get(KUBELET).and_then(|unit| unit.started);
-    if started.is_some_and(|started| started < told.since) {
+    if started.is_some_and(|started| started < reported.since) {
         tracing::info!(pods = pods.len(), "restarting the kubelet: another key signs the tokens of its pods");
         agent.host.commands.run(&Cmd::new("systemctl").args(["restart", KUBELET])).await?;
     }
@@ -148,15 +148,15 @@ mod tests {
             let path = Path::new(PODS).join(pod).join(VOLUMES).join("kube-api-access/..data").join(file);
             Change::File { path, mode: 0o600, content: Content::Plain(text.into()) }.apply(&*agent.host.disk).unwrap();
         };
-        let told = Told {
-            marks: Marks { authority: "ca".into(), tokens: "new".into(), join: None },
+        let reported = Reported {
+            marks: Marks { ca: "ca".into(), tokens: "new".into(), join: None },
             since: Timestamp::from_second(1000).unwrap(),
         };
-        renew(&agent, &told).await.unwrap();
+        renew(&agent, &reported).await.unwrap();
         assert_eq!(commands.ran(), Vec::<String>::new(), "no pods at all");
         write("a", "token", &of_pod("new"));
         write("a", "ca.crt", "-----BEGIN CERTIFICATE-----");
-        renew(&agent, &told).await.unwrap();
+        renew(&agent, &reported).await.unwrap();
         assert_eq!(commands.ran(), Vec::<String>::new(), "all are of the new key");
         write("b", "nested/token", &of_pod("old"));
         assert_eq!(of_other_keys(&agent, "new").unwrap(), ["b"]);
@@ -164,7 +164,7 @@ mod tests {
             let since = Timestamp::from_second(started).unwrap().strftime("%a %Y-%m-%d %H:%M:%S.000000 UTC");
             let shown = format!("ExecMainStartTimestamp={since}\nId={KUBELET}\nLoadState=loaded\nActiveState=active\n");
             commands.answer(SHOW, &shown);
-            renew(&agent, &told).await.unwrap();
+            renew(&agent, &reported).await.unwrap();
             let expected = [SHOW, "systemctl restart kubelet.service"];
             assert_eq!(commands.ran(), expected[..=usize::from(restarts)], "{started}");
         }

@@ -1,4 +1,4 @@
-//! A worker's certificates, asked for with the one it still has: when they are due, and when other authorities are trusted.
+//! A worker's certificates, asked for with the one it still has: when they are due, and when other CAs are trusted.
 //! With them comes the next secret for its sealed directory: when two thirds of the present one's life are spent, and when the
 //! join key is replaced.
 
@@ -6,27 +6,27 @@ use std::path::PathBuf;
 
 use host::{Change, Content};
 use jiff::Timestamp;
-use join::{Member, Pair, Whose, authority_mark};
+use join::{Member, Pair, Whose, ca_mark};
 use secrecy::ExposeSecret;
 use spec::ports;
 
 use super::{apply, kubelet, secret};
-use crate::{Agent, AgentError, authority, join_key, kubeconfig::Identity};
+use crate::{Agent, AgentError, ca, join_key, kubeconfig::Identity};
 
 pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
     let now = agent.host.clock.now();
-    // The agent's own last: while it is old, the next look asks again for what a crash kept from being written.
+    // The agent's own last: while it is old, the next check asks again for what a crash kept from being written.
     let (Some(proxy), Some(own)) = (Held::read(agent, "kube-proxy.conf")?, Held::read(agent, "agent.conf")?) else {
         return Ok(()); // not joined yet
     };
-    let told = agent.authority.heard.borrow().clone().map(|told| told.marks);
-    let (heard, wanted) = told.map_or((None, None), |marks| (Some(marks.authority), marks.join));
-    let replaced = heard.is_some() && heard != authority::own_mark(agent)?;
+    let reported = agent.ca.heard.borrow().clone().map(|reported| reported.marks);
+    let (heard, wanted) = reported.map_or((None, None), |marks| (Some(marks.ca), marks.join));
+    let replaced = heard.is_some() && heard != ca::own_mark(agent)?;
     let is_due = replaced || proxy.is_due(now)? || own.is_due(now)?;
-    let wanted = wanted.filter(|wanted| agent.authority.secret_of.borrow().as_ref() != Some(wanted));
+    let wanted = wanted.filter(|wanted| agent.ca.secret_of.borrow().as_ref() != Some(wanted));
     let held = if wanted.is_some() { join_key::own_secret(agent)? } else { secret::due(agent)? };
     if wanted.is_some() && held.is_none() {
-        agent.authority.secret_of.send_replace(wanted); // it came with a token, and has nothing to be replaced
+        agent.ca.secret_of.send_replace(wanted); // it came with a token, and has nothing to be replaced
     }
     if !is_due && held.is_none() {
         return Ok(());
@@ -37,12 +37,12 @@ pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
     let renewed = masters.renew(&agent.node.name, whose, held.as_ref()).await?;
     if let Some((next, of)) = &renewed.secret {
         apply(agent, &[secret::change(agent, next)])?;
-        agent.authority.secret_of.send_replace(Some(of.clone()));
+        agent.ca.secret_of.send_replace(Some(of.clone()));
     }
     if !is_due {
         return Ok(()); // the certificates have months left, and kube-proxy would have to start again
     }
-    if replaced && Some(authority_mark(&renewed.ca_pem)) != heard {
+    if replaced && Some(ca_mark(&renewed.ca_pem)) != heard {
         return Ok(()); // the master that answered knows less than the one that told; the next report asks again
     }
     let mut changes = vec![];
@@ -53,7 +53,7 @@ pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
     if replaced {
         // At the very end: as long as it is the old one, all of it is asked for again.
         let content = Content::Plain(renewed.ca_pem.into_bytes());
-        changes.push(Change::File { path: authority::file(agent), mode: 0o600, content });
+        changes.push(Change::File { path: ca::file(agent), mode: 0o600, content });
     }
     apply(agent, &changes)
 }

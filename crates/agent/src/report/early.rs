@@ -7,7 +7,7 @@ use serde_json::json;
 use spec::ports;
 use tokio::time::sleep;
 
-use super::{pace, status};
+use super::{interval, status};
 use crate::{Agent, AgentError, outage::Outage};
 
 /// After a refusal that will not go away by itself. Each counts as a failed attempt of this address on the master, and
@@ -54,13 +54,13 @@ async fn report(
         credential,
     };
     loop {
-        let status = status::look(agent, outage).await?;
+        let status = status::check(agent, outage).await?;
         match client.report(&applicant, &json!(status)).await {
             Ok(()) => outage.over(),
             Err(error) if error.is_retryable() => outage.failed(&explain::chain(&error)),
             Err(error) => return Ok(Err(error)),
         }
-        pace::until_news(&agent.last_run, status.run.as_ref()).await;
+        interval::until_changed_or_due(&agent.last_run, status.run.as_ref()).await;
     }
 }
 

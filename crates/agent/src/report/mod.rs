@@ -3,13 +3,13 @@
 //! ```text
 //! no certificate yet   early      proves itself with its sealed secret or the token of cluster.yaml, as it will to join
 //! a worker             certified  shows the certificate it got when it joined
-//! a master             certified  has the cluster's authority at hand and signs one for its agent, in memory
+//! a master             certified  has the cluster's CA at hand and signs one for its agent, in memory
 //! ```
 //! A report that does not get through is worth no more than a line in the log: the next one says all of it again.
 
 mod early;
+mod interval;
 mod own;
-mod pace;
 mod status;
 
 use jiff::{SignedDuration, Timestamp};
@@ -18,7 +18,7 @@ use spec::ports;
 
 pub(crate) use self::own::sign;
 pub use self::status::Status;
-use crate::{Agent, AgentError, authority, kubeconfig::Identity, outage::Outage, session};
+use crate::{Agent, AgentError, ca, kubeconfig::Identity, outage::Outage, session};
 
 /// A master's agent signs itself a new certificate long before the old one ends.
 const OWN_USED: SignedDuration = SignedDuration::from_hours(24);
@@ -33,10 +33,10 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     };
     if agent.is_master() {
         let (identity, end) = (sign(agent)?, agent.host.clock.now() + OWN_USED);
-        let authority = authority::file(agent);
+        let ca = ca::file(agent);
         return tokio::select! {
             ended = certified(agent, &identity, |now| now >= end) => ended,
-            replaced = session::until_changed(&agent.host, &authority, &identity.ca) => replaced,
+            replaced = session::until_changed(&agent.host, &ca, &identity.ca) => replaced,
         };
     }
     let identity = Identity::of_file(&path, &text)?;
@@ -51,15 +51,15 @@ async fn certified(agent: &Agent, identity: &Identity, is_over: impl Fn(Timestam
     let member = Member::new(agent.masters(ports::JOIN), &identity.ca, shown)?;
     let mut outage = Outage::new("report to the masters");
     while !is_over(agent.host.clock.now()) {
-        let status = status::look(agent, &outage).await?;
+        let status = status::check(agent, &outage).await?;
         match member.report(&status).await {
             Ok(heard) => {
                 outage.over();
-                agent.authority.hear(heard, agent.host.clock.now());
+                agent.ca.hear(heard, agent.host.clock.now());
             }
             Err(error) => outage.failed(&explain::chain(&error)),
         }
-        pace::until_news(&agent.last_run, status.run.as_ref()).await;
+        interval::until_changed_or_due(&agent.last_run, status.run.as_ref()).await;
     }
     Ok(())
 }

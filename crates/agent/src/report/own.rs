@@ -9,7 +9,7 @@ use crate::{Agent, AgentError, kubeconfig::Identity};
 /// Longer than it is used for.
 const DAYS: i64 = 2;
 
-/// Signed with the authority on this machine.
+/// Signed with the CA on this machine.
 pub(crate) fn sign(agent: &Agent) -> Result<Identity, AgentError> {
     let now = agent.host.clock.now();
     let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir)?;
@@ -20,7 +20,7 @@ pub(crate) fn sign(agent: &Agent) -> Result<Identity, AgentError> {
     Ok(Identity {
         certificate: signer.client_certificate(&request, &subject, DAYS, now)?,
         key: key.serialize_pem(),
-        ca: String::from_utf8_lossy(signer.authority_pem()).into_owned(),
+        ca: String::from_utf8_lossy(signer.ca_pem()).into_owned(),
     })
 }
 
@@ -35,7 +35,7 @@ mod tests {
     use crate::testing::{Scripted, agent};
 
     #[test]
-    fn a_master_is_its_own_authority() {
+    fn a_master_is_its_own_ca() {
         let agent = agent("master-01", &Arc::new(Scripted::default()));
         let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir).unwrap();
         let input = Input::new(&agent.cluster, &agent.node, Shared::Make);

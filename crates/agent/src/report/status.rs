@@ -29,10 +29,10 @@ pub struct Status {
     pub unheard_seconds: Option<u64>,
     /// The keys that everything on this node trusts, holds and was signed by.
     #[serde(default)]
-    pub settled_on: Option<Marks>,
-    /// What is left to do on this node before it is settled.
+    pub converged_on: Option<Marks>,
+    /// What is left to do on this node before it is converged.
     #[serde(default)]
-    pub unsettled: Option<String>,
+    pub not_converged: Option<String>,
     /// [`join::machine_id`]: masters know by it that the node is still the same machine.
     #[serde(default)]
     pub machine: Option<String>,
@@ -44,7 +44,7 @@ pub struct Status {
 }
 
 /// Looks at this machine.
-pub(super) async fn look(agent: &Agent, outage: &Outage) -> Result<Status, AgentError> {
+pub(super) async fn check(agent: &Agent, outage: &Outage) -> Result<Status, AgentError> {
     let state = agent.host.disk.read_optional(&agent.paths.state_dir.join("bootstrap-state"))?;
     let printed = agent.host.commands.run(&systemd::show(render::units::NAMES)).await?.stdout;
     Ok(Status {
@@ -60,15 +60,15 @@ fn machine(id: &[u8]) -> String {
 }
 
 fn status(agent: &Agent, state: Option<&[u8]>, units: BTreeMap<String, Unit>) -> Status {
-    let settled = agent.authority.settled.borrow().clone();
+    let converged = agent.ca.converged.borrow().clone();
     Status {
         node: agent.node.name.clone(),
         role: agent.cluster.bootstrap_role(&agent.node).to_string(),
         bootstrap: state.map(|state| String::from_utf8_lossy(state).trim().to_owned()),
         units: units.into_iter().map(|(name, unit)| (name, unit.state)).collect(),
         unheard_seconds: None,
-        settled_on: settled.on,
-        unsettled: settled.why_not,
+        converged_on: converged.on,
+        not_converged: converged.why_not,
         machine: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         run: None,

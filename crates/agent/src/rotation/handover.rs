@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::{Agent, AgentError, report};
 
 /// Longer than a hold may take, and short enough to leave the other masters' holds time for what follows.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DEADLINE: Duration = Duration::from_secs(1);
 
 /// Lets another member lead if this master's does.
 pub(super) async fn away_from(agent: &Agent) {
@@ -34,7 +34,7 @@ async fn hand_over(agent: &Agent) -> Result<Option<u64>, AgentError> {
     let heard = survey::ask(&access, masters).await;
     let Some(member) = etcd::successor(&heard, &agent.node.name) else { return Ok(None) };
     // Whose etcd is silent writes nothing, and would only be waited for.
-    let answers = |name: &str| heard.iter().any(|one| one.name == name && one.told.is_ok());
+    let answers = |name: &str| heard.iter().any(|one| one.name == name && one.reported.is_ok());
     let others = others(agent, answers)?;
     hold(&others, true).await;
     let led = access.member(etcd::client_url(agent.node.ip)).lead_by(member).await;
@@ -59,7 +59,7 @@ fn others(agent: &Agent, is_asked: impl Fn(&str) -> bool) -> Result<Vec<(SocketA
 /// All at once. One that does not answer in time may still begin to hold afterwards; that ends by itself.
 async fn hold(others: &[(SocketAddr, Member)], hold: bool) {
     join_all(others.iter().map(|(master, member)| async move {
-        match timeout(PATIENCE, member.hold(hold)).await {
+        match timeout(DEADLINE, member.hold(hold)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%master, hold, error = explain::chain(&error), "writes are not held back"),
             Err(_) => tracing::warn!(%master, hold, "no answer to the wish to hold writes back"),

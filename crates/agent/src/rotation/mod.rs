@@ -6,7 +6,7 @@
 //! and a process that is younger than its file is not restarted again.
 //!
 //! What the controllers, the kubelets and everything else on a node needs is `renewal`'s concern, on masters as on
-//! workers. Nodes hear of a stage when all masters have reached it: see `authority`.
+//! workers. Nodes hear of a stage when all masters have reached it: see `ca`.
 
 mod handover;
 mod object;
@@ -32,7 +32,7 @@ pub use self::{
     subject::{Subject, Subjects},
     successors::{BACKUP_KEY, Successors},
 };
-use crate::{Agent, AgentError, Paths, authority, join_key, outage::Outage, renewal, session};
+use crate::{Agent, AgentError, Paths, ca, join_key, outage::Outage, renewal, session};
 
 /// Runs until a turn of this master is over, or its credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -42,10 +42,10 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
         Ok(())
     };
     session::with_client(agent, wait).await?;
-    // Outside of the session: it ends as soon as its own kubeconfig is written anew.
+    // Outside of the session: it ends as soon as its own kubeconfig is written again.
     let Some(rotation) = turn else { return Ok(()) };
     take(agent, &rotation).await?;
-    session::with_client(agent, |client| tell(agent, client, &rotation)).await
+    session::with_client(agent, |client| emit(agent, client, &rotation)).await
 }
 
 /// Announces what nodes are to trust and hold, until there is something to do here.
@@ -75,8 +75,8 @@ async fn next_turn(agent: &Agent, client: Client) -> Result<Rotation, AgentError
         let agreed = rotation.as_ref().is_none_or(|rotation| rotation.turn == Turn::Nodes);
         let under_way = rotation.as_ref().map(|rotation| (&rotation.subjects, rotation.stage));
         let marks = if agreed { marks(&agent.host, &agent.paths, under_way)? } else { None };
-        let told = Heard { marks, rotating: rotation.is_some() };
-        agent.authority.announced.send_if_modified(|known| std::mem::replace(known, told.clone()) != told);
+        let reported = Heard { marks, rotating: rotation.is_some() };
+        agent.ca.announced.send_if_modified(|known| std::mem::replace(known, reported.clone()) != reported);
         if let Some(rotation) = rotation.filter(|rotation| rotation.is_turn_of(&agent.node.name)) {
             return Ok(rotation);
         }
@@ -88,13 +88,13 @@ async fn next_turn(agent: &Agent, client: Client) -> Result<Rotation, AgentError
 pub fn marks(host: &Host, paths: &Paths, rotation: Option<(&Subjects, Stage)>) -> Result<Option<Marks>, AgentError> {
     let key = host.disk.read_optional(&paths.kubernetes_dir.join(pki::table::SERVICE_ACCOUNT.key))?;
     let tokens = key.and_then(|key| pki::token_key_id(&key));
-    let (Some(authority), Some(tokens)) = (authority::mark_of(host, paths)?, tokens) else { return Ok(None) };
+    let (Some(ca), Some(tokens)) = (ca::mark_of(host, paths)?, tokens) else { return Ok(None) };
     let replaces = |(subjects, stage): &(&Subjects, Stage)| subjects.contains(&Subject::Join) && *stage >= Stage::Sign;
     let join = match rotation.filter(replaces) {
         Some(_) => join_key::read(host, paths)?.first().map(JoinKey::mark),
         None => None,
     };
-    Ok(Some(Marks { authority, tokens, join }))
+    Ok(Some(Marks { ca, tokens, join }))
 }
 
 /// Everything up to the proof that it works.
@@ -111,11 +111,11 @@ async fn take(agent: &Agent, rotation: &Rotation) -> Result<(), AgentError> {
 }
 
 /// Tells that it is done.
-async fn tell(agent: &Agent, client: Client, rotation: &Rotation) -> Result<(), AgentError> {
+async fn emit(agent: &Agent, client: Client, rotation: &Rotation) -> Result<(), AgentError> {
     let secrets: Api<Secret> = Api::namespaced(client, NAMESPACE);
     let (name, stage) = (agent.node.name.as_str(), rotation.stage);
     let patch = Patch::Merge(Rotation::report(name, stage));
-    secrets.patch(NAME, &PatchParams::default(), &patch).await.map_err(AgentError::api("tell of a rotation"))?;
+    secrets.patch(NAME, &PatchParams::default(), &patch).await.map_err(AgentError::api("report a rotation"))?;
     tracing::info!(stage = stage.name(), "this master has reached the stage");
     Ok(())
 }

@@ -53,18 +53,18 @@ pub(super) async fn open(agent: &Agent, rotation: &Rotation, encryption: &str) -
     let shown = (identity.certificate.as_str(), identity.key.as_str());
     for master in agent.cluster.masters().filter(|master| master.name != agent.node.name) {
         let member = Member::new(vec![SocketAddr::new(master.ip, ports::JOIN)], &identity.ca, shown)?;
-        let told = match member.rotation_key().await {
-            Ok(told) => told,
+        let reported = match member.rotation_key().await {
+            Ok(reported) => reported,
             Err(error) => {
                 tracing::warn!(
                     master = master.name,
                     error = explain::chain(&error),
-                    "it does not tell what opens the new keys"
+                    "it does not send the key that decrypts the new keys"
                 );
                 continue;
             }
         };
-        if let Some(key) = told
+        if let Some(key) = reported
             && let Ok(opened) = rotation.successors(encryption, &key)
         {
             write(&agent.host, &agent.paths, &key)?;

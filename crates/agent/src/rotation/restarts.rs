@@ -14,7 +14,7 @@ use pki::Stage;
 use tokio::time::{Instant, sleep};
 
 use super::{Subject, Subjects, handover};
-use crate::{Agent, AgentError, authority, renewal};
+use crate::{Agent, AgentError, ca, renewal};
 
 const ETCD: &str = "etcd.service";
 const API: &str = "kube-apiserver.service";
@@ -30,7 +30,7 @@ const READ: &[(Subject, &[Stage], &str, &str)] = &[
 ];
 
 /// Longer than any of them takes on a slow machine.
-const PATIENCE: Duration = Duration::from_mins(2);
+const DEADLINE: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(300);
 /// For one answer.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -67,11 +67,11 @@ fn read_once(subjects: &Subjects, stage: Stage) -> Vec<(&'static str, &'static s
 }
 
 async fn await_well(agent: &Agent, unit: &'static str) -> Result<(), AgentError> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + DEADLINE;
     loop {
         let why = match unit {
-            ETCD => etcd_trouble(agent).await,
-            _ => api_trouble(agent).await,
+            ETCD => etcd_failure(agent).await,
+            _ => api_failure(agent).await,
         };
         match why {
             None => return Ok(()),
@@ -82,7 +82,7 @@ async fn await_well(agent: &Agent, unit: &'static str) -> Result<(), AgentError>
 }
 
 /// `None` if this member answers and takes part in a majority.
-async fn etcd_trouble(agent: &Agent) -> Option<String> {
+async fn etcd_failure(agent: &Agent) -> Option<String> {
     let access = match Access::read(&*agent.host.disk, &agent.paths.kubernetes_dir) {
         Ok(access) => access,
         Err(error) => return Some(explain::chain(&error)),
@@ -92,9 +92,9 @@ async fn etcd_trouble(agent: &Agent) -> Option<String> {
 }
 
 /// `None` if this API server is ready.
-async fn api_trouble(agent: &Agent) -> Option<String> {
+async fn api_failure(agent: &Agent) -> Option<String> {
     let asked = async {
-        let ca = agent.host.disk.read(&authority::file(agent)).map_err(|error| explain::chain(&error))?;
+        let ca = agent.host.disk.read(&ca::file(agent)).map_err(|error| explain::chain(&error))?;
         let client = tls::client(&String::from_utf8_lossy(&ca), None).map_err(|error| explain::chain(&error))?;
         let api = SocketAddr::new(agent.node.ip, agent.cluster.api().port);
         let answer = client.get(format!("https://{api}/readyz")).timeout(LIMIT).send().await;

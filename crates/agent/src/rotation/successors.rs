@@ -56,7 +56,7 @@ impl Successors {
         let has = |subject| subjects.contains(&subject);
         let mut pki = pki::Successors::default();
         if has(Subject::Ca) {
-            pki = pki::Successors::of_authorities(cluster.name(), now)?;
+            pki = pki::Successors::of_cas(cluster.name(), now)?;
         }
         if has(Subject::ServiceAccount) {
             pki = pki.with_service_account()?;
@@ -133,7 +133,7 @@ fn secret(path: PathBuf, text: String) -> Change {
 }
 
 /// What of the sealed directory of a master follows its keys, beside what is in the PKI's table: the first master would
-/// start the cluster anew with these, and any would join anew with its secret. Only what is there.
+/// start the cluster again with these, and any would join again with its secret. Only what is there.
 pub(crate) fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
     let (disk, dir) = (&*agent.host.disk, &agent.paths.config_dir);
     let mut changes = Vec::new();

@@ -8,7 +8,7 @@
 //! The order is what makes a crash harmless: the new data is complete and synced before the first file is written, and
 //! the exchange comes last. Until then, the same command can be given again.
 //!
-//! etcd comes back as one member, whatever it was before: the others join it anew with empty disks. Its revisions go on far
+//! etcd comes back as one member, whatever it was before: the others join it again with empty disks. Its revisions go on far
 //! above those that any client has seen, and all watches are told to start over: a kubelet that has lived through the
 //! restore must not take an old object for a newer one.
 

@@ -85,7 +85,7 @@ impl<'a> Staging<'a> {
             Ok(had_data)
         };
         let had_data = exchange().map_err(BackupError::writing(&place))?;
-        let initial = Initial::founding([(member.name, member.ip, member.machine)]);
+        let initial = Initial::bootstrapping([(member.name, member.ip, member.machine)]);
         write_atomic(&*self.host.disk, Path::new(INITIAL), initial.text().as_bytes(), 0o600)?;
         Ok(Settled { aside: had_data.then_some(aside) })
     }
@@ -182,8 +182,8 @@ mod tests {
                 let data = Path::new(words[words.iter().position(|word| *word == "--data-dir").unwrap() + 1]);
                 fs::create_dir_all(data.join("member/snap")).unwrap();
                 if !self.works {
-                    let said = "no space left".to_owned();
-                    return Err(host::CommandError::Failed { command: text, status: "exit status: 1".into(), said });
+                    let output = "no space left".to_owned();
+                    return Err(host::CommandError::Failed { command: text, status: "exit status: 1".into(), output });
                 }
                 fs::write(data.join("member/snap/db"), "new").unwrap();
                 Ok(Printed::default())
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(fs::read(dir.join("member/snap/db")).unwrap(), b"new");
         assert_eq!(names(&dir), ["initial.env", "member", "member.before-19700101T000000Z"]);
         let initial = Initial::parse(&fs::read_to_string(dir.join("initial.env")).unwrap()).unwrap();
-        assert!(initial.founds("master-01", "aa"));
+        assert!(initial.bootstraps("master-01", "aa"));
     }
 
     #[tokio::test]

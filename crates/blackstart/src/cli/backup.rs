@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 pub enum BackupCommand {
     /// Write a backup, read it back, and say where it is; run on a master
     #[command(
-        after_help = "It holds a snapshot of etcd (all objects, bootstrap tokens too), the certificate authorities, the\nservice account keys, the key that encrypts Secrets, and the configuration directory without what\nis this node's own. It is always encrypted: without --passphrase-file or --key-file a passphrase is\nasked for.\n\nExamples:\n  blackstart backup create\n  blackstart backup create /mnt/usb/ --key-file /root/backup.key\n  blackstart backup create home.age --passphrase-file /root/passphrase"
+        after_help = "It holds a snapshot of etcd (all objects, bootstrap tokens too), the CAs, the service account keys,\nthe key that encrypts Secrets, the key that encrypts Secrets, and the configuration directory without what\nis this node's own. It is always encrypted: without --passphrase-file or --key-file a passphrase is\nasked for.\n\nExamples:\n  blackstart backup create\n  blackstart backup create /mnt/usb/ --key-file /root/backup.key\n  blackstart backup create home.age --passphrase-file /root/passphrase"
     )]
     Create {
         /// A file that does not exist, or a directory [default: the current directory]
@@ -33,7 +33,7 @@ pub enum BackupCommand {
 
     /// Make this machine a master of the cluster in a backup
     #[command(
-        after_help = "For a machine that has nothing, or was reset. Files that are there and differ from the backup are\nnever replaced, unless --force is given. etcd comes back with one member; `blackstart node up` then\nstarts it, and the other masters join anew with empty disks.\n\nExamples:\n  blackstart backup restore home.age\n  blackstart backup restore home.age --key-file sealed/master-01/join.key --yes\n  blackstart node up"
+        after_help = "For a machine that has nothing, or was reset. Files that are there and differ from the backup are\nnever replaced, unless --force is given. etcd comes back with one member; `blackstart node up` then\nstarts it, and the other masters join again with empty disks.\n\nExamples:\n  blackstart backup restore home.age\n  blackstart backup restore home.age --key-file sealed/master-01/join.key --yes\n  blackstart node up"
     )]
     Restore {
         /// The backup
@@ -57,14 +57,14 @@ pub enum BackupCommand {
         after_help = "A master makes one every 15 minutes. The last eight are kept, one per hour for a day, and one per\nday for a week.\n\nExamples:\n  blackstart backup list\n  blackstart backup list -o json | jq -r '.backups[0].path'"
     )]
     List {
-        /// Look here instead
+        /// List this directory instead
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
 
     /// Print a new key for backups, in the form of the tool `age`
     #[command(
-        after_help = "Keep it where the machines are not: whoever has it can read every backup made for it, and nobody\nelse can. Automatic backups are made for the key in backup.key beside cluster.yaml, if it is there.\n\nExamples:\n  (umask 077; blackstart backup key > backup.key)\n  blackstart backup create --key-file backup.key"
+        after_help = "Keep it where the machines are not: every backup made for it can be read\nwith it, and only with it. Automatic backups are made for the key in backup.key beside cluster.yaml, if it is there.\n\nExamples:\n  (umask 077; blackstart backup key > backup.key)\n  blackstart backup create --key-file backup.key"
     )]
     Key,
 }

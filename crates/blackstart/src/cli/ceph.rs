@@ -5,9 +5,9 @@ use clap::Subcommand;
 /// Ceph.
 #[derive(Debug, Subcommand)]
 pub enum CephCommand {
-    /// Show how Ceph is: health with every reason, monitors, managers, OSDs, versions
+    /// Show Ceph's status: health with every reason, monitors, managers, OSDs, versions
     #[command(
-        after_help = "Run it on a node with the role ceph-mon, as root. Where no majority of the monitors answers, it says so\nwithin seconds, with what the monitor of this node says of itself.\n\nExit codes:\n  0  HEALTH_OK\n  1  Ceph works and has something to complain about\n  3  no majority of the monitors answers: nothing can be read or written\n\nExamples:\n  blackstart ceph status\n  blackstart ceph status -o json | jq -r '.health.checks[].message'"
+        after_help = "Run it on a node with the role ceph-mon, as root. Without a monitor quorum it says so within\nseconds, with the state of this node's monitor.\n\nExit codes:\n  0  HEALTH_OK\n  1  HEALTH_WARN or HEALTH_ERR; Ceph works\n  3  no monitor quorum: nothing can be read or written\n\nExamples:\n  blackstart ceph status\n  blackstart ceph status -o json | jq -r '.health.checks[].message'"
     )]
     Status,
 

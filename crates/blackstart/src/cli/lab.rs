@@ -93,7 +93,7 @@ pub enum LabCommand {
         /// Only this unit
         #[arg(short, long, conflicts_with = "console")]
         unit: Option<String>,
-        /// Go on as more is written
+        /// Follow the log
         #[arg(short, long)]
         follow: bool,
         /// What the machine printed while booting; also when it is off
@@ -119,7 +119,7 @@ pub enum LabCommand {
     #[command(after_help = "Example:\n  blackstart lab reboot worker-01 worker-02")]
     Reboot(Machines),
 
-    /// Cut the power of machines: nothing is flushed, nobody is told
+    /// Cut the power of machines: nothing is flushed, no service is stopped
     #[command(after_help = "Example:\n  blackstart lab kill master-01 && blackstart lab up")]
     Kill(Machines),
 

@@ -31,12 +31,12 @@ pub use token::TokenCommand;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done, nothing to complain about
-  1    problems were found, or something failed; the message says what and what to do
+  0    success
+  1    problems were found, or something failed; the message has the cause and the fix
   2    the command line is wrong
-  130  stopped by Ctrl-C or SIGTERM; run the same command again to go on
+  130  stopped by Ctrl-C or SIGTERM; run the same command again to continue
 
-Every error has a stable code such as BS-SPEC-004: `blackstart explain BS-SPEC-004` tells more.";
+Every error has a stable code such as BS-SPEC-004; `blackstart explain BS-SPEC-004` for details.";
 
 /// Bare machines in, a working Kubernetes (+ Ceph) cluster out.
 #[derive(Debug, Parser)]
@@ -132,11 +132,11 @@ pub enum Command {
     #[command(subcommand)]
     Pki(PkiCommand),
 
-    /// The cluster's database: its members, snapshots, the way back
+    /// etcd: members, snapshots, restore
     #[command(subcommand)]
     Etcd(EtcdCommand),
 
-    /// Ceph: how it is, and what others need to use it
+    /// Ceph: its status, and the Secret for ceph-csi
     #[command(subcommand)]
     Ceph(CephCommand),
 
@@ -148,7 +148,7 @@ pub enum Command {
     #[command(subcommand)]
     Backup(BackupCommand),
 
-    /// Real machines on this computer: boot them, break them, look at them
+    /// Real machines on this computer: boot them, break them, inspect them
     #[command(subcommand)]
     Lab(LabCommand),
 
@@ -170,14 +170,14 @@ pub enum Command {
         /// Take this name instead of the detected one
         #[arg(long, value_name = "NAME")]
         node: Option<String>,
-        /// Only list the causes that are looked for
+        /// Only list the checks
         #[arg(long)]
         list: bool,
     },
 
     /// Write everything that helps to understand a node into one archive, without secrets
     #[command(
-        after_help = "Ledger, runs, logs, configuration, network, etcd and API health; index.json in the archive says what is there, how it was\nhad and what is missing. Private keys, tokens and Secrets are never in it: files that hold them are not taken, and\neverything else is searched for their values.\n\nExamples:\n  blackstart gather\n  blackstart gather --to /dev/shm/           where the disk is full\n  blackstart gather --to - | ssh me@desk 'cat > node.tar.gz'\n  blackstart gather --lab lab               all machines of a lab"
+        after_help = "Ledger, runs, logs, configuration, network, etcd and API health; index.json in the archive says what is there, how it was\ncollected and what is missing. Private keys, tokens and Secrets are never in it: files that hold them are not taken, and\neverything else is searched for their values.\n\nExamples:\n  blackstart gather\n  blackstart gather --to /dev/shm/           where the disk is full\n  blackstart gather --to - | ssh me@desk 'cat > node.tar.gz'\n  blackstart gather --lab lab               all machines of a lab"
     )]
     Gather {
         /// A file or directory to write the archive to, `-` for standard output [default: the current directory]
@@ -234,7 +234,7 @@ pub struct WatchOptions {
     /// The machines of this lab, from the computer that runs it
     #[arg(long, value_name = "LAB")]
     pub lab: Option<String>,
-    /// Print once and end; the default where the output is no terminal
+    /// Print once and exit; the default where stdout is not a terminal
     #[arg(long)]
     pub once: bool,
 }

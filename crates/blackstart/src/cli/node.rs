@@ -7,12 +7,12 @@ use clap::{Args, Subcommand};
 /// This machine as a node of the cluster.
 #[derive(Debug, Subcommand)]
 pub enum NodeCommand {
-    /// Find out which node this machine is and note it in the configuration directory
+    /// Detect which node this machine is and write it to the configuration directory
     #[command(
         after_help = "Identity comes from the MAC addresses of all interfaces, and from DMI uuid and serial where the\nconfiguration lists them. Exactly one node must match.\n\nExamples:\n  blackstart node detect\n  blackstart node detect --node worker-02"
     )]
     Detect {
-        /// Take this name instead of looking at the hardware
+        /// Take this name instead of detecting it from the hardware
         #[arg(long, value_name = "NAME")]
         node: Option<String>,
     },
@@ -27,9 +27,9 @@ pub enum NodeCommand {
         node: Option<String>,
     },
 
-    /// Make this machine a node of its cluster, or find that it is one; run again after any interruption
+    /// Make this machine a node of its cluster; idempotent, run again after any interruption
     #[command(
-        after_help = "The first master by sorted name starts the cluster, every other node joins it. It never starts a second one: it\nasks the other masters first, and waits while it cannot tell. cluster-bootstrap.service runs this at every boot.\n\nExamples:\n  blackstart node up\n  blackstart node up --skip disk-latency --skip clock\n  blackstart node up --list-steps\n  blackstart node up --only kubelet         repair one part of a node\n  blackstart plan                           what it would do"
+        after_help = "The first master by sorted name starts the cluster, every other node joins it. It never starts a second one: it\nasks the other masters first, and waits while the answer is inconclusive. cluster-bootstrap.service runs this at every boot.\n\nExamples:\n  blackstart node up\n  blackstart node up --skip disk-latency --skip clock\n  blackstart node up --list-steps\n  blackstart node up --only kubelet         repair one part of a node\n  blackstart plan                           what it would do"
     )]
     Up(UpOptions),
 
@@ -49,7 +49,7 @@ pub enum NodeCommand {
         now: bool,
     },
 
-    /// Look whether this machine can become a node, changing nothing
+    /// Check whether this machine can become a node, changing nothing
     #[command(
         after_help = "Examples:\n  blackstart node preflight\n  blackstart node preflight --list\n  blackstart node preflight --skip swap -o json"
     )]
@@ -65,9 +65,9 @@ pub enum NodeCommand {
         skip: Vec<String>,
     },
 
-    /// Show how this node is: role, state, units, certificates, last error
+    /// Show this node's status: role, state, units, certificates, last error
     #[command(
-        after_help = "Exit codes: 0 the node is Ready, 1 something is wrong, 3 it is still on its way, 4 nothing was ever started.\n\nExamples:\n  blackstart node status\n  blackstart node status -o json | jq -r .state"
+        after_help = "Exit codes: 0 the node is Ready, 1 something is wrong, 3 `node up` is still running, 4 it never ran.\n\nExamples:\n  blackstart node status\n  blackstart node status -o json | jq -r .state"
     )]
     Status {
         /// Take this name instead of the detected one
@@ -148,7 +148,7 @@ pub struct ResetOptions {
     /// Remove what `node install` put here, too: program, components, configuration and our own units
     #[arg(long)]
     pub uninstall: bool,
-    /// Only show what would be taken back
+    /// Only show what would be undone
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask
@@ -168,7 +168,7 @@ pub struct RemoveOptions {
     /// Leave its pods where they are; they go with the node
     #[arg(long, conflicts_with = "force")]
     pub no_drain: bool,
-    /// Delete the pods of a node that does not answer, without its word
+    /// Force-delete pods when the node is unreachable
     #[arg(long)]
     pub force: bool,
     /// Only show what would be done

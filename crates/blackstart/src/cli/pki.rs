@@ -6,7 +6,7 @@ use clap::{Subcommand, ValueEnum};
 /// Certificates, keys and kubeconfigs.
 #[derive(Debug, Subcommand)]
 pub enum PkiCommand {
-    /// Create what is missing; existing certificate authorities are kept
+    /// Create what is missing; existing CAs are kept
     #[command(after_help = "Example:\n  blackstart pki init --node master-01 --root /tmp/trial")]
     Init {
         /// The master to make them for, instead of the detected one
@@ -20,9 +20,9 @@ pub enum PkiCommand {
     )]
     Show,
 
-    /// Issue leaf certificates and kubeconfigs anew; shows the plan first
+    /// Issue leaf certificates and kubeconfigs again; shows the plan first
     #[command(
-        after_help = "Certificate authorities are never renewed here.\n\nExamples:\n  blackstart pki renew              what has spent two thirds of its life\n  blackstart pki renew apiserver\n  blackstart pki renew --all --yes"
+        after_help = "CAs are never renewed here; see `pki rotate`.\n\nExamples:\n  blackstart pki renew              what has spent two thirds of its life\n  blackstart pki renew apiserver\n  blackstart pki renew --all --yes"
     )]
     Renew {
         /// Only this one, by its name in `pki show`
@@ -44,7 +44,7 @@ pub enum PkiCommand {
 
     /// Replace keys of the whole cluster, in stages and without an outage
     #[command(
-        after_help = "Run it on any master. Every node first trusts old and new keys, then works with the new ones, then forgets the\nold ones. It can be stopped at any time: the same command, on any master, goes on.\n\nSubjects: ca (the three CAs and all certificates), service-account (tokens of pods), encryption (Secrets in\netcd), join (nodes' secrets, and backups without a key of their own), backup (backup.key).\n\nExamples:\n  blackstart pki rotate --all                    somebody left with a copy\n  blackstart pki rotate ca\n  blackstart pki rotate ca --stop-after trust    time to restart pods that read their CA only once\n  blackstart pki rotate service-account encryption --yes"
+        after_help = "Run it on any master. Every node first trusts old and new keys, then works with the new ones, then forgets the\nold ones. It can be stopped at any time: the same command, on any master, goes on.\n\nSubjects: ca (the three CAs and all certificates), service-account (tokens of pods), encryption (Secrets in\netcd), join (nodes' secrets, and backups without a key of their own), backup (backup.key).\n\nExamples:\n  blackstart pki rotate --all                    a copy of them may have leaked\n  blackstart pki rotate ca\n  blackstart pki rotate ca --stop-after trust    time to restart pods that read their CA only once\n  blackstart pki rotate service-account encryption --yes"
     )]
     Rotate {
         /// Whose keys

@@ -49,7 +49,7 @@ pub enum PrepCommand {
     /// Remove what was installed on this machine
     #[command(after_help = "Examples:\n  blackstart prep undo iscsi --dry-run\n  blackstart prep undo gpu --yes")]
     Undo {
-        /// What to take back
+        /// What to undo
         #[arg(value_enum)]
         prep: PrepName,
         /// Only show what would be done
@@ -70,7 +70,7 @@ pub enum PrepCommand {
         to: PathBuf,
     },
 
-    /// What a pod of the DaemonSet does: start the work on its node, follow it, tell the cluster
+    /// What a pod of the DaemonSet does: start the preparation on its node, follow it, report to the cluster
     #[command(hide = true)]
     Pod {
         /// What the node is prepared for

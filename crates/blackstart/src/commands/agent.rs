@@ -2,12 +2,12 @@
 
 use std::{io, sync::Arc};
 
-use agent::{Agent, Authority, LastRun, Paths};
+use agent::{Agent, Ca, LastRun, Paths};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::watch::Digest;
+use super::watch::RunSummary;
 use crate::context::{Context, Ended, block_on};
 
 pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
@@ -23,10 +23,11 @@ pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
         kubernetes_dir: layout.kubernetes_dir.clone(),
     };
     let (disk, state_dir) = (Arc::clone(&context.host.disk), layout.state_dir.clone());
-    let last_run: LastRun = Arc::new(move || Digest::of_machine(&*disk, &state_dir).map(|digest| json!(digest)));
+    let last_run: LastRun =
+        Arc::new(move || RunSummary::of_machine(&*disk, &state_dir).map(|run_summary| json!(run_summary)));
     let host = context.host.clone();
-    let (authority, cancel) = (Authority::default(), CancellationToken::new());
-    let agent = Agent { host, cluster, node, paths, last_run, authority, cancel };
+    let (ca, cancel) = (Ca::default(), CancellationToken::new());
+    let agent = Agent { host, cluster, node, paths, last_run, ca, cancel };
     block_on(agent::run(agent))??;
     Ok(())
 }

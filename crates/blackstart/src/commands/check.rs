@@ -26,5 +26,5 @@ pub(super) fn run(context: &Context, dir: Option<&Path>) -> Result<(), Ended> {
             ))?;
         }
     }
-    if checked.cluster.is_some() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+    if checked.cluster.is_some() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
 }

@@ -44,12 +44,12 @@ pub(super) fn seal(context: &Context, options: &SealOptions) -> Result<(), Ended
     }
     let first = cluster.masters().next().map(|node| node.name.as_str()).unwrap_or_default();
     let out = out.display();
-    let ends = told(&ends);
+    let ends = reported(&ends);
     Ok(context.out.text(&match written {
         0 => format!("{out} is sealed already for {}\n{ends}", nodes.join(", ")),
         _ => format!(
             "sealed {} in {out}\n{ends}\nPut each directory on its machine: blackstart node install --config {out}/NAME\n\
-             {out}/{first} holds the cluster's keys: keep a copy of it in a safe place.\n",
+             {out}/{first} holds the cluster's keys: keep a safe copy of it.\n",
             nodes.join(", ")
         ),
     })?)
@@ -70,7 +70,7 @@ fn terms(context: &Context, options: &SealOptions, cluster: &ValidatedCluster) -
 }
 
 /// When the nodes' secrets end: one line for those that end together.
-fn told(ends: &BTreeMap<String, Option<Timestamp>>) -> String {
+fn reported(ends: &BTreeMap<String, Option<Timestamp>>) -> String {
     let mut together: BTreeMap<Option<Timestamp>, Vec<&str>> = BTreeMap::new();
     for (node, end) in ends {
         together.entry(*end).or_default().push(node);
@@ -81,9 +81,9 @@ fn told(ends: &BTreeMap<String, Option<Timestamp>>) -> String {
         match end {
             Some(end) => {
                 let end = end.strftime("%Y-%m-%d %H:%M:%S UTC");
-                format!("{whose} are good for joining until {end}; nodes that have joined go on\n")
+                format!("{whose} are valid for joining until {end}; nodes that have joined are not affected\n")
             }
-            None => format!("{whose} never end: whoever finds a copy can join with it\n"),
+            None => format!("{whose} never expire: a copy of one is enough to join\n"),
         }
     };
     together.iter().map(line).collect()
@@ -98,7 +98,7 @@ mod tests {
         let end = |text: &str| text.parse::<Timestamp>().ok();
         let december = end("2026-12-17T12:00:00Z");
         let named = |ends: &[(&str, Option<Timestamp>)]| {
-            told(&ends.iter().map(|(node, end)| ((*node).to_owned(), *end)).collect())
+            reported(&ends.iter().map(|(node, end)| ((*node).to_owned(), *end)).collect())
         };
         insta::assert_snapshot!(
             [

@@ -1,6 +1,6 @@
 //! `blackstart diagnose`: why this node does not work.
 
-use diagnose::{Diagnosis, Look, registry};
+use diagnose::{Check, Diagnosis, registry};
 use playbooks::cluster;
 use serde::Serialize;
 use serde_json::json;
@@ -20,60 +20,60 @@ pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(
         return show_list(context);
     }
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
     let diagnosis = diagnosis(context, &cluster, node, registry())?;
     if context.out.is_json() {
-        context.out.json(&Told { node: &node.name, diagnosis: &diagnosis })?;
+        context.out.json(&Reported { node: &node.name, diagnosis: &diagnosis })?;
     } else {
         context.out.text(&coloured(context.out.color(), &diagnose::show(&diagnosis)))?;
     }
-    if diagnosis.is_well() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+    if diagnosis.is_well() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
 }
 
-/// Says under the error of a failed `node up` what is most likely behind it. `said` are the codes of that error: what it
+/// Says under the error of a failed `node up` what is most likely behind it. `output` are the codes of that error: what it
 /// has told already is not told again. A diagnosis that cannot be made is no second error.
-pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: &Node, said: &[&str]) {
-    let looks: Vec<Look> = registry().iter().filter(|look| look.name != ABOUT_NODE_UP).copied().collect();
-    let Ok(diagnosis) = diagnosis(context, cluster, node, &looks) else { return };
+pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: &Node, output: &[&str]) {
+    let checks: Vec<Check> = registry().iter().filter(|check| check.name != ABOUT_NODE_UP).copied().collect();
+    let Ok(diagnosis) = diagnosis(context, cluster, node, &checks) else { return };
     if context.out.is_json() {
-        let line = json!({ "diagnosis": Told { node: &node.name, diagnosis: &diagnosis } });
+        let line = json!({ "diagnosis": Reported { node: &node.name, diagnosis: &diagnosis } });
         // The run has failed already; a reader who has gone does not make it worse.
         let _ = print(format!("{line}\n").as_bytes());
         return;
     }
-    let is_news = diagnosis.likely_cause().is_some_and(|finding| !said.contains(&finding.code.id));
-    if let Some(text) = diagnose::show_likely_cause(&diagnosis).filter(|_| is_news) {
+    let is_new = diagnosis.likely_cause().is_some_and(|finding| !output.contains(&finding.code.id));
+    if let Some(text) = diagnose::show_likely_cause(&diagnosis).filter(|_| is_new) {
         note(&coloured(context.out.color_errors(), &text));
     }
 }
 
 /// A diagnosis for scripts.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Reported<'a> {
     node: &'a str,
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
 }
 
 /// Looks at everything once.
-fn diagnosis(context: &Context, cluster: &ValidatedCluster, node: &Node, looks: &[Look]) -> Result<Diagnosis, Ended> {
+fn diagnosis(context: &Context, cluster: &ValidatedCluster, node: &Node, checks: &[Check]) -> Result<Diagnosis, Ended> {
     let machine_ids = cluster::machine_ids(cluster, node, &context.layout);
-    let looked_at = diagnose::Context::new(&context.host, cluster, node, &context.layout, machine_ids);
-    Ok(block_on(diagnose::run(looks, &looked_at))?)
+    let checked_at = diagnose::Context::new(&context.host, cluster, node, &context.layout, machine_ids);
+    Ok(block_on(diagnose::run(checks, &checked_at))?)
 }
 
 fn show_list(context: &Context) -> Result<(), Ended> {
     if !context.out.is_json() {
         return Ok(context.out.text(&diagnose::list(registry()))?);
     }
-    let look = |look: &Look| {
-        let codes: Vec<&str> = look.codes.iter().map(|code| code.id).collect();
-        json!({ "name": look.name, "about": look.about, "roles": look.roles, "codes": codes })
+    let check = |check: &Check| {
+        let codes: Vec<&str> = check.codes.iter().map(|code| code.id).collect();
+        json!({ "name": check.name, "about": check.about, "roles": check.roles, "codes": codes })
     };
-    Ok(context.out.json(&registry().iter().map(look).collect::<Vec<_>>())?)
+    Ok(context.out.json(&registry().iter().map(check).collect::<Vec<_>>())?)
 }
 
 /// The first word of each line in its colour.

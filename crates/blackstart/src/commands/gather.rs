@@ -6,7 +6,7 @@ use std::{
 };
 
 use ::gather::{Archive, GatherError, Gathered, Index, Progress};
-use ::lab::{Lab, LabError, LabName, Surroundings};
+use ::lab::{Capabilities, Lab, LabError, LabName};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use serde_json::json;
@@ -53,9 +53,9 @@ fn of_machine(context: &Context) -> Result<Gathered, Ended> {
 fn of_lab(context: &Context, name: &str) -> Result<Gathered, Ended> {
     ::lab::check_root()?;
     let name: LabName = name.parse().map_err(|error: LabError| Failure { exit: Exit::Usage, ..error.into() })?;
-    let (lab, surroundings) = (Lab::open(&name)?, Surroundings::look()?);
+    let (lab, capabilities) = (Lab::open(&name)?, Capabilities::detect()?);
     let bar = Bar::new(context.out, "gathering from all machines");
-    Ok(block_on(::gather::lab(&lab, &surroundings, &context.host, &|progress| bar.show(progress)))??)
+    Ok(block_on(::gather::lab(&lab, &capabilities, &context.host, &|progress| bar.show(progress)))??)
 }
 
 /// What everything in the archive lies in, and the archive's own name.

@@ -34,7 +34,7 @@ pub fn run(cli: &Cli) -> ExitCode {
     let context = Context::new(&cli.global);
     let exit = match dispatch(&context, &cli.command) {
         Ok(()) => Exit::Done,
-        Err(Ended::Told(exit)) => exit,
+        Err(Ended::Reported(exit)) => exit,
         Err(Ended::Failure(failure)) => {
             context.out.failure(&failure);
             failure.exit

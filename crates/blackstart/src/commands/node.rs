@@ -33,7 +33,7 @@ pub(super) fn detect(context: &Context, name: Option<&str>) -> Result<(), Ended>
             None => identity::by_hardware(&cluster, &Facts::read(&*context.host.disk)?)?,
         };
         let playbook = cluster::detect(&cluster, node, &context.layout)?;
-        match context.run_telling(&context.layout.state_dir, &node.name, &playbook, vec![keeper.clone()]) {
+        match context.run_reporting(&context.layout.state_dir, &node.name, &playbook, vec![keeper.clone()]) {
             // A `node up` that somebody started by hand starts units which come behind this one's, and waits for them.
             Err(Ended::Failure(held)) if held.code == engine::codes::LOCKED && is_done(context, node, &playbook)? => {}
             ran => drop(ran?),

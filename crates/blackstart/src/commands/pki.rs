@@ -51,7 +51,7 @@ pub(super) fn show(context: &Context) -> Result<(), Ended> {
     Ok(context.out.text(&pki::show(&entries, context.out.color()))?)
 }
 
-/// A crash on the way leaves a key beside the certificate of the old one at worst, and planning again mends that.
+/// A crash on the way leaves a key beside the certificate of the old one at worst, and planning again fixes that.
 pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask: Ask) -> Result<(), Ended> {
     let cluster = context.cluster(None)?;
     let node = master(context, &cluster, name)?;
@@ -82,7 +82,7 @@ pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask
             Ok(context.out.text("renewed; a machine that runs with them reads most of them again by itself\n")?)
         }
         (true, _) if restarted.is_empty() => {
-            Ok(context.out.text("renewed; whoever uses them reads them again by itself\n")?)
+            Ok(context.out.text("renewed; the services that use them reload them by themselves\n")?)
         }
         (true, _) => Ok(context.out.text(&format!(
             "renewed; restarted {}, the others read theirs again by themselves\n",

@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context, dir: Option<&Path>, name: Option<&str>) -> 
     } else {
         context.out.text(&as_text(node, role, &steps, context.out.color()))?;
     }
-    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Told(Exit::Failed)) } else { Ok(()) }
+    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
 }
 
 /// A step for scripts.

@@ -80,7 +80,7 @@ async fn refuse_if_over(client: &Client, id: &str, expires: Timestamp) -> Result
     let name = format!("bootstrap-token-{id}");
     let made = secrets.get_metadata(&name).await.map_err(|error| refused("read the token", &error))?;
     let Some(made) = made.metadata.creation_timestamp.filter(|made| expires <= made.0) else { return Ok(()) };
-    secrets.delete(&name, &DeleteParams::default()).await.map_err(|error| refused("take the token back", &error))?;
+    secrets.delete(&name, &DeleteParams::default()).await.map_err(|error| refused("delete the token", &error))?;
     let message = format!("the token would have ended at {expires}, and the API server's clock says {}", made.0);
     Err(Failure::new(codes::CLOCK_BEHIND, message))
 }
@@ -169,13 +169,13 @@ pub(super) fn refused(doing: &str, error: &kubeapi::kube::Error) -> Failure {
     Failure::new(kubeapi::codes::REFUSED, format!("cannot {doing}: {error}"))
 }
 
-/// The moment a length of time from now, `30m`, `24h` or `7d`.
+/// The moment a duration from now, `30m`, `24h` or `7d`.
 pub(super) fn moment(context: &Context, text: &str) -> Result<Timestamp, Failure> {
     let end = context.host.clock.now().checked_add(length(text)?).map_err(|_| no_length(text))?;
     Ok(end.round(Unit::Second).unwrap_or(end))
 }
 
-/// A length of time, `30m`, `24h` or `7d`.
+/// A duration, `30m`, `24h` or `7d`.
 pub(super) fn length(text: &str) -> Result<SignedDuration, Failure> {
     let span: jiff::Span = text.parse().map_err(|_| no_length(text))?;
     let length = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| no_length(text))?;
@@ -183,5 +183,5 @@ pub(super) fn length(text: &str) -> Result<SignedDuration, Failure> {
 }
 
 fn no_length(text: &str) -> Failure {
-    Failure::usage(codes::BAD_TIME, format!("`{text}` is no length of time in the future"))
+    Failure::usage(codes::BAD_TIME, format!("invalid duration `{text}`"))
 }

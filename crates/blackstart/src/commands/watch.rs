@@ -3,17 +3,17 @@
 //! ```text
 //! source   this node's cluster, or a lab's ─┬─ asking: every master, with whatever certificate is there (or a greeting)
 //!                                           └─ looking: the run on this machine, or on all machines of the lab
-//! facts    what came in ─► judge (pure) ─► view ─► JSON, or text (pure) ─► screen, or printed once
+//! facts    what came in ─► evaluate (pure) ─► view ─► JSON, or text (pure) ─► screen, or printed once
 //! ```
 //! There need not be an API server: nodes report to the masters' join services, also before they have joined, and a lab's
-//! machines can be looked into from the first moment. To show something more: a field in `view.rs`, its line in `judge.rs`
+//! machines can be looked into from the first moment. To show something more: a field in `view.rs`, its line in `evaluate.rs`
 //! and `text.rs`, and its row in `docs/reference/watch.md`.
 
 mod asking;
-mod digest;
+mod evaluate;
 mod facts;
-mod judge;
 mod line;
+mod run_summary;
 mod screen;
 mod source;
 #[cfg(test)]
@@ -34,8 +34,8 @@ use tokio::{
     time::sleep,
 };
 
-pub(super) use self::digest::Digest;
-use self::{judge::judge, screen::Screen, source::Source, view::View};
+pub(super) use self::run_summary::RunSummary;
+use self::{evaluate::evaluate, screen::Screen, source::Source, view::View};
 use crate::{
     Exit, Failure, Output,
     cli::WatchOptions,
@@ -45,7 +45,7 @@ use crate::{
 };
 
 /// Between two pictures when nothing is heard: time passes in them.
-const LOOK: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn run(context: &Context, options: &WatchOptions) -> Result<(), Ended> {
     let source = match &options.lab {
@@ -80,19 +80,19 @@ async fn once(context: &Context, source: &Source) -> Result<View, Ended> {
     for (answer, name) in join_all(asked).await {
         facts.take(&name, answer, context.host.clock.now());
     }
-    source.look(&mut facts)?;
-    Ok(judge(&facts, context.host.clock.now()))
+    source.check(&mut facts)?;
+    Ok(evaluate(&facts, context.host.clock.now()))
 }
 
 /// One line of JSON per change, as long as somebody reads.
 async fn stream(context: &Context, source: &Source) -> Result<(), Ended> {
-    let mut told = None;
+    let mut reported = None;
     follow(context, source, |view| {
         let essence = view.essence();
-        if told.as_ref() == Some(&essence) {
+        if reported.as_ref() == Some(&essence) {
             return Ok(true);
         }
-        told = Some(essence);
+        reported = Some(essence);
         let mut line =
             serde_json::to_vec(&view).map_err(|error| Failure::new(codes::CANNOT_PRINT, error.to_string()))?;
         line.push(b'\n');
@@ -118,25 +118,26 @@ async fn follow(
     source: &Source,
     mut show: impl FnMut(View) -> Result<bool, Ended>,
 ) -> Result<(), Ended> {
-    let no_signals = |error: io::Error| Failure::new(codes::NO_RUNTIME, format!("cannot listen to signals: {error}"));
+    let no_signals =
+        |error: io::Error| Failure::new(codes::NO_RUNTIME, format!("cannot install signal handlers: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
-    let (tell, mut told) = mpsc::channel(16);
+    let (emit, mut reported) = mpsc::channel(16);
     let mut asking = JoinSet::new();
     for master in source.masters() {
-        asking.spawn(master.forever(tell.clone()));
+        asking.spawn(master.forever(emit.clone()));
     }
     let mut facts = source.facts();
     loop {
-        source.look(&mut facts)?;
-        if !show(judge(&facts, context.host.clock.now()))? {
+        source.check(&mut facts)?;
+        if !show(evaluate(&facts, context.host.clock.now()))? {
             return Ok(());
         }
         tokio::select! {
-            Some((master, answer)) = told.recv() => facts.take(&master, answer, context.host.clock.now()),
-            () = sleep(LOOK) => {}
-            _ = interrupt.recv() => return Err(Ended::Told(Exit::Interrupted)),
-            _ = terminate.recv() => return Err(Ended::Told(Exit::Interrupted)),
+            Some((master, answer)) = reported.recv() => facts.take(&master, answer, context.host.clock.now()),
+            () = sleep(CHECK_INTERVAL) => {}
+            _ = interrupt.recv() => return Err(Ended::Reported(Exit::Interrupted)),
+            _ = terminate.recv() => return Err(Ended::Reported(Exit::Interrupted)),
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn install(runner: &mut Runner) {
         plan,
         changes: AtomicUsize::new(0),
         is_within: AtomicBool::new(false),
-        looks: AtomicUsize::new(0),
+        checks: AtomicUsize::new(0),
     });
     runner.host.disk = Arc::new(watched::Disk { inner: runner.host.disk.clone(), fault: fault.clone() });
     runner.host.commands = Arc::new(watched::Commands { inner: runner.host.commands.clone(), fault: fault.clone() });
@@ -71,7 +71,7 @@ struct Fault {
     /// Whether the change in which to end has begun.
     is_within: AtomicBool,
     /// Commands of the run that only look and have not ended.
-    looks: AtomicUsize,
+    checks: AtomicUsize,
 }
 
 impl Fault {
@@ -83,7 +83,7 @@ impl Fault {
         tokio::spawn(async move {
             loop {
                 sleep(UNDER_WAY).await;
-                if fault.looks.load(Ordering::SeqCst) == 0 {
+                if fault.checks.load(Ordering::SeqCst) == 0 {
                     fault.strike("a request is under way");
                 }
             }

@@ -107,10 +107,10 @@ impl host::Commands for Commands {
         Box::pin(async move {
             let mut running = self.inner.run(command);
             let text = command.to_string();
-            if only_looks(&text) {
-                self.fault.looks.fetch_add(1, Ordering::SeqCst);
+            if only_checks(&text) {
+                self.fault.checks.fetch_add(1, Ordering::SeqCst);
                 let seen = running.await;
-                self.fault.looks.fetch_sub(1, Ordering::SeqCst);
+                self.fault.checks.fetch_sub(1, Ordering::SeqCst);
                 return seen;
             }
             match poll!(&mut running) {
@@ -125,10 +125,10 @@ impl host::Commands for Commands {
 }
 
 /// Steps look before they act, by the same commands.
-fn only_looks(command: &str) -> bool {
-    const LOOKS: &[&str] =
+fn only_checks(command: &str) -> bool {
+    const CHECKS: &[&str] =
         &["systemctl show ", "journalctl ", "ip -j ", "nmcli -g ", "busctl --json=short get-property ", "ping "];
-    LOOKS.iter().any(|look| command.starts_with(look)) || command.contains(" list ")
+    CHECKS.iter().any(|check| command.starts_with(check)) || command.contains(" list ")
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
             ("ctr --namespace k8s.io images import --local /x.tar", false),
             ("hostnamectl set-hostname master-01", false),
         ] {
-            assert_eq!(only_looks(command), expected, "{command}");
+            assert_eq!(only_checks(command), expected, "{command}");
         }
     }
 }

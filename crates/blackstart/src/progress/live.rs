@@ -10,7 +10,7 @@ use std::{
 use engine::{Event, Sink, State};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::words::{self, Clock};
+use super::labels::{self, Clock};
 use crate::output::painted;
 
 /// The last line: how far the run is.
@@ -74,11 +74,11 @@ impl Sink for Live {
             }
             (None, State::RunFinished) => {
                 self.total.finish_and_clear();
-                let took = words::duration(elapsed);
+                let took = labels::duration(elapsed);
                 self.say(&format!("{} on {}: {} ({took})", event.playbook, event.node, event.message));
             }
             (None, _) => self.say(&settled(event, elapsed, self.color)),
-            (Some(step), state) if words::is_end(state) => self.settle(step, event),
+            (Some(step), state) if labels::is_end(state) => self.settle(step, event),
             (Some(step), State::Waiting) => {
                 self.with_bar(step, |bar| bar.set_message(format!("waiting for {}", event.message)));
             }
@@ -92,11 +92,11 @@ impl Sink for Live {
 }
 
 fn settled(event: &Event, elapsed: Duration, color: bool) -> String {
-    let (sign, word, style) = words::mark(event.state);
+    let (sign, word, style) = labels::mark(event.state);
     let who = event.step.as_deref().unwrap_or(&event.playbook);
     let code = event.code.map(|code| format!("{code}: ")).unwrap_or_default();
     let marked = painted(color, style, format!("{sign} {word:<9}"));
-    format!("{marked} {who}  {code}{} ({})", event.message, words::duration(elapsed))
+    format!("{marked} {who}  {code}{} ({})", event.message, labels::duration(elapsed))
 }
 
 /// The templates are fixed and tested; a broken one would still show the message.
@@ -107,7 +107,7 @@ fn style(template: &str) -> ProgressStyle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::words::tests::small_run;
+    use crate::progress::labels::tests::small_run;
 
     #[test]
     fn the_templates_are_whole() {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn what_scrolls_up_says_in_words_what_the_colour_says() {
         let mut events = small_run();
-        events.retain(|event| words::is_end(event.state) || event.state == State::Retrying);
+        events.retain(|event| labels::is_end(event.state) || event.state == State::Retrying);
         let lines = |color| {
             let line = |event| settled(event, Duration::from_secs(75), color);
             events.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -3,9 +3,9 @@
 
 mod busy;
 mod json;
+mod labels;
 mod live;
 mod plain;
-mod words;
 
 use std::{
     io::{self, IsTerminal},
@@ -14,7 +14,7 @@ use std::{
 
 pub(crate) use busy::{busy, busy_counting};
 use engine::Sink;
-pub(crate) use words::{between, duration};
+pub(crate) use labels::{between, duration};
 
 use crate::Output;
 

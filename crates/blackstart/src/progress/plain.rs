@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::{Event, Sink};
 
-use super::words::{self, Clock};
+use super::labels::{self, Clock};
 use crate::output;
 
 #[derive(Default)]
@@ -19,19 +19,19 @@ impl Sink for Plain {
 }
 
 fn line(event: &Event, elapsed: Duration) -> String {
-    let (_, word, _) = words::mark(event.state);
+    let (_, word, _) = labels::mark(event.state);
     let of = format!("[{}/{}]", event.done, event.total);
     let who = event.step.as_deref().unwrap_or(&event.playbook);
     let again = if event.attempt > 1 { format!(" (attempt {})", event.attempt) } else { String::new() };
     let code = event.code.map(|code| format!(" {code}")).unwrap_or_default();
-    let took = if words::is_end(event.state) { format!(" ({})", words::duration(elapsed)) } else { String::new() };
+    let took = if labels::is_end(event.state) { format!(" ({})", labels::duration(elapsed)) } else { String::new() };
     format!("{of} {who}: {word}{code}{again}: {}{took}\n", event.message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::words::tests::small_run;
+    use crate::progress::labels::tests::small_run;
 
     #[test]
     fn one_line_per_event() {

@@ -29,19 +29,19 @@ pub(crate) fn blackstart<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>
         .output()
         .expect("the program starts");
     let code = output.status.code().map_or("signal".to_owned(), |code| code.to_string());
-    let mut said = format!("exit {code}\n");
+    let mut text = format!("exit {code}\n");
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !bytes.is_empty() {
-            said += &format!("--- {name}\n{}", String::from_utf8_lossy(bytes));
+            text += &format!("--- {name}\n{}", String::from_utf8_lossy(bytes));
         }
     }
-    settle(&said)
+    settle(&text)
 }
 
 /// Takes out what differs from run to run.
-fn settle(said: &str) -> String {
+fn settle(output: &str) -> String {
     let repository = format!("{}/", repository().display());
-    let mut said = said.replace(&repository, "");
+    let mut output = output.replace(&repository, "");
     for (pattern, word) in [
         (r"\d+ bytes", "N bytes"),
         (r"\(\d+(\.\d)? s\)", "(T)"),
@@ -51,9 +51,9 @@ fn settle(said: &str) -> String {
         (r"/tmp/\.tmp\w+", "ROOT"),
         (r"\b(36[45]|3649|3650)d\b", "DAYS"), // one less as soon as a second has passed
     ] {
-        said = Regex::new(pattern).expect("a pattern").replace_all(&said, word).into_owned();
+        output = Regex::new(pattern).expect("a pattern").replace_all(&output, word).into_owned();
     }
-    said
+    output
 }
 
 /// A directory that stands for a machine's `/`.

@@ -48,7 +48,7 @@ impl Given {
 
     /// A component, if it is in there; `image` is what its image has to be called.
     pub(crate) fn fetch(&self, job: &Job, image: Option<&str>) -> Result<Found, Refusal> {
-        job.tell(State::Fetching(SourceKind::Given));
+        job.emit(State::Fetching(SourceKind::Given));
         match &self.manifest {
             Some(manifest) => self.take_from_bundle(manifest, job, image),
             None => self.take_loose(job).map(Found::Programs),

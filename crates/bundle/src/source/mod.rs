@@ -85,7 +85,7 @@ pub(crate) struct Job<'a> {
 
 impl Job<'_> {
     /// Tells whoever listens what happens.
-    pub(crate) fn tell(&self, state: State) {
+    pub(crate) fn emit(&self, state: State) {
         let elapsed = self.started.elapsed();
         self.progress.update(&Update { component: self.component.name, state, elapsed });
     }
@@ -97,7 +97,7 @@ impl Job<'_> {
 
     /// Why it goes on to another source.
     pub(crate) fn passed_over(&self, source: SourceKind, why: &BundleError) {
-        self.tell(State::PassedOver(source, explain::chain(why)));
+        self.emit(State::PassedOver(source, explain::chain(why)));
     }
 }
 

@@ -47,7 +47,7 @@ fn build_go(toolchain: &Toolchain, go: &Go, job: &Job, needs: &Needs) -> Result<
     if go.cgo {
         needs.ensure(&[needs::C, needs::CGO].concat(), job).map_err(Refusal::Unavailable)?;
     }
-    job.tell(State::Fetching(SourceKind::GoModules));
+    job.emit(State::Fetching(SourceKind::GoModules));
     let mut published = Vec::new();
     let mut known_sums = String::new();
     for module in go.modules {
@@ -65,7 +65,7 @@ fn build_go(toolchain: &Toolchain, go: &Go, job: &Job, needs: &Needs) -> Result<
     write(&scratch.join("go.mod"), &go_mod(component, go, &published))?;
     write(&scratch.join("go.sum"), &known_sums)?;
 
-    job.tell(State::Compiling);
+    job.emit(State::Compiling);
     let flags = go_flags(component, go, job.arch);
     let mut files = Files::new();
     for program in component.programs {
@@ -88,7 +88,7 @@ fn read_go_mod(toolchain: &Toolchain, module: &Module, job: &Job) -> Result<GoMo
 }
 
 fn build_c(toolchain: &Toolchain, c: &C, job: &Job, needs: &Needs) -> Result<Files, Refusal> {
-    job.tell(State::Fetching(SourceKind::GoModules));
+    job.emit(State::Fetching(SourceKind::GoModules));
     let module = toolchain.module(&format!("{}@v{}", c.module, c.version), job).map_err(Refusal::Unavailable)?;
     // From a copy: the compiler may write the file's path into its output.
     let (published, source) = (module.dir.join(c.file), job.work().join("source.c"));
@@ -105,7 +105,7 @@ fn build_c(toolchain: &Toolchain, c: &C, job: &Job, needs: &Needs) -> Result<Fil
 /// Makes a static program of one C file.
 pub(super) fn compile_c(job: &Job, needs: &Needs, source: &Path, to: &Path) -> Result<(), Refusal> {
     needs.ensure(needs::C, job).map_err(Refusal::Unavailable)?;
-    job.tell(State::Compiling);
+    job.emit(State::Compiling);
     let gcc = Run::new("gcc").args(c_flags(job.component)).args(["-o".as_ref(), to.as_os_str(), source.as_os_str()]);
     gcc.dir(job.work()).output(job.work(), job.stop)?;
     Ok(())

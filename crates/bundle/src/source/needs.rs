@@ -60,13 +60,13 @@ impl Needs {
         let Some(first) = lacking.first() else { return Ok(()) };
         let packages: Vec<_> = lacking.iter().map(|need| need.package).collect();
         let may_install = self.install && nix::unistd::geteuid().is_root() && which("apt-get").is_some();
-        // A look that was stopped finds nothing either.
+        // A check that was stopped finds nothing either.
         job.stop.check()?;
         let what = first.what.to_owned();
         if !may_install {
             return Err(BundleError::Tools { what, packages, why: None });
         }
-        job.tell(State::Installing(packages.clone()));
+        job.emit(State::Installing(packages.clone()));
         let installed = install(&packages, job.work(), job.stop);
         job.stop.check()?;
         match installed {

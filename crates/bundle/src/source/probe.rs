@@ -8,7 +8,7 @@ use crate::{
     component::Program,
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Refuses a program that says another version than it should be.
 pub(crate) fn ensure_version(
@@ -19,14 +19,14 @@ pub(crate) fn ensure_version(
     stop: &Stop,
 ) -> Result<(), BundleError> {
     // The exit status does not matter: some say their version and then complain that they were not told what to do.
-    let (Output { stdout, stderr }, _) = Run::new(path).args(program.ask).within(PATIENCE).finish(scratch, stop)?;
-    let said = format!("{}\n{stderr}", String::from_utf8_lossy(&stdout));
-    if mentions(&said, version) {
+    let (Output { stdout, stderr }, _) = Run::new(path).args(program.ask).within(DEADLINE).finish(scratch, stop)?;
+    let output = format!("{}\n{stderr}", String::from_utf8_lossy(&stdout));
+    if mentions(&output, version) {
         return Ok(());
     }
-    let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    let said = said.chars().take(100).collect();
-    Err(BundleError::Version { path: path.to_path_buf(), wanted: version.to_owned(), said })
+    let output = output.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let output = output.chars().take(100).collect();
+    Err(BundleError::Version { path: path.to_path_buf(), wanted: version.to_owned(), output })
 }
 
 /// True where the text has this version, and not only a longer one that contains it.

@@ -44,7 +44,7 @@ impl Releases {
     /// The programs of a component.
     pub(crate) fn fetch(&self, job: &Job, needs: &Needs) -> Result<Files, Refusal> {
         let (component, release) = (job.component, &job.component.release);
-        job.tell(State::Fetching(SourceKind::Release));
+        job.emit(State::Fetching(SourceKind::Release));
         let mut downloads: BTreeMap<String, PathBuf> = BTreeMap::new();
         let mut files = Files::new();
         for program in component.programs {
@@ -128,8 +128,8 @@ impl Releases {
 /// What a person needs of the long chain: the time it took, or the cause at its end.
 fn unreached(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        let patience = if error.is_connect() { CONNECT } else { STALLED };
-        return format!("no answer within {} s", patience.as_secs());
+        let deadline = if error.is_connect() { CONNECT } else { STALLED };
+        return format!("no answer within {} s", deadline.as_secs());
     }
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {

@@ -74,8 +74,8 @@ impl Toolchain {
         if status.success() && answer.error.is_empty() {
             return Ok(answer);
         }
-        let said = if answer.error.is_empty() { output.stderr } else { answer.error };
-        Err(BundleError::Unreachable { place: format!("the Go module {module}"), why: said })
+        let message = if answer.error.is_empty() { output.stderr } else { answer.error };
+        Err(BundleError::Unreachable { place: format!("the Go module {module}"), why: message })
     }
 }
 

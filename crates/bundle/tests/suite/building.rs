@@ -5,7 +5,7 @@ use std::{fs, path::Path, thread, time::Instant};
 use bundle::{Builder, BundleError, MANIFEST, Manifest, Own, Sources, Wanted, codes, verify};
 use explain::Explain;
 
-use crate::support::{builder, publisher::Publisher, static_program, told, tree};
+use crate::support::{builder, publisher::Publisher, reported, static_program, tree};
 
 #[test]
 fn a_bundle_holds_every_program_and_image() {
@@ -52,15 +52,15 @@ fn the_same_inputs_give_the_same_bytes() {
 fn the_second_build_asks_nobody() {
     let dir = tempfile::tempdir().unwrap();
     let publisher = Publisher::start();
-    let (builder, told) = builder(&dir.path().join("cache"), &publisher);
+    let (builder, reported) = builder(&dir.path().join("cache"), &publisher);
     let first = builder.build(&dir.path().join("one"), &Wanted::default()).unwrap();
     let requests = publisher.requests();
-    told.lock().unwrap().clear();
+    reported.lock().unwrap().clear();
     assert_eq!(builder.build(&dir.path().join("two"), &Wanted::default()).unwrap(), first);
     assert_eq!(publisher.requests(), requests);
-    let told = told.lock().unwrap();
-    assert_eq!(told.len(), Wanted::default().components.len());
-    assert!(told.iter().all(|line| line.ends_with("Cached(Release)")), "{told:?}");
+    let reported = reported.lock().unwrap();
+    assert_eq!(reported.len(), Wanted::default().components.len());
+    assert!(reported.iter().all(|line| line.ends_with("Cached(Release)")), "{reported:?}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn what_is_not_offered_is_named() {
 #[test]
 fn a_silent_host_is_asked_once_and_costs_seconds() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut builder, told) = builder(&dir.path().join("cache"), &Publisher::start());
+    let (mut builder, reported) = builder(&dir.path().join("cache"), &Publisher::start());
     // Taken and let go again: nobody listens there now.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     builder.sources.release = Some(bundle::Mirror { address: Some(format!("http://{closed}")) });
@@ -138,7 +138,7 @@ fn a_silent_host_is_asked_once_and_costs_seconds() {
     assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
     assert_eq!(error.code(), codes::NO_SOURCE);
     assert!(error.to_string().contains("onnection refused"), "{error}");
-    assert!(told.lock().unwrap().iter().any(|line| line.contains("PassedOver(Release")));
+    assert!(reported.lock().unwrap().iter().any(|line| line.contains("PassedOver(Release")));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_stop_ends_the_build_and_the_next_one_goes_on() {
     let (builder, _) = builder(&dir.path().join("cache"), &publisher);
     builder.stop.stop();
     let error = builder.build(&dir.path().join("bundle"), &Wanted::default()).unwrap_err();
-    assert!(matches!(error, BundleError::Stopped), "{:?}", told(&error));
+    assert!(matches!(error, BundleError::Stopped), "{:?}", reported(&error));
     let builder = Builder { stop: bundle::Stop::default(), ..builder };
     builder.build(&dir.path().join("bundle"), &Wanted::default()).unwrap();
     assert!(Manifest::read(&dir.path().join("bundle")).is_ok());

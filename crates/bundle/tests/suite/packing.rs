@@ -7,7 +7,7 @@ use std::{
 
 use bundle::{Wanted, pack, unpack};
 
-use crate::support::{builder, publisher::Publisher, told, tree};
+use crate::support::{builder, publisher::Publisher, reported, tree};
 
 fn bundle_in(dir: &Path) -> PathBuf {
     let (builder, _) = builder(&dir.join("cache"), &Publisher::start());
@@ -38,7 +38,7 @@ fn a_damaged_bundle_is_not_packed() {
     fs::remove_file(bundle.join("bin/runc")).unwrap();
     let packed = dir.path().join("bundle.tar.zst");
     let error = pack(&bundle, &packed).unwrap_err();
-    assert!(told(&error)[0].starts_with("BS-BUNDLE-004"), "{error}");
+    assert!(reported(&error)[0].starts_with("BS-BUNDLE-004"), "{error}");
     assert!(!packed.exists());
 }
 
@@ -53,11 +53,11 @@ fn an_archive_cut_anywhere_is_refused() {
         let length = whole.len() * part / 20;
         fs::write(&packed, &whole[..length]).unwrap();
         let error = unpack(&packed, &to).unwrap_err();
-        assert!(told(&error)[0].starts_with("BS-BUNDLE-009"), "{length}: {error}");
+        assert!(reported(&error)[0].starts_with("BS-BUNDLE-009"), "{length}: {error}");
         assert!(!to.exists());
     }
     fs::write(&packed, &whole[..whole.len() - 1]).unwrap();
-    assert!(told(&unpack(&packed, &to).unwrap_err())[0].starts_with("BS-BUNDLE-009"), "the last byte counts");
+    assert!(reported(&unpack(&packed, &to).unwrap_err())[0].starts_with("BS-BUNDLE-009"), "the last byte counts");
     assert_eq!(hidden(dir.path()), 0);
 }
 
@@ -126,7 +126,7 @@ fn nothing_leaves_the_target() {
             }
         });
         let error = unpack(&packed, &to).unwrap_err();
-        page.push(format!("== {name}\n{}", told(&error).join("\n")));
+        page.push(format!("== {name}\n{}", reported(&error).join("\n")));
         assert!(!to.exists());
     }
     assert_eq!(fs::read_to_string(&canary).unwrap(), "alive");
@@ -146,7 +146,7 @@ fn other_files_are_not_archives() {
         fs::write(&path, content).unwrap();
         let error = unpack(&path, &to).unwrap_err();
         assert!(
-            told(&error)[0].starts_with("BS-BUNDLE-009") || told(&error)[0].starts_with("BS-BUNDLE-001"),
+            reported(&error)[0].starts_with("BS-BUNDLE-009") || reported(&error)[0].starts_with("BS-BUNDLE-001"),
             "{error}"
         );
         assert!(!to.exists());

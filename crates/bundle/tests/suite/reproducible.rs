@@ -15,7 +15,7 @@ fn a_go_component_built_twice_has_the_same_sums() {
             .arg(&out)
             .args(["--go", "--only", "cni-plugins", "--cache"])
             .arg(dir.path().join("cache"))
-            // Compiled anew each time: what `go` remembers from another build would prove nothing.
+            // Compiled again each time: what `go` remembers from another build would prove nothing.
             .env("GOCACHE", dir.path().join("go-build"))
             .output()
             .unwrap();

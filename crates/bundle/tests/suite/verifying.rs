@@ -8,7 +8,7 @@ use std::{
 
 use bundle::{Wanted, verify};
 
-use crate::support::{builder, publisher::Publisher, told};
+use crate::support::{builder, publisher::Publisher, reported};
 
 fn bundle_in(dir: &Path, cache: &Path) -> PathBuf {
     let (builder, _) = builder(cache, &Publisher::start());
@@ -70,7 +70,7 @@ fn each_damage_is_told() {
         verify(&bundle).unwrap();
         damage(&bundle);
         let error = verify(&bundle).unwrap_err();
-        page.push(format!("== {name}\n{}", told(&error).join("\n")));
+        page.push(format!("== {name}\n{}", reported(&error).join("\n")));
     }
     insta::assert_snapshot!(page.join("\n"));
 }

@@ -38,7 +38,7 @@ async fn seen(bytes: Option<&[u8]>, is_file: bool) -> Content {
         fs::write(&path, bytes).unwrap();
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();
     }
-    look(&Host::real(), &path, is_file).await.unwrap()
+    check(&Host::real(), &path, is_file).await.unwrap()
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn what_lies_there_is_recognised() {
 fn only_what_is_empty_or_ours_is_used() {
     let osd = |cluster: Option<&str>| Content::Osd(Label { osd: fsid(OSD), cluster: cluster.map(fsid) });
     let signatures = |names: &[&str]| Content::Signatures(names.iter().map(ToString::to_string).collect());
-    let mut told = String::new();
+    let mut reported = String::new();
     for (content, begun) in [
         (Content::Missing, vec![]),
         (Content::Empty, vec![]),
@@ -88,7 +88,7 @@ fn only_what_is_empty_or_ours_is_used() {
         (Content::Data, vec![]),
     ] {
         for wipe in [false, true] {
-            let verdict = match judge(&content, &fsid(OURS), &begun, wipe) {
+            let verdict = match evaluate(&content, &fsid(OURS), &begun, wipe) {
                 Verdict::Free => "free".to_owned(),
                 Verdict::Ours(label) => format!("ours: {}", label.osd),
                 Verdict::Wipe(seen) => format!("wiped: {seen}"),
@@ -96,10 +96,10 @@ fn only_what_is_empty_or_ours_is_used() {
                     format!("refused: {refusal}{}", if refusal.can_be_wiped { " (can be wiped)" } else { "" })
                 }
             };
-            told += &format!("{verdict}\n");
+            reported += &format!("{verdict}\n");
         }
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(reported);
 }
 
 #[test]

@@ -5,24 +5,24 @@ use std::net::IpAddr;
 use playbooks::cluster::ids;
 use serde::Deserialize;
 
-use crate::{Context, Finding, Look, Part, Roles, codes::ADDRESS_GONE, finding::CouldNotLook, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::ADDRESS_GONE, finding::Inconclusive};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "address",
     about: "the node's address is on an interface",
     codes: &[ADDRESS_GONE],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::NETWORK).await? {
             return Ok(Vec::new());
         }
         let there = addresses(&context.output("ip", ["-json", "address", "show"]).await?)?;
-        Ok(judge(context.node.ip, &there).into_iter().collect())
+        Ok(evaluate(context.node.ip, &there).into_iter().collect())
     })
 }
 
@@ -39,9 +39,9 @@ struct Address {
 }
 
 /// Every address, with its interface.
-pub(super) fn addresses(shown: &str) -> Result<Vec<(String, IpAddr)>, CouldNotLook> {
+pub(super) fn addresses(shown: &str) -> Result<Vec<(String, IpAddr)>, Inconclusive> {
     let interfaces: Vec<Interface> =
-        serde_json::from_str(shown).map_err(|error| CouldNotLook(format!("`ip -json address show`: {error}")))?;
+        serde_json::from_str(shown).map_err(|error| Inconclusive(format!("`ip -json address show`: {error}")))?;
     let each = |one: Interface| {
         let Interface { ifname, addr_info } = one;
         addr_info.into_iter().filter_map(move |address| Some((ifname.clone(), address.local?)))
@@ -49,7 +49,7 @@ pub(super) fn addresses(shown: &str) -> Result<Vec<(String, IpAddr)>, CouldNotLo
     Ok(interfaces.into_iter().flat_map(each).collect())
 }
 
-fn judge(wanted: IpAddr, there: &[(String, IpAddr)]) -> Option<Finding> {
+fn evaluate(wanted: IpAddr, there: &[(String, IpAddr)]) -> Option<Finding> {
     if there.iter().any(|(_, address)| *address == wanted) {
         return None;
     }
@@ -78,13 +78,13 @@ mod tests {
     #[test]
     fn an_address_that_is_gone_is_told_with_what_is_there() {
         let there = addresses(SHOWN).unwrap();
-        assert_eq!(judge("192.168.1.77".parse().unwrap(), &there), None);
-        let finding = judge("192.168.1.10".parse().unwrap(), &there).unwrap();
+        assert_eq!(evaluate("192.168.1.77".parse().unwrap(), &there), None);
+        let finding = evaluate("192.168.1.10".parse().unwrap(), &there).unwrap();
         insta::assert_snapshot!(
             finding.evidence,
             @"cluster.yaml gives this node 192.168.1.10, and the machine has 192.168.1.77 on eth0"
         );
-        let none = judge("192.168.1.10".parse().unwrap(), &[]).unwrap();
+        let none = evaluate("192.168.1.10".parse().unwrap(), &[]).unwrap();
         assert!(none.evidence.ends_with("no other address"), "{none:?}");
         assert!(addresses("no json").is_err());
     }

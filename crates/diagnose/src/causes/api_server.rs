@@ -14,20 +14,20 @@ use tls::Distrust;
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{API_DISTRUSTED, API_NOT_READY, BALANCER_SILENT, JOIN_SERVICE_DOWN},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
     view::{ApiAnswer, ask_api},
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "api",
     about: "the API servers, the join services and the balancer, as this node reaches them",
     codes: &[API_SILENT, API_NOT_READY, API_DISTRUSTED, BALANCER_SILENT, JOIN_SERVICE_DOWN, join::codes::UNREACHABLE],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// A machine of the same network answers at once or not at all.
@@ -49,7 +49,7 @@ struct Asked<'a> {
     join: Port,
 }
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::JOIN } else { ids::API_READY }).await? {
@@ -60,7 +60,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let masters: Vec<&Node> = if is_worker { context.cluster.masters().collect() } else { vec![context.node] };
         let ask = |master| ask(master, context.cluster.api().port, &ca);
         let (balancer, asked) = tokio::join!(balancer, join_all(masters.into_iter().map(ask)));
-        let asked = asked.into_iter().collect::<Result<Vec<_>, _>>().map_err(CouldNotLook)?;
+        let asked = asked.into_iter().collect::<Result<Vec<_>, _>>().map_err(Inconclusive)?;
         // What ends again and again is told as such, with what it said.
         let units = context.units().await?;
         let mut found = match asked.as_slice() {
@@ -108,7 +108,7 @@ fn of_master(asked: &Asked<'_>) -> Option<Finding> {
 fn of_worker(asked: &[Asked<'_>]) -> Vec<Finding> {
     let mut found = Vec::new();
     if !asked.iter().any(|asked| asked.api == ApiAnswer::Ready) {
-        found.extend(asked.iter().max_by_key(|asked| telling(asked)).map(|asked| why_not(asked)));
+        found.extend(asked.iter().max_by_key(|asked| relevance(asked)).map(|asked| why_not(asked)));
     }
     let is_gone = |asked: &Asked<'_>| asked.join == Port::Silent && matches!(asked.api, ApiAnswer::Silent(_));
     if !asked.iter().any(|asked| asked.join == Port::Open) && !asked.iter().all(is_gone) {
@@ -120,7 +120,7 @@ fn of_worker(asked: &[Asked<'_>]) -> Vec<Finding> {
 }
 
 /// Of several masters, the one that is nearest to working says most.
-fn telling(asked: &Asked<'_>) -> u8 {
+fn relevance(asked: &Asked<'_>) -> u8 {
     match (&asked.api, asked.join) {
         (ApiAnswer::Ready, _) => 5,
         (ApiAnswer::NotReady(_), _) => 4,
@@ -163,12 +163,12 @@ fn listed(failing: &[String]) -> String {
 
 fn distrusted(whose: &str, why: Distrust) -> String {
     let why = match why {
-        Distrust::Authority => "another authority signed it",
+        Distrust::Ca => "another CA signed it",
         Distrust::Time => "it is not valid at this time",
         Distrust::Name => "it is made out to other names and addresses",
         Distrust::Other => "it is not good for a server",
     };
-    format!("the certificate of {whose} is not believed: {why}")
+    format!("the certificate of {whose} is not trusted: {why}")
 }
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::testing::cluster;
 
-    fn told(answers: &[(ApiAnswer, Port)]) -> Vec<String> {
+    fn reported(answers: &[(ApiAnswer, Port)]) -> Vec<String> {
         let cluster = cluster();
         let master = cluster.masters().next().unwrap();
         let asked: Vec<Asked<'_>> =
@@ -199,9 +199,10 @@ mod tests {
             vec![(silent(), Port::Open)],
             vec![(silent(), Port::Silent)],
             vec![(silent(), Port::Silent), (ApiAnswer::Refused, Port::Open)],
-            vec![(ApiAnswer::Distrusted(Distrust::Authority), Port::Open)],
+            vec![(ApiAnswer::Distrusted(Distrust::Ca), Port::Open)],
         ];
-        let text: Vec<String> = cases.iter().map(|case| format!("{case:?}\n  {}", told(case).join("\n  "))).collect();
+        let text: Vec<String> =
+            cases.iter().map(|case| format!("{case:?}\n  {}", reported(case).join("\n  "))).collect();
         insta::assert_snapshot!(text.join("\n"));
     }
 
@@ -209,12 +210,12 @@ mod tests {
     fn a_master_speaks_of_its_own_api_server() {
         let cluster = cluster();
         let master = cluster.masters().next().unwrap();
-        let told =
+        let reported =
             |api| of_master(&Asked { master, api, join: Port::Open }).map(|finding| (finding.code, finding.evidence));
-        assert_eq!(told(ApiAnswer::Ready), None);
+        assert_eq!(reported(ApiAnswer::Ready), None);
         let expected = "this node's API server is not ready: etcd".to_owned();
-        assert_eq!(told(ApiAnswer::NotReady(vec!["etcd".into()])), Some((API_NOT_READY, expected)));
-        let expected = "the certificate of this node's API server is not believed: it is not valid at this time";
-        assert_eq!(told(ApiAnswer::Distrusted(Distrust::Time)), Some((API_DISTRUSTED, expected.to_owned())));
+        assert_eq!(reported(ApiAnswer::NotReady(vec!["etcd".into()])), Some((API_NOT_READY, expected)));
+        let expected = "the certificate of this node's API server is not trusted: it is not valid at this time";
+        assert_eq!(reported(ApiAnswer::Distrusted(Distrust::Time)), Some((API_DISTRUSTED, expected.to_owned())));
     }
 }

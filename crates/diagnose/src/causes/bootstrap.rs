@@ -7,20 +7,20 @@ use playbooks::{
 };
 
 use crate::{
-    Context, Finding, Kind, Look, Part, Roles,
+    Check, Context, Finding, Kind, Part, Roles,
+    check::Checking,
     codes::{BOOTSTRAP_FAILED, BOOTSTRAP_OFF, BOOTSTRAP_WAITS, NEVER_STARTED},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
     unit::Unit,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "bootstrap",
     about: "the last `node up`, and whether the next boot repeats it",
     codes: &[NEVER_STARTED, BOOTSTRAP_FAILED, BOOTSTRAP_WAITS, BOOTSTRAP_OFF],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const UNIT: &str = "cluster-bootstrap.service";
@@ -29,11 +29,11 @@ const LINK: &str = "/etc/systemd/system/multi-user.target.wants/cluster-bootstra
 /// Machines of one cluster are switched on one after the other; longer than this somebody should look.
 const LONG: SignedDuration = SignedDuration::from_secs(60);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let disk = &*context.host.disk;
         let run = RunRecord::latest_for(Purpose::Up, disk, &context.layout.state_dir);
-        let run = run.map_err(|error| CouldNotLook(explain::chain(&error)))?;
+        let run = run.map_err(|error| Inconclusive(explain::chain(&error)))?;
         let unit = context.units().await?.get(UNIT);
         let Some(run) = run else {
             let was_begun = context.was_done(ids::PREFLIGHT).await?;
@@ -43,7 +43,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let outcome = run.outcome_seen_by(disk);
         let now = context.host.clock.now();
         let was_ready = context.was_done(ids::RECORD).await?;
-        Ok([judge(&run, outcome, was_ready, now), off(&unit, is_enabled)].into_iter().flatten().collect())
+        Ok([evaluate(&run, outcome, was_ready, now), off(&unit, is_enabled)].into_iter().flatten().collect())
     })
 }
 
@@ -62,18 +62,18 @@ fn never(unit: &Unit) -> Finding {
 }
 
 /// Whatever is wrong with a node makes its bootstrap fail or wait, so this stands on everything else.
-fn judge(run: &RunRecord, outcome: Outcome, was_ready: bool, now: Timestamp) -> Option<Finding> {
+fn evaluate(run: &RunRecord, outcome: Outcome, was_ready: bool, now: Timestamp) -> Option<Finding> {
     let symptom = |code, evidence, fix| Some(Finding::symptom(code, Part::Workloads, evidence).with_fix(fix));
     match outcome {
         Outcome::Done => None,
         Outcome::Failed => {
-            let Some(trouble) = run.cause() else {
+            let Some(failure) = run.cause() else {
                 let evidence = format!("the last `node up` failed: {}", run.summary);
                 return symptom(BOOTSTRAP_FAILED, evidence, BOOTSTRAP_FAILED.fix.to_owned());
             };
-            let step = trouble.step.as_ref().map(|step| format!(" in step `{step}`")).unwrap_or_default();
-            let evidence = format!("the last `node up` failed{step}: {}: {}", trouble.code, trouble.message);
-            symptom(BOOTSTRAP_FAILED, evidence, trouble.hint.clone())
+            let step = failure.step.as_ref().map(|step| format!(" in step `{step}`")).unwrap_or_default();
+            let evidence = format!("the last `node up` failed{step}: {}: {}", failure.code, failure.message);
+            symptom(BOOTSTRAP_FAILED, evidence, failure.hint.clone())
         }
         Outcome::Interrupted | Outcome::Cancelled => {
             let word = if outcome == Outcome::Cancelled { "stopped" } else { "cut off" };
@@ -138,24 +138,24 @@ mod tests {
             (run("2026-12-01T12:00:00Z"), Outcome::Working),
             (run("2026-12-01T12:01:30Z"), Outcome::Working),
         ] {
-            let found = judge(&run, outcome, false, now);
-            let told = found
+            let found = evaluate(&run, outcome, false, now);
+            let reported = found
                 .map_or_else(|| "nothing".to_owned(), |one| format!("{}: {}; {}", one.code, one.evidence, one.fix));
-            text += &format!("{outcome:?}: {told}\n");
+            text += &format!("{outcome:?}: {reported}\n");
         }
         insta::assert_snapshot!(text);
-        let again = judge(&run("2026-12-01T12:00:00Z"), Outcome::Cancelled, true, now).unwrap();
+        let again = evaluate(&run("2026-12-01T12:00:00Z"), Outcome::Cancelled, true, now).unwrap();
         assert_eq!(again.kind, Kind::Warning, "the node was ready before");
     }
 
     #[test]
     fn a_machine_on_which_nothing_ran() {
         let unit = |load: &str| Unit { load: load.into(), active: "inactive".into(), ..Unit::default() };
-        let told = ["loaded", "masked", "not-found"].map(|load| {
+        let reported = ["loaded", "masked", "not-found"].map(|load| {
             let finding = never(&unit(load));
             format!("{}; {}", finding.evidence, finding.fix)
         });
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(reported.join("\n"));
         assert_eq!(off(&unit("loaded"), true), None);
         assert!(off(&unit("loaded"), false).unwrap().evidence.contains("disabled"));
         assert!(off(&unit("masked"), true).unwrap().evidence.contains("masked"));

@@ -8,16 +8,16 @@ use playbooks::cluster::ids;
 use spec::BootstrapRole;
 
 use crate::{
-    Context, Finding, Kind, Look, Part, Roles,
+    Check, Context, Finding, Kind, Part, Roles,
+    check::Checking,
     codes::{
         CERTIFICATE_ENDS, CERTIFICATE_EXPIRED, CERTIFICATE_MISSING, CERTIFICATE_NAMES, CERTIFICATE_UNFIT,
         KUBECONFIG_ASTRAY,
     },
-    look::Looking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "certificates",
     about: "certificates, keys and kubeconfigs: age, names, signatures",
     codes: &[
@@ -32,21 +32,21 @@ pub(crate) const LOOK: Look = Look {
         pki_codes::NOT_SIGNED,
     ],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::JOIN } else { ids::PKI }).await? {
             return Ok(Vec::new());
         }
-        Ok(judge(&context.certificates().await?.faults, is_worker))
+        Ok(evaluate(&context.certificates().await?.faults, is_worker))
     })
 }
 
 /// One finding per kind of fault: certificates that were made together end together.
-fn judge(faults: &[Fault], is_worker: bool) -> Vec<Finding> {
+fn evaluate(faults: &[Fault], is_worker: bool) -> Vec<Finding> {
     let mut by_code: BTreeMap<&str, Vec<&Fault>> = BTreeMap::new();
     for fault in faults {
         by_code.entry(code(&fault.flaw).id).or_default().push(fault);
@@ -83,7 +83,7 @@ fn code(flaw: &Flaw) -> Code {
         Flaw::Expired { .. } => CERTIFICATE_EXPIRED,
         Flaw::EndsSoon { .. } => CERTIFICATE_ENDS,
         Flaw::Names { .. } => CERTIFICATE_NAMES,
-        Flaw::OtherServer { .. } | Flaw::OtherAuthority => KUBECONFIG_ASTRAY,
+        Flaw::OtherServer { .. } | Flaw::OtherCa => KUBECONFIG_ASTRAY,
     }
 }
 
@@ -94,9 +94,9 @@ fn seen(fault: &Fault) -> String {
         Flaw::Unreadable { why } => format!("{path} cannot be read: {why}"),
         Flaw::KeyMismatch => format!("{path} and the key beside it do not belong together"),
         Flaw::Foreign { issuer } => {
-            format!("{path} was signed by `{issuer}` with another key than the cluster's authority has")
+            format!("{path} was signed by `{issuer}` with another key than the cluster's CA has")
         }
-        Flaw::Exchanged => format!("{path} has signed none of the certificates here: it is another authority's"),
+        Flaw::Exchanged => format!("{path} has signed none of the certificates here: it is another CA"),
         Flaw::NotYetValid { start } => format!("{path} is valid only from {start:.0} on"),
         Flaw::Expired { end } => format!("{path} ended on {end:.0}"),
         Flaw::EndsSoon { end } => format!("{path} ends on {end:.0}"),
@@ -105,14 +105,14 @@ fn seen(fault: &Fault) -> String {
         }
         Flaw::Subject { subject } => format!("{path} is made out to `{subject}`, or not good for its use"),
         Flaw::OtherServer { server, expected } => format!("{path} leads to {server} instead of {expected}"),
-        Flaw::OtherAuthority => format!("{path} trusts another authority than the cluster's"),
+        Flaw::OtherCa => format!("{path} trusts another CA than the cluster's"),
     }
 }
 
 /// A command for this very case, where there is one.
 fn fix(faults: &[&Fault], is_worker: bool) -> Option<String> {
-    if faults.iter().any(|fault| is_authority(fault.name)) {
-        return Some("put the authority back, from the sealed directory, a backup or another master".to_owned());
+    if faults.iter().any(|fault| is_ca(fault.name)) {
+        return Some("restore the CA from the sealed directory, a backup or another master".to_owned());
     }
     if faults.iter().any(|fault| fault.flaw == Flaw::Missing) {
         return None;
@@ -128,7 +128,7 @@ fn fix(faults: &[&Fault], is_worker: bool) -> Option<String> {
     })
 }
 
-fn is_authority(name: &str) -> bool {
+fn is_ca(name: &str) -> bool {
     name == "ca" || name.ends_with("-ca")
 }
 
@@ -154,12 +154,12 @@ mod tests {
         Fault { name, path: format!("/etc/kubernetes/{file}").into(), flaw }
     }
 
-    fn told(faults: &[Fault], is_worker: bool) -> String {
+    fn reported(faults: &[Fault], is_worker: bool) -> String {
         let line = |finding: &Finding| {
             let Finding { code, kind, part, evidence, fix } = finding;
             format!("{code} {kind:?} {part:?}: {evidence}\n  fix: {fix}")
         };
-        judge(faults, is_worker).iter().map(line).collect::<Vec<_>>().join("\n")
+        evaluate(faults, is_worker).iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
             fault("kubelet.conf", Flaw::OtherServer { server: "https://a:1".into(), expected: "https://b:2".into() }),
             fault("etcd-peer", Flaw::Names { lacks: vec!["10.0.0.9".into()], has: vec!["10.0.0.8".into()] }),
         ];
-        insta::assert_snapshot!(told(&faults, false));
+        insta::assert_snapshot!(reported(&faults, false));
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
             fault("kube-proxy.conf", Flaw::Unreadable { why: "it is no kubeconfig" }),
             fault("ca", Flaw::Exchanged),
         ];
-        insta::assert_snapshot!(told(&faults, true));
-        assert_eq!(told(&[], true), "");
+        insta::assert_snapshot!(reported(&faults, true));
+        assert_eq!(reported(&[], true), "");
     }
 }

@@ -1,28 +1,32 @@
 //! The kubelet and containerd make control groups in the same way.
 
-use crate::{Context, Finding, Look, Part, Roles, codes::CGROUP_DRIVER, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::CGROUP_DRIVER};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "cgroup-driver",
     about: "the cgroup drivers of the kubelet and containerd",
     codes: &[CGROUP_DRIVER],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const KUBELET: &str = "/var/lib/kubelet/config.yaml";
 const CONTAINERD: &str = "/etc/containerd/config.toml";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let (kubelet, containerd) = (context.text(KUBELET)?, context.text(CONTAINERD)?);
-        Ok(kubelet.zip(containerd).and_then(|(kubelet, containerd)| judge(&kubelet, &containerd)).into_iter().collect())
+        Ok(kubelet
+            .zip(containerd)
+            .and_then(|(kubelet, containerd)| evaluate(&kubelet, &containerd))
+            .into_iter()
+            .collect())
     })
 }
 
 /// Where either does not say, its default holds, and that is not ours to know.
-fn judge(kubelet: &str, containerd: &str) -> Option<Finding> {
+fn evaluate(kubelet: &str, containerd: &str) -> Option<Finding> {
     let of_kubelet = value(kubelet, "cgroupDriver", ':')?.trim_matches('"');
     let of_containerd = match value(containerd, "SystemdCgroup", '=')? {
         "true" => "systemd",
@@ -53,7 +57,7 @@ mod tests {
             ("kind: KubeletConfiguration\n", "SystemdCgroup = true\n", false),
             ("cgroupDriver: systemd\n", "version = 3\n", false),
         ] {
-            assert_eq!(judge(kubelet, containerd).is_some(), is_wrong, "{kubelet}{containerd}");
+            assert_eq!(evaluate(kubelet, containerd).is_some(), is_wrong, "{kubelet}{containerd}");
         }
     }
 }

@@ -4,18 +4,20 @@
 use host::Disk;
 use render::RenderedFile;
 
-use crate::{Context, Finding, Look, Roles, codes::SERVICE_CHANGED, finding::CouldNotLook, look::Looking, unit::Unit};
+use crate::{
+    Check, Context, Finding, Roles, check::Checking, codes::SERVICE_CHANGED, finding::Inconclusive, unit::Unit,
+};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "changed",
     about: "units and configuration files that were changed by hand",
     codes: &[SERVICE_CHANGED],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {
@@ -23,7 +25,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             for file in [service.unit_file()].iter().chain(&service.files) {
                 changes.extend(difference(&*context.host.disk, file)?);
             }
-            found.extend(judge(&unit, &changes));
+            found.extend(evaluate(&unit, &changes));
         }
         Ok(found)
     })
@@ -35,7 +37,7 @@ fn own_drop_ins(unit: &Unit) -> impl Iterator<Item = &String> {
     unit.drop_ins.iter().filter(move |path| path.contains(&directory))
 }
 
-fn difference(disk: &dyn Disk, wanted: &RenderedFile) -> Result<Option<String>, CouldNotLook> {
+fn difference(disk: &dyn Disk, wanted: &RenderedFile) -> Result<Option<String>, Inconclusive> {
     let path = wanted.path.display();
     let Some(found) = disk.read_optional(&wanted.path)? else { return Ok(Some(format!("{path}, which is missing"))) };
     if found.is_empty() {
@@ -58,7 +60,7 @@ fn first_difference<'a>(wanted: &str, found: &'a str) -> Option<(usize, &'a str)
     Some((same + 1, found.lines().nth(same).unwrap_or_default()))
 }
 
-fn judge(unit: &Unit, changes: &[String]) -> Option<Finding> {
+fn evaluate(unit: &Unit, changes: &[String]) -> Option<Finding> {
     if changes.is_empty() {
         return None;
     }
@@ -110,10 +112,10 @@ mod tests {
             ..Unit::default()
         };
         assert_eq!(own_drop_ins(&unit).count(), 0);
-        assert_eq!(judge(&unit, &[]), None);
+        assert_eq!(evaluate(&unit, &[]), None);
         let path = "/etc/systemd/system/etcd.service.d/override.conf";
         let changed = Unit { drop_ins: vec![path.into()], ..unit };
-        let finding = judge(&changed, &[format!("the drop-in {path}")]).unwrap();
+        let finding = evaluate(&changed, &[format!("the drop-in {path}")]).unwrap();
         insta::assert_snapshot!(format!("{}\n{}", finding.evidence, finding.fix), @r"
         etcd.service was changed by hand: the drop-in /etc/systemd/system/etcd.service.d/override.conf
         `rm /etc/systemd/system/etcd.service.d/override.conf && systemctl daemon-reload && systemctl restart etcd.service`

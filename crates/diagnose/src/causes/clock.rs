@@ -9,19 +9,19 @@ use jiff::{SignedDuration, Timestamp};
 use spec::ports;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{CLOCK_DIFFERS, CLOCK_WENT_BACK},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "clock",
     about: "the clock, compared with the masters' and with what was written earlier",
     codes: &[CLOCK_DIFFERS, CLOCK_WENT_BACK],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// An answer says full seconds and takes some time; leases and certificates forgive this much.
@@ -30,18 +30,18 @@ const TOLERATED: SignedDuration = SignedDuration::from_secs(10);
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let others = context.cluster.masters().filter(|master| master.name != context.node.name);
-        let told = join_all(others.map(async |master| {
+        let reported = join_all(others.map(async |master| {
             let api = SocketAddr::new(master.ip, context.cluster.api().port);
             let join = SocketAddr::new(master.ip, ports::JOIN);
             let dates = join_all([api, join].map(async |address| date_of(address).await)).await;
             Some((master.name.as_str(), dates.into_iter().flatten().next()?))
         }));
-        let told: Vec<(&str, Timestamp)> = told.await.into_iter().flatten().collect();
+        let reported: Vec<(&str, Timestamp)> = reported.await.into_iter().flatten().collect();
         let now = context.host.clock.now();
-        Ok(judge(now, &told, last_noted(context).await?).into_iter().collect())
+        Ok(evaluate(now, &reported, last_noted(context).await?).into_iter().collect())
     })
 }
 
@@ -55,12 +55,12 @@ async fn date_of(server: SocketAddr) -> Option<Timestamp> {
 }
 
 /// When something was last noted in the ledger.
-async fn last_noted(context: &Context<'_>) -> Result<Option<Timestamp>, CouldNotLook> {
+async fn last_noted(context: &Context<'_>) -> Result<Option<Timestamp>, Inconclusive> {
     let steps = context.ledger().await?.steps.values();
     Ok(steps.flat_map(|step| [Some(step.started), step.verified]).flatten().max())
 }
 
-fn judge(now: Timestamp, masters: &[(&str, Timestamp)], noted: Option<Timestamp>) -> Option<Finding> {
+fn evaluate(now: Timestamp, masters: &[(&str, Timestamp)], noted: Option<Timestamp>) -> Option<Finding> {
     if !pki::is_plausible(now) {
         return None;
     }
@@ -70,12 +70,12 @@ fn judge(now: Timestamp, masters: &[(&str, Timestamp)], noted: Option<Timestamp>
         let difference = now.duration_since(*theirs);
         let way = if difference.is_negative() { "behind" } else { "ahead of" };
         let (seconds, theirs) = (difference.abs().as_secs(), theirs.strftime("%H:%M:%S"));
-        let evidence = format!("the clock says {says}, {seconds} s {way} {master}, which says {theirs}");
+        let evidence = format!("clock skew: this node is {seconds} s {way} {master}: {says} here, {theirs} there");
         return Some(Finding::cause(CLOCK_DIFFERS, Part::Machine, evidence));
     }
     let noted = noted.filter(|noted| noted.duration_since(now) > TOLERATED)?;
     let noted = noted.strftime("%Y-%m-%d %H:%M:%S");
-    let evidence = format!("the clock says {says}, and the ledger was written at {noted}, which is yet to come");
+    let evidence = format!("the clock went backwards: it is {says}, and the ledger was written at {noted}");
     Some(Finding::cause(CLOCK_WENT_BACK, Part::Machine, evidence))
 }
 
@@ -87,19 +87,20 @@ mod tests {
     fn the_masters_are_right_and_time_does_not_go_back() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-12-01T12:00:00Z");
-        let told = |masters: &[(&str, Timestamp)], noted| judge(now, masters, noted).map(|finding| finding.evidence);
-        assert_eq!(told(&[], None), None);
-        assert_eq!(told(&[("m", at("2026-12-01T12:00:09Z"))], Some(at("2026-12-01T11:00:00Z"))), None);
+        let reported =
+            |masters: &[(&str, Timestamp)], noted| evaluate(now, masters, noted).map(|finding| finding.evidence);
+        assert_eq!(reported(&[], None), None);
+        assert_eq!(reported(&[("m", at("2026-12-01T12:00:09Z"))], Some(at("2026-12-01T11:00:00Z"))), None);
         insta::assert_snapshot!([
-            told(&[("m", at("2026-12-01T12:00:30Z"))], None),
-            told(&[("m", at("2026-11-30T12:00:00Z"))], Some(at("2026-12-05T00:00:00Z"))),
-            told(&[("m", now)], Some(at("2026-12-02T00:00:00Z"))),
+            reported(&[("m", at("2026-12-01T12:00:30Z"))], None),
+            reported(&[("m", at("2026-11-30T12:00:00Z"))], Some(at("2026-12-05T00:00:00Z"))),
+            reported(&[("m", now)], Some(at("2026-12-02T00:00:00Z"))),
         ].map(Option::unwrap).join("\n"), @r"
-        the clock says 2026-12-01 12:00:00 UTC, 30 s behind m, which says 12:00:30
-        the clock says 2026-12-01 12:00:00 UTC, 86400 s ahead of m, which says 12:00:00
-        the clock says 2026-12-01 12:00:00 UTC, and the ledger was written at 2026-12-02 00:00:00, which is yet to come
+        clock skew: this node is 30 s behind m: 2026-12-01 12:00:00 UTC here, 12:00:30 there
+        clock skew: this node is 86400 s ahead of m: 2026-12-01 12:00:00 UTC here, 12:00:00 there
+        the clock went backwards: it is 2026-12-01 12:00:00 UTC, and the ledger was written at 2026-12-02 00:00:00
         ");
         let long_ago = at("2001-01-01T00:00:00Z");
-        assert_eq!(judge(long_ago, &[("m", now)], Some(now)), None, "the preflight check tells that");
+        assert_eq!(evaluate(long_ago, &[("m", now)], Some(now)), None, "the preflight check tells that");
     }
 }

@@ -1,31 +1,30 @@
 //! The cluster's DNS: its objects, its pods, and whether it answers at the address that pods ask.
 
 use kubeapi::{
-    Trouble,
+    Failure, failure,
     k8s_openapi::api::{
         apps::v1::Deployment,
         core::v1::{Pod, Service},
     },
     kube::{Api, api::ListParams},
-    trouble,
 };
 use playbooks::cluster::{ask_dns, ids};
 use spec::BootstrapRole;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{DNS_GONE, DNS_SILENT},
-    look::Looking,
     view::{Objects, Unread},
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "cluster-dns",
     about: "the cluster's DNS: its objects, its pods, its answers",
     codes: &[DNS_GONE, DNS_SILENT],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const NAMESPACE: &str = "kube-system";
@@ -37,13 +36,13 @@ struct Seen {
     pods: Vec<Pod>,
 }
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::NODE_READY } else { ids::CLUSTER_DNS }).await? {
             return Ok(Vec::new());
         }
-        let answer = ask_patiently(context).await;
+        let answer = ask_with_retries(context).await;
         // A worker may not look at the objects, and where names are resolved nothing can be wrong with them.
         if is_worker {
             return Ok(answer.err().map(silent).into_iter().collect());
@@ -52,12 +51,12 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             Ok(seen) => seen,
             Err(unread) => return if answer.is_ok() { Ok(Vec::new()) } else { Err(unread.into()) },
         };
-        Ok(judge(&seen, answer))
+        Ok(evaluate(&seen, answer))
     })
 }
 
 /// One lost packet is no silence.
-async fn ask_patiently(context: &Context<'_>) -> Result<(), String> {
+async fn ask_with_retries(context: &Context<'_>) -> Result<(), String> {
     match ask_dns(context.cluster).await {
         Ok(()) => Ok(()),
         Err(_) => ask_dns(context.cluster).await,
@@ -76,7 +75,7 @@ async fn read(objects: &Objects) -> Result<Seen, Unread> {
     Ok(Seen { service: service?, deployment: deployment?, pods: pods?.items })
 }
 
-fn judge(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
+fn evaluate(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
     let replicas =
         seen.deployment.as_ref().map(|found| found.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1));
     let mut gone = Vec::new();
@@ -93,7 +92,7 @@ fn judge(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
         found.push(Finding::cause(DNS_GONE, Part::ClusterDns, gone.join("; ")));
     }
     if let Err(why) = answer {
-        let mut reasons: Vec<String> = seen.pods.iter().filter_map(trouble).map(|trouble| said(&trouble)).collect();
+        let mut reasons: Vec<String> = seen.pods.iter().filter_map(failure).map(|failure| output(&failure)).collect();
         reasons.dedup();
         let evidence = [vec![why], reasons].concat().join("; ");
         found.push(silent(evidence));
@@ -101,8 +100,8 @@ fn judge(seen: &Seen, answer: Result<(), String>) -> Vec<Finding> {
     found
 }
 
-fn said(trouble: &Trouble) -> String {
-    trouble.to_string()
+fn output(failure: &Failure) -> String {
+    failure.to_string()
 }
 
 fn silent(why: String) -> Finding {
@@ -124,17 +123,17 @@ mod tests {
         }
     }
 
-    fn told(seen: &Seen, answer: Result<(), String>) -> Vec<String> {
-        judge(seen, answer).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect()
+    fn reported(seen: &Seen, answer: Result<(), String>) -> Vec<String> {
+        evaluate(seen, answer).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect()
     }
 
     #[test]
     fn what_is_missing_and_who_is_silent() {
         let no_answer = || Err("10.96.0.10:53 does not answer".to_owned());
-        assert_eq!(told(&seen(2), Ok(())), [""; 0]);
-        assert_eq!(told(&seen(2), no_answer()), ["BS-DIAG-056 10.96.0.10:53 does not answer"]);
+        assert_eq!(reported(&seen(2), Ok(())), [""; 0]);
+        assert_eq!(reported(&seen(2), no_answer()), ["BS-DIAG-056 10.96.0.10:53 does not answer"]);
         assert_eq!(
-            told(&Seen { service: None, ..seen(0) }, Ok(())),
+            reported(&Seen { service: None, ..seen(0) }, Ok(())),
             ["BS-DIAG-055 Service kube-system/kube-dns is missing; Deployment kube-system/coredns is scaled to 0"]
         );
         let pod = serde_json::from_value(json!({
@@ -143,7 +142,7 @@ mod tests {
         }));
         let waiting = Seen { pods: vec![pod.unwrap()], ..seen(2) };
         assert_eq!(
-            told(&waiting, no_answer()),
+            reported(&waiting, no_answer()),
             ["BS-DIAG-056 10.96.0.10:53 does not answer; coredns-1 has no node: 0/1 nodes"]
         );
     }

@@ -2,40 +2,40 @@
 
 use playbooks::systemd;
 
-use crate::{Context, Finding, Look, Roles, codes::CRASH_LOOP, look::Looking, unit::Unit};
+use crate::{Check, Context, Finding, Roles, check::Checking, codes::CRASH_LOOP, unit::Unit};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "crash-loop",
-    about: "services that end again and again",
+    about: "services that are crash-looping",
     codes: &[CRASH_LOOP],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// They come back until they succeed, and have a look of their own.
 const RUN_TO_AN_END: [&str; 2] = ["cluster-detect.service", "cluster-bootstrap.service"];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let units = context.units().await?;
         let mut found = Vec::new();
         for (name, unit) in &units.all {
             if unit.is_failing(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
-                let said = systemd::last_words(context.host, name).await;
-                found.push(judge(unit, &said));
+                let output = systemd::last_log_line(context.host, name).await;
+                found.push(evaluate(unit, &output));
             }
         }
         Ok(found)
     })
 }
 
-fn judge(unit: &Unit, said: &str) -> Finding {
-    let said = if said.is_empty() { "it said nothing".to_owned() } else { format!("it said: {said}") };
+fn evaluate(unit: &Unit, output: &str) -> Finding {
+    let output = if output.is_empty() { "it has no output".to_owned() } else { format!("last log line: {output}") };
     let Unit { name, active, restarts, .. } = unit;
     let again = if *restarts == 0 { String::new() } else { format!(", started again {restarts} times") };
-    let evidence = format!("{name} is {active}{again}; {said}");
-    let fix = format!("its last words tell why; `journalctl -u {name}` shows all of them");
+    let evidence = format!("{name} is {active}{again}; {output}");
+    let fix = format!("its last log line is above; `journalctl -u {name}` shows the whole log");
     Finding::symptom(CRASH_LOOP, unit.part(), evidence).with_fix(fix)
 }
 
@@ -47,13 +47,13 @@ mod tests {
     #[test]
     fn it_is_told_what_the_service_said() {
         let unit = Unit { name: "etcd.service".into(), active: "activating".into(), restarts: 4, ..Unit::default() };
-        let finding = judge(&unit, "fatal: no space left on device");
+        let finding = evaluate(&unit, "fatal: no space left on device");
         assert_eq!(finding.kind, Kind::Symptom);
         insta::assert_snapshot!(
             finding.evidence,
-            @"etcd.service is activating, started again 4 times; it said: fatal: no space left on device"
+            @"etcd.service is activating, started again 4 times; last log line: fatal: no space left on device"
         );
         let first = Unit { restarts: 0, ..unit };
-        assert_eq!(judge(&first, "").evidence, "etcd.service is activating; it said nothing");
+        assert_eq!(evaluate(&first, "").evidence, "etcd.service is activating; it has no output");
     }
 }

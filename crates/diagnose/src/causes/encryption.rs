@@ -10,20 +10,20 @@ use tokio::{net::UnixStream, time::timeout};
 use playbooks::cluster::ids;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{ENCRYPTION_CHANGED, ENCRYPTION_KEY, KMS_DIFFERS, KMS_SILENT},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
     view::Unread,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "encryption",
     about: "whether Secrets can be decrypted",
     codes: &[ENCRYPTION_KEY, ENCRYPTION_CHANGED, KMS_SILENT, KMS_DIFFERS],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// Whoever exchanges the key loses all Secrets: a few of them will do.
@@ -35,7 +35,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Where the API server keeps them; namespace and name follow.
 const SECRETS: &str = "/registry/secrets/";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::ENCRYPTION_KEY).await? {
             return Ok(Vec::new());
@@ -53,9 +53,9 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let sealed = context.text(context.layout.config_dir.join(join::seal::layout::ENCRYPTION_KEY))?;
         let is_changed = sealed.is_some_and(|key| !config.contains(key.trim()));
         let read = read_some(context).await?;
-        match judge(&path, is_changed, &read) {
+        match evaluate(&path, is_changed, &read) {
             Some(finding) => Ok(differs.into_iter().chain([finding]).collect()),
-            None => read.map(|()| differs.into_iter().collect()).map_err(CouldNotLook::from),
+            None => read.map(|()| differs.into_iter().collect()).map_err(Inconclusive::from),
         }
     })
 }
@@ -88,9 +88,9 @@ fn kms_differs(used: Option<&Kms>, wanted: Option<&Kms>) -> Option<Finding> {
 
 /// Has the API server read some Secrets. They are named by etcd, because a list comes from the server's memory, and one
 /// that cannot decrypt never fills it. Only metadata is asked for: no secret comes here.
-async fn read_some(context: &Context<'_>) -> Result<Result<(), Unread>, CouldNotLook> {
+async fn read_some(context: &Context<'_>) -> Result<Result<(), Unread>, Inconclusive> {
     let etcd = context.etcd_access()?.own();
-    let keys = etcd.keys(SECRETS, TRIED).await.map_err(|_| CouldNotLook("etcd does not answer".to_owned()))?;
+    let keys = etcd.keys(SECRETS, TRIED).await.map_err(|_| Inconclusive("etcd does not answer".to_owned()))?;
     let objects = context.objects().await?;
     for (namespace, name) in keys.iter().filter_map(|key| key.strip_prefix(SECRETS)?.split_once('/')) {
         let read = async |client| Api::<Secret>::namespaced(client, namespace).get_metadata_opt(name).await;
@@ -105,7 +105,7 @@ async fn read_some(context: &Context<'_>) -> Result<Result<(), Unread>, CouldNot
 /// second is what a wrong key of the kind that we use comes to.
 const UNDECIPHERED: &[&str] = &["unable to transform key", "not large enough for encryption", "no matching", "decrypt"];
 
-fn judge(path: &Path, is_changed: bool, read: &Result<(), Unread>) -> Option<Finding> {
+fn evaluate(path: &Path, is_changed: bool, read: &Result<(), Unread>) -> Option<Finding> {
     let path = path.display();
     match read {
         Err(Unread::Other(why)) if UNDECIPHERED.iter().any(|words| why.contains(words)) => {
@@ -174,8 +174,8 @@ mod tests {
             (false, aes(), Some(ENCRYPTION_KEY)),
             (true, away(), None),
         ] {
-            let told = judge(Path::new("/etc/kubernetes/encryption.yaml"), is_changed, &read);
-            assert_eq!(told.map(|finding| finding.code), expected, "{is_changed} {read:?}");
+            let reported = evaluate(Path::new("/etc/kubernetes/encryption.yaml"), is_changed, &read);
+            assert_eq!(reported.map(|finding| finding.code), expected, "{is_changed} {read:?}");
         }
     }
 }

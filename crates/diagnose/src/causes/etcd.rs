@@ -6,20 +6,20 @@ use etcd::{Status, codes::UNREACHABLE};
 
 use playbooks::cluster::ids;
 
-use super::etcd_members::judge::REMOVED;
+use super::etcd_members::evaluate::REMOVED;
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{ETCD_ALARM, ETCD_DATA, ETCD_DATA_GONE, ETCD_NEARLY_FULL, ETCD_SLOW},
-    look::Looking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "etcd",
     about: "etcd: answers, alarms, size, data, speed of its disk",
     codes: &[UNREACHABLE, ETCD_ALARM, ETCD_NEARLY_FULL, ETCD_SLOW, ETCD_DATA, ETCD_DATA_GONE],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// A sync that takes longer than this holds up the whole cluster; the boundary is one of etcd's own buckets.
@@ -37,7 +37,7 @@ const NEARLY_FULL: u64 = 80;
 const MIB: u64 = 1024 * 1024;
 
 /// What etcd says before it ends because of its data: a part of the line.
-const DATA_WORDS: &[&str] = &[
+const DATA_ERRORS: &[&str] = &[
     "crc mismatch",
     "database file",
     "walpb:",
@@ -55,7 +55,7 @@ const DATA_WORDS: &[&str] = &[
     "Was the raft log corrupted, truncated, or lost?",
 ];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::ETCD).await? {
             return Ok(Vec::new());
@@ -67,13 +67,13 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 Ok(vec![Finding::cause(ETCD_DATA_GONE, Part::Etcd, evidence)])
             }
             Err(why) => {
-                let said = context.etcd_log().await?;
+                let output = context.etcd_log().await?;
                 // One that ends again and again is told as such, with what it said.
                 let is_failing = context.units().await?.is_failing("etcd.service");
                 let silent = || Finding::symptom(UNREACHABLE, Part::Etcd, format!("etcd on this node: {why}"));
-                Ok((!is_failing).then(silent).into_iter().chain(data_trouble(&said)).collect())
+                Ok((!is_failing).then(silent).into_iter().chain(data_failure(&output)).collect())
             }
-            Ok(told) => Ok(full(&told.status).into_iter().chain(slow(&view.metrics)).collect()),
+            Ok(reported) => Ok(full(&reported.status).into_iter().chain(slow(&view.metrics)).collect()),
         }
     })
 }
@@ -101,12 +101,12 @@ fn most(status: &Status) -> String {
 
 /// The first line of a log, read backwards, that blames the data directory; what is only for information blames nobody. What
 /// was said before the others removed this member is of no interest any more.
-fn data_trouble(log: &str) -> Option<Finding> {
+fn data_failure(log: &str) -> Option<Finding> {
     let is_newer = |line: &&str| !REMOVED.iter().any(|words| line.contains(words));
-    let telling =
-        |line: &&str| !line.contains("\"level\":\"info\"") && DATA_WORDS.iter().any(|words| line.contains(words));
-    let line = log.lines().take_while(is_newer).find(telling)?;
-    Some(Finding::cause(ETCD_DATA, Part::Etcd, format!("etcd said: {}", line.trim())))
+    let relevant =
+        |line: &&str| !line.contains("\"level\":\"info\"") && DATA_ERRORS.iter().any(|words| line.contains(words));
+    let line = log.lines().take_while(is_newer).find(relevant)?;
+    Some(Finding::cause(ETCD_DATA, Part::Etcd, format!("etcd logged: {}", line.trim())))
 }
 
 /// From the histogram of the times that syncs of the log took.
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_full_database_is_told_before_and_after_etcd_raises_the_alarm() {
-        let told = |mebibytes: u64, quota: u64, errors: &[&str]| {
+        let reported = |mebibytes: u64, quota: u64, errors: &[&str]| {
             let [size, in_use, quota] = [mebibytes, mebibytes / 2, quota].map(|size| (size * MIB).to_string());
             let status = json!({ "header": {"member_id": "7"}, "version": "3.7.3", "leader": "7", "errors": errors,
                                  "dbSize": size, "dbSizeInUse": in_use, "dbSizeQuota": quota });
@@ -150,11 +150,13 @@ mod tests {
         for (mebibytes, quota, errors) in
             [(3, 0, vec![]), (3, 2048, vec![]), (1638, 2048, vec![]), (3, 2048, vec!["etcdserver: no leader"])]
         {
-            assert_eq!(told(mebibytes, quota, &errors), None, "{mebibytes} of {quota}, {errors:?}");
+            assert_eq!(reported(mebibytes, quota, &errors), None, "{mebibytes} of {quota}, {errors:?}");
         }
         let alarm = ["memberID:7 alarm:NOSPACE "];
         insta::assert_snapshot!(
-            [told(1639, 2048, &[]), told(2049, 2048, &alarm), told(3, 0, &alarm)].map(Option::unwrap).join("\n")
+            [reported(1639, 2048, &[]), reported(2049, 2048, &alarm), reported(3, 0, &alarm)]
+                .map(Option::unwrap)
+                .join("\n")
         );
     }
 
@@ -177,7 +179,7 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(data_trouble(log).is_some(), blamed, "{log}");
+            assert_eq!(data_failure(log).is_some(), blamed, "{log}");
         }
     }
 

@@ -2,21 +2,21 @@
 
 use playbooks::cluster::{self, ids};
 
-use crate::{Context, Finding, Look, Part, Roles, codes::NO_BUNDLE_IMAGE, finding::CouldNotLook, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::NO_BUNDLE_IMAGE, finding::Inconclusive};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "images",
     about: "images of the bundle in containerd",
     codes: &[NO_BUNDLE_IMAGE],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// Every pod needs it.
 const PAUSE: &str = "pause";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         // A containerd that does not run is told elsewhere, and cannot be asked.
         let is_up = context.units().await?.get("containerd.service").is_up();
@@ -24,19 +24,19 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Vec::new());
         }
         let manifest = cluster::installed_bundle(context.host);
-        let Some(manifest) = manifest.map_err(|error| CouldNotLook(explain::chain(&error)))? else {
+        let Some(manifest) = manifest.map_err(|error| Inconclusive(explain::chain(&error)))? else {
             return Ok(Vec::new());
         };
         let there = context.output("ctr", ["--namespace", "k8s.io", "images", "list", "--quiet"]).await?;
         let images = manifest.components.iter().filter_map(|entry| {
             Some((entry.name.as_str(), entry.image.as_deref()?, entry.files.first()?.path.as_str()))
         });
-        Ok(images.filter_map(|(name, image, archive)| judge(name, image, archive, &there)).collect())
+        Ok(images.filter_map(|(name, image, archive)| evaluate(name, image, archive, &there)).collect())
     })
 }
 
 /// An image that no pod of this node uses right now may be removed by the kubelet: that is worth a word, no more.
-fn judge(name: &str, image: &str, archive: &str, there: &str) -> Option<Finding> {
+fn evaluate(name: &str, image: &str, archive: &str, there: &str) -> Option<Finding> {
     if there.lines().any(|line| line.trim() == image) {
         return None;
     }
@@ -60,7 +60,7 @@ mod tests {
     fn the_image_of_every_pod_weighs_more() {
         let there = "blackstart.local/coredns:1\nother\n";
         let kind = |name: &str, there: &str| {
-            judge(name, &format!("blackstart.local/{name}:1"), "images/x.tar", there).map(|finding| finding.kind)
+            evaluate(name, &format!("blackstart.local/{name}:1"), "images/x.tar", there).map(|finding| finding.kind)
         };
         assert_eq!(kind("coredns", there), None);
         assert_eq!(kind("coredns", ""), Some(Kind::Warning));

@@ -9,10 +9,10 @@ use join::{Client, JoinError, NodeSecret, Trust, codes, seal::Sealed};
 use playbooks::cluster::ids;
 use tokio::time::timeout;
 
-use crate::{Context, Finding, Look, Part, Roles, finding::CouldNotLook, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, finding::Inconclusive};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "joining",
     about: "a worker outside the cluster: its secret, its trust, the masters' join services",
     codes: &[
@@ -29,13 +29,13 @@ pub(crate) const LOOK: Look = Look {
         codes::INCOMPLETE,
     ],
     roles: Roles::Workers,
-    look,
+    check,
 };
 
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(6);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let has_joined = context.host.disk.exists(&context.layout.kubernetes_dir.join("agent.conf"))?;
         if has_joined || !context.was_done(ids::PREFLIGHT).await? {
@@ -44,7 +44,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let now = context.host.clock.now();
         let trust = match read_trust(&*context.host.disk, context) {
             Ok((secret, trust)) => {
-                if let Some(finding) = secret.as_ref().and_then(|secret| judge(secret, &context.node.name, now)) {
+                if let Some(finding) = secret.as_ref().and_then(|secret| evaluate(secret, &context.node.name, now)) {
                     return Ok(vec![finding]);
                 }
                 trust
@@ -56,22 +56,22 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         match timeout(LIMIT, client.hello(None)).await {
             Ok(Ok(_)) => Ok(Vec::new()),
             Ok(Err(error)) => Ok(vec![kept_out(&error)]),
-            Err(_) => Err(CouldNotLook("no master answers in time".to_owned())),
+            Err(_) => Err(Inconclusive("no master answers in time".to_owned())),
         }
     })
 }
 
 /// What the node proves itself with, where that is a secret of its own, and whom it believes.
 fn read_trust(disk: &dyn Disk, context: &Context<'_>) -> Result<(Option<NodeSecret>, Option<Trust>), Box<Finding>> {
-    let told = |error: &dyn Explain| Box::new(found(error.code(), explain::chain(&error), error.advice()));
+    let reported = |error: &dyn Explain| Box::new(found(error.code(), explain::chain(&error), error.advice()));
     match Sealed::read(disk, &context.layout.config_dir) {
         Ok(Some(sealed)) => Ok((Some(sealed.secret), Some(Trust::Ca(sealed.ca_pem)))),
         Ok(None) => Ok((None, context.cluster.bootstrap().token.clone().map(Trust::Token))),
-        Err(error) => Err(told(&error)),
+        Err(error) => Err(reported(&error)),
     }
 }
 
-fn judge(secret: &NodeSecret, node: &str, now: Timestamp) -> Option<Finding> {
+fn evaluate(secret: &NodeSecret, node: &str, now: Timestamp) -> Option<Finding> {
     if secret.node != node {
         let evidence = format!("the join secret of this machine is for `{}`, and the machine is `{node}`", secret.node);
         return Some(Finding::cause(codes::OTHER_NODE, Part::Joining, evidence));
@@ -111,15 +111,15 @@ mod tests {
             (key.node_secret("worker-01", Generation(1), at("2026-11-16T03:00:00Z")), Some(codes::EXPIRED)),
             (key.node_secret("worker-02", Generation(1), None), Some(codes::OTHER_NODE)),
         ] {
-            let told = judge(&secret, "worker-01", now);
-            assert_eq!(told.map(|finding| finding.code), expected, "{:?}", secret.expires);
+            let reported = evaluate(&secret, "worker-01", now);
+            assert_eq!(reported.map(|finding| finding.code), expected, "{:?}", secret.expires);
         }
     }
 
     #[test]
     fn who_is_not_there_is_a_symptom_and_who_is_not_believed_a_cause() {
         let master = "10.0.0.11:7444".parse().unwrap();
-        let wrong = kept_out(&JoinError::WrongAuthority { master });
+        let wrong = kept_out(&JoinError::WrongCa { master });
         assert_eq!((wrong.code, wrong.kind), (codes::WRONG_CA, crate::Kind::Cause));
         let away = kept_out(&JoinError::Unreachable { tried: Vec::new() });
         assert_eq!((away.code, away.kind), (codes::UNREACHABLE, crate::Kind::Symptom));

@@ -4,18 +4,18 @@ use std::path::Path;
 
 use playbooks::cluster::{self, ids};
 
-use crate::{Context, Finding, Look, Part, Roles, codes::KERNEL_SETTING, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::KERNEL_SETTING};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "kernel-settings",
-    about: "settings of the kernel that pods need",
+    about: "sysctls that pods need",
     codes: &[KERNEL_SETTING],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::KERNEL_SETTINGS).await? {
             return Ok(Vec::new());
@@ -23,13 +23,13 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let mut found = Vec::new();
         for (name, wanted) in cluster::kernel_settings(context.cluster) {
             let value = context.text(Path::new("/proc/sys").join(name.replace('.', "/")))?;
-            found.extend(judge(name, wanted, value.as_deref()));
+            found.extend(evaluate(name, wanted, value.as_deref()));
         }
         Ok(found)
     })
 }
 
-fn judge(name: &str, wanted: &str, value: Option<&str>) -> Option<Finding> {
+fn evaluate(name: &str, wanted: &str, value: Option<&str>) -> Option<Finding> {
     let value = value.map(str::trim);
     let seen = match value {
         Some(value) if value == wanted => return None,
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn only_the_wanted_value_will_do() {
-        let evidence = |value| judge("net.ipv4.ip_forward", "1", value).map(|finding| finding.evidence);
+        let evidence = |value| evaluate("net.ipv4.ip_forward", "1", value).map(|finding| finding.evidence);
         assert_eq!(evidence(Some("1\n")), None);
         assert!(evidence(Some("0\n")).unwrap().starts_with("net.ipv4.ip_forward is 0 and must be 1"));
         assert!(evidence(None).unwrap().contains("does not exist"));

@@ -1,20 +1,20 @@
 //! A service that the kernel ended because memory ran out.
 
-use crate::{Context, Finding, Look, Roles, codes::OUT_OF_MEMORY, look::Looking, unit::Unit};
+use crate::{Check, Context, Finding, Roles, check::Checking, codes::OUT_OF_MEMORY, unit::Unit};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "memory",
-    about: "services that the kernel ended for want of memory",
+    about: "services that the kernel killed for lack of memory",
     codes: &[OUT_OF_MEMORY],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// `SIGKILL`, which is also what others may send: only with the kernel's word for it does it mean memory.
 const KILLED: &str = "9";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let units = context.units().await?;
         let killed: Vec<&Unit> =
@@ -24,7 +24,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         }
         let arguments = ["--dmesg", "--since=-2min", "--output=cat", "--no-pager", "--quiet", "--lines=2000"];
         let log = context.output("journalctl", arguments).await.unwrap_or_default();
-        Ok(killed.into_iter().filter_map(|unit| judge(unit, &log)).collect())
+        Ok(killed.into_iter().filter_map(|unit| evaluate(unit, &log)).collect())
     })
 }
 
@@ -33,14 +33,14 @@ fn was_killed(unit: &Unit) -> bool {
 }
 
 /// systemd knows it where control groups are of version 2; else the kernel's log does.
-fn judge(unit: &Unit, log: &str) -> Option<Finding> {
+fn evaluate(unit: &Unit, log: &str) -> Option<Finding> {
     let line = log.lines().rev().find(|line| is_about(line, &unit.name));
-    let said = match line {
-        Some(line) => format!("the kernel said: {}", line.trim()),
+    let output = match line {
+        Some(line) => format!("the kernel logged: {}", line.trim()),
         None if unit.result == "oom-kill" => "systemd calls its end `oom-kill`".to_owned(),
         None => return None,
     };
-    let evidence = format!("{} ran out of memory {} times; {said}", unit.name, unit.restarts.max(1));
+    let evidence = format!("{} ran out of memory {} times; {output}", unit.name, unit.restarts.max(1));
     let fix = format!("more memory, or a higher limit: `systemctl show -p MemoryMax,MemoryCurrent {}`", unit.name);
     Some(Finding::cause(OUT_OF_MEMORY, unit.part(), evidence).with_fix(fix))
 }
@@ -69,10 +69,10 @@ mod tests {
         let killed = unit("signal", "9");
         assert!(was_killed(&killed) && !was_killed(&unit("signal", "15")) && !was_killed(&unit("exit-code", "9")));
         insta::assert_snapshot!(
-            judge(&killed, log).unwrap().evidence,
-            @"kube-controller-manager.service ran out of memory 2 times; the kernel said: Memory cgroup out of memory: Killed process 7 (kube-controller) total-vm:1kB"
+            evaluate(&killed, log).unwrap().evidence,
+            @"kube-controller-manager.service ran out of memory 2 times; the kernel logged: Memory cgroup out of memory: Killed process 7 (kube-controller) total-vm:1kB"
         );
-        assert_eq!(judge(&killed, "Out of memory: Killed process 8 (etcd)"), None);
-        assert!(judge(&unit("oom-kill", "9"), "").unwrap().evidence.contains("`oom-kill`"));
+        assert_eq!(evaluate(&killed, "Out of memory: Killed process 8 (etcd)"), None);
+        assert!(evaluate(&unit("oom-kill", "9"), "").unwrap().evidence.contains("`oom-kill`"));
     }
 }

@@ -1,4 +1,4 @@
-//! One file per thing that breaks. Each has a `LOOK`; reading is apart from judging.
+//! One file per thing that breaks. Each has a `CHECK`; reading is apart from evaluating.
 
 pub(crate) mod address;
 pub(crate) mod api_server;

@@ -9,15 +9,15 @@ use futures::future::join_all;
 use playbooks::cluster::{Options, ids};
 use tokio::{net::UdpSocket, time::timeout};
 
-use crate::{Context, Finding, Look, Part, Roles, codes::NO_NAME_SERVER, finding::CouldNotLook, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::NO_NAME_SERVER, finding::Inconclusive};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "name-server",
     about: "name servers of the machine, asked for an answer",
     codes: &[NO_NAME_SERVER],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// Packets may get lost; a server that was asked twice in vain is not there.
@@ -27,17 +27,17 @@ const LIMIT: Duration = Duration::from_millis(1500);
 /// "Who serves the root?": every server that works has some answer to it, if only a refusal.
 const QUESTION: [u8; 17] = [0xb5, 0x01, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::PREFLIGHT).await? {
             return Ok(Vec::new());
         }
-        let options = Options::read(context.host).map_err(|error| CouldNotLook(explain::chain(&error)))?;
+        let options = Options::read(context.host).map_err(|error| Inconclusive(explain::chain(&error)))?;
         let path = options.machine.resolv_conf;
         let servers = servers(&context.text(&path)?.unwrap_or_default());
         let answers = join_all(servers.iter().map(async |server| answers(*server).await)).await;
         let wanted = &context.cluster.networking().dns;
-        Ok(judge(&path.to_string_lossy(), &servers, answers.contains(&true), wanted).into_iter().collect())
+        Ok(evaluate(&path.to_string_lossy(), &servers, answers.contains(&true), wanted).into_iter().collect())
     })
 }
 
@@ -70,7 +70,7 @@ async fn ask(server: IpAddr) -> std::io::Result<()> {
     }
 }
 
-fn judge(path: &str, servers: &[IpAddr], one_answers: bool, wanted: &[IpAddr]) -> Option<Finding> {
+fn evaluate(path: &str, servers: &[IpAddr], one_answers: bool, wanted: &[IpAddr]) -> Option<Finding> {
     let list = |all: &[IpAddr]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if servers.is_empty() {
         let evidence = format!("{path} names no name server");
@@ -104,17 +104,17 @@ mod tests {
     #[test]
     fn one_that_answers_is_enough() {
         let servers: [IpAddr; 2] = ["192.168.1.1", "192.168.1.2"].map(|ip| ip.parse().unwrap());
-        let told = |there: &[IpAddr], answers, wanted: &[IpAddr]| {
-            judge("/etc/resolv.conf", there, answers, wanted).map(|finding| (finding.kind, finding.evidence))
+        let reported = |there: &[IpAddr], answers, wanted: &[IpAddr]| {
+            evaluate("/etc/resolv.conf", there, answers, wanted).map(|finding| (finding.kind, finding.evidence))
         };
-        assert_eq!(told(&servers, true, &servers), None);
-        let (kind, evidence) = told(&servers, false, &[]).unwrap();
+        assert_eq!(reported(&servers, true, &servers), None);
+        let (kind, evidence) = reported(&servers, false, &[]).unwrap();
         assert_eq!(kind, Kind::Symptom);
         insta::assert_snapshot!(
             evidence,
             @"no answer from 192.168.1.1, 192.168.1.2 on port 53, which is all that /etc/resolv.conf names"
         );
-        assert_eq!(told(&[], false, &servers).unwrap().0, Kind::Cause);
-        assert_eq!(told(&[], false, &[]).unwrap().0, Kind::Suspicion);
+        assert_eq!(reported(&[], false, &servers).unwrap().0, Kind::Cause);
+        assert_eq!(reported(&[], false, &[]).unwrap().0, Kind::Suspicion);
     }
 }

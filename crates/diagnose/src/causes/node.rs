@@ -5,34 +5,34 @@ use playbooks::cluster::ids;
 use spec::{UnlistedNodes, ValidatedCluster};
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{API_REFUSES, NODE_CORDONED, NODE_GONE, NODE_NOT_READY, OTHER_NODE, ROLES_GONE, UNLISTED_NODE},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
     view::Unread,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "node",
-    about: "the Node object: there, Ready, not cordoned; how the other nodes are",
+    about: "the Node object: there, Ready, not cordoned; the other nodes",
     codes: &[NODE_GONE, NODE_NOT_READY, NODE_CORDONED, OTHER_NODE, UNLISTED_NODE, API_REFUSES, ROLES_GONE],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
         }
         match context.nodes().await? {
-            Ok(nodes) => Ok(judge(context.cluster, &context.node.name, nodes)),
+            Ok(nodes) => Ok(evaluate(context.cluster, &context.node.name, nodes)),
             Err(Unread::Refused { status, message }) => {
                 let kubeconfig = context.objects().await?.kubeconfig.display().to_string();
                 Ok(vec![refused(*status, &kubeconfig, message)])
             }
-            Err(other) => Err(CouldNotLook::from(other.clone())),
+            Err(other) => Err(Inconclusive::from(other.clone())),
         }
     })
 }
@@ -47,15 +47,15 @@ fn refused(status: u16, kubeconfig: &str, message: &str) -> Finding {
     }
 }
 
-fn judge(cluster: &ValidatedCluster, own: &str, nodes: &[ApiNode]) -> Vec<Finding> {
+fn evaluate(cluster: &ValidatedCluster, own: &str, nodes: &[ApiNode]) -> Vec<Finding> {
     let find = |name: &str| nodes.iter().find(|node| node.metadata.name.as_deref() == Some(name));
     let mut found = of_own(own, find(own));
     for other in cluster.nodes().iter().filter(|other| other.name != own) {
-        let trouble = match find(&other.name) {
+        let failure = match find(&other.name) {
             None => Some("has not joined, or its Node was deleted".to_owned()),
             Some(node) => not_ready(node).map(|why| format!("is not Ready: {why}")),
         };
-        let evidence = trouble.map(|trouble| format!("{} {trouble}", other.name));
+        let evidence = failure.map(|failure| format!("{} {failure}", other.name));
         found.extend(evidence.map(|evidence| Finding::warning(OTHER_NODE, Part::Workloads, evidence)));
     }
     if cluster.bootstrap().unlisted_nodes == UnlistedNodes::Deny {
@@ -117,18 +117,21 @@ mod tests {
         .unwrap()
     }
 
-    fn told(nodes: &[ApiNode]) -> Vec<String> {
+    fn reported(nodes: &[ApiNode]) -> Vec<String> {
         let line = |finding: &Finding| format!("{} {:?} {}", finding.code, finding.kind, finding.evidence);
-        judge(&cluster(), "worker-01", nodes).iter().map(line).collect()
+        evaluate(&cluster(), "worker-01", nodes).iter().map(line).collect()
     }
 
     #[test]
     fn a_node_and_its_neighbours() {
         let master = || node("master-01", "True", "", &json!({}));
-        assert_eq!(told(&[master(), node("worker-01", "True", "", &json!({}))]), [""; 0]);
-        assert_eq!(told(&[master()]), ["BS-DIAG-049 Symptom the API knows no Node worker-01, which was there before"]);
+        assert_eq!(reported(&[master(), node("worker-01", "True", "", &json!({}))]), [""; 0]);
         assert_eq!(
-            told(&[
+            reported(&[master()]),
+            ["BS-DIAG-049 Symptom the API knows no Node worker-01, which was there before"]
+        );
+        assert_eq!(
+            reported(&[
                 master(),
                 node("worker-01", "False", "cni plugin not initialized", &json!({"unschedulable": true}))
             ]),
@@ -138,7 +141,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(&[node("worker-01", "True", "", &json!({})), node("stranger", "True", "", &json!({}))]),
+            reported(&[node("worker-01", "True", "", &json!({})), node("stranger", "True", "", &json!({}))]),
             [
                 "BS-DIAG-052 Warning master-01 has not joined, or its Node was deleted",
                 "BS-DIAG-053 Warning stranger in the API, and not in cluster.yaml",

@@ -7,18 +7,18 @@ use serde_json::Value;
 use spec::NetworkAddOn;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN, NO_POD_NETWORK},
-    look::Looking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "pod-network",
-    about: "the configuration of the pod network, and its plugins",
+    about: "the CNI configuration and its plugins",
     codes: &[NO_POD_NETWORK, FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const CONFIGURATIONS: &str = "/etc/cni/net.d";
@@ -26,7 +26,7 @@ const PLUGINS: &str = "/opt/cni/bin";
 /// What the agent writes for the built-in network.
 const OURS: &str = "10-blackstart.conflist";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::KUBELET).await? {
             return Ok(Vec::new());
@@ -36,7 +36,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             if disk.exists(Path::new(CONFIGURATIONS))? { disk.list(Path::new(CONFIGURATIONS))? } else { Vec::new() };
         let first = first(&all);
         let is_built_in = matches!(context.cluster.networking().add_on, NetworkAddOn::Basic);
-        let mut found: Vec<Finding> = judge(first, is_built_in).into_iter().collect();
+        let mut found: Vec<Finding> = evaluate(first, is_built_in).into_iter().collect();
         if let Some(first) = first {
             let text = context.text(Path::new(CONFIGURATIONS).join(first))?.unwrap_or_default();
             let mut missing = Vec::new();
@@ -58,7 +58,7 @@ fn first(names: &[String]) -> Option<&str> {
 }
 
 /// Who should have written a configuration that is missing is at fault, so that is only a symptom.
-fn judge(first: Option<&str>, is_built_in: bool) -> Option<Finding> {
+fn evaluate(first: Option<&str>, is_built_in: bool) -> Option<Finding> {
     match first {
         None => {
             let evidence = format!("{CONFIGURATIONS} holds no configuration, so no pod gets a network");
@@ -66,7 +66,7 @@ fn judge(first: Option<&str>, is_built_in: bool) -> Option<Finding> {
         }
         Some(first) if is_built_in && first != OURS => {
             let evidence = format!("{CONFIGURATIONS}/{first} comes before {OURS}, so pods get another network");
-            let fix = format!("`rm {CONFIGURATIONS}/{first}`; pods that were started meanwhile must be started anew");
+            let fix = format!("`rm {CONFIGURATIONS}/{first}`; pods that were started meanwhile must be restarted");
             Some(Finding::cause(FOREIGN_POD_NETWORK, Part::PodNetwork, evidence).with_fix(fix))
         }
         Some(_) => None,
@@ -95,12 +95,13 @@ mod tests {
     #[test]
     fn the_first_configuration_counts() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let told = |list: &[&str], is_built_in| judge(first(&names(list)), is_built_in).map(|finding| finding.code.id);
-        assert_eq!(told(&[OURS, "README", "99-other.conf"], true), None);
-        assert_eq!(told(&["00-other.conflist", OURS], true), Some(FOREIGN_POD_NETWORK.id));
-        assert_eq!(told(&["10-calico.conflist"], false), None);
-        assert_eq!(told(&[], true), Some(NO_POD_NETWORK.id));
-        assert_eq!(told(&["10-blackstart.conflist.tmp"], false), Some(NO_POD_NETWORK.id));
+        let reported =
+            |list: &[&str], is_built_in| evaluate(first(&names(list)), is_built_in).map(|finding| finding.code.id);
+        assert_eq!(reported(&[OURS, "README", "99-other.conf"], true), None);
+        assert_eq!(reported(&["00-other.conflist", OURS], true), Some(FOREIGN_POD_NETWORK.id));
+        assert_eq!(reported(&["10-calico.conflist"], false), None);
+        assert_eq!(reported(&[], true), Some(NO_POD_NETWORK.id));
+        assert_eq!(reported(&["10-blackstart.conflist.tmp"], false), Some(NO_POD_NETWORK.id));
     }
 
     #[test]

@@ -8,18 +8,18 @@ use playbooks::cluster::ids;
 use serde::Deserialize;
 use spec::{NetworkAddOn, Node};
 
-use crate::{Context, Finding, Look, Part, Roles, codes::POD_ROUTE, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::POD_ROUTE};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "pod-routes",
-    about: "the way of packets to the pods of other nodes",
+    about: "routes to the pods of other nodes",
     codes: &[POD_ROUTE],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let networking = context.cluster.networking();
         if networking.add_on != NetworkAddOn::Basic || !context.was_done(ids::NODE_READY).await? {
@@ -30,9 +30,9 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let has_joined = |name: &str| joined.iter().any(|node| node.metadata.name.as_deref() == Some(name));
         let others = context.cluster.nodes().iter();
         let others = others.filter(|other| other.name != context.node.name && has_joined(&other.name));
-        let looks = others.filter_map(|other| Some((other, networking.pod_part(other.ip)?.hosts().next()?)));
-        let looked = join_all(looks.map(async |(other, pod)| (other, pod, ask(context, pod).await))).await;
-        let astray: Vec<String> = looked.iter().filter_map(|(other, pod, way)| judge(other, *pod, way)).collect();
+        let checks = others.filter_map(|other| Some((other, networking.pod_part(other.ip)?.hosts().next()?)));
+        let checked = join_all(checks.map(async |(other, pod)| (other, pod, ask(context, pod).await))).await;
+        let astray: Vec<String> = checked.iter().filter_map(|(other, pod, way)| evaluate(other, *pod, way)).collect();
         if astray.is_empty() {
             return Ok(Vec::new());
         }
@@ -56,7 +56,7 @@ struct Way {
 }
 
 /// What is wrong with the way to a node's pods.
-fn judge(other: &Node, pod: IpAddr, way: &Result<String, String>) -> Option<String> {
+fn evaluate(other: &Node, pod: IpAddr, way: &Result<String, String>) -> Option<String> {
     let name = &other.name;
     let printed = match way {
         Ok(printed) => printed,
@@ -69,7 +69,7 @@ fn judge(other: &Node, pod: IpAddr, way: &Result<String, String>) -> Option<Stri
         (None, Some(kind)) => Some(format!("{pod} of {name} meets a {kind} route")),
         (None, None) => {
             let dev = way.dev.unwrap_or_default();
-            Some(format!("{pod} of {name} is looked for on {dev}, and not by {}", other.ip))
+            Some(format!("{pod} of {name} is routed to {dev}, and not via {}", other.ip))
         }
     }
 }
@@ -95,7 +95,7 @@ mod tests {
             ),
             (
                 Ok(r#"[{"dst":"10.244.21.1","dev":"docker0"}]"#),
-                Some("10.244.21.1 of worker-01 is looked for on docker0, and not by 10.0.0.21"),
+                Some("10.244.21.1 of worker-01 is routed to docker0, and not via 10.0.0.21"),
             ),
             (
                 Err("RTNETLINK answers: Network is unreachable"),
@@ -103,7 +103,7 @@ mod tests {
             ),
         ] {
             let way = way.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(judge(node, pod, &way).as_deref(), expected);
+            assert_eq!(evaluate(node, pod, &way).as_deref(), expected);
         }
     }
 }

@@ -5,10 +5,10 @@ use playbooks::{
     preflight::{self, Finding as Checked, Stage},
 };
 
-use crate::{Context, Finding, Kind, Look, Part, Roles, finding::CouldNotLook, look::Looking};
+use crate::{Check, Context, Finding, Kind, Part, Roles, check::Checking, finding::Inconclusive};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "machine",
     about: "what `blackstart node preflight` checks",
     codes: &[
@@ -27,13 +27,13 @@ pub(crate) const LOOK: Look = Look {
         codes::OTHER_CLUSTER,
     ],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let stage =
-            Stage::read(&*context.host.disk, context.layout).map_err(|error| CouldNotLook(explain::chain(&error)))?;
+            Stage::read(&*context.host.disk, context.layout).map_err(|error| Inconclusive(explain::chain(&error)))?;
         let asked = preflight::Context {
             host: context.host,
             cluster: context.cluster,
@@ -43,13 +43,13 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             machine_ids: &*context.machine_ids,
         };
         let outcomes = preflight::run(preflight::registry(), &[], &asked).await;
-        let outcomes = outcomes.map_err(|error| CouldNotLook(error.to_string()))?;
-        Ok(outcomes.into_iter().filter_map(|outcome| judge(outcome.finding)).collect())
+        let outcomes = outcomes.map_err(|error| Inconclusive(error.to_string()))?;
+        Ok(outcomes.into_iter().filter_map(|outcome| evaluate(outcome.finding)).collect())
     })
 }
 
 /// Warnings of a preflight are said at every `node up`; here only what is wrong counts.
-fn judge(finding: Checked) -> Option<Finding> {
+fn evaluate(finding: Checked) -> Option<Finding> {
     let Checked::Problem { code, message, hint } = finding else { return None };
     Some(Finding { code, kind: Kind::Cause, part: Part::Machine, evidence: message, fix: hint })
 }

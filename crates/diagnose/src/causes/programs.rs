@@ -9,24 +9,24 @@ use std::path::{Path, PathBuf};
 use bundle::{Manifest, Sum};
 use playbooks::{cluster, codes::COMPONENTS_UNFIT};
 
-use crate::{Context, Finding, Look, Part, Roles, finding::CouldNotLook, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, finding::Inconclusive};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "programs",
     about: "the programs of the bundle, where they are and whether they were changed",
     codes: &[COMPONENTS_UNFIT],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const HOME: &str = "/opt/blackstart/current";
 const PROGRAMS: &str = "/usr/local/bin";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let manifest = cluster::installed_bundle(context.host);
-        let Some(manifest) = manifest.map_err(|error| CouldNotLook(explain::chain(&error)))? else {
+        let Some(manifest) = manifest.map_err(|error| Inconclusive(explain::chain(&error)))? else {
             return Ok(Vec::new());
         };
         let mut faults = Vec::new();
@@ -40,7 +40,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 faults.extend(changed(context, &manifest, service.name).await?);
             }
         }
-        Ok(judge(&faults).into_iter().collect())
+        Ok(evaluate(&faults).into_iter().collect())
     })
 }
 
@@ -55,26 +55,28 @@ fn displaced(link: &Path, target: Option<PathBuf>, exists: bool) -> Option<Strin
     match target {
         Some(target) if target == wanted => None,
         Some(target) => Some(format!("{} leads to {}, not to {}", link.display(), target.display(), wanted.display())),
-        None if exists => {
-            Some(format!("{} is a file of somebody else, not a link to {}", link.display(), wanted.display()))
-        }
+        None if exists => Some(format!(
+            "{} is a file that blackstart did not install, not a link to {}",
+            link.display(),
+            wanted.display()
+        )),
         None => Some(format!("{} is missing; it should lead to {}", link.display(), wanted.display())),
     }
 }
 
 /// What is wrong with the program of a service, compared by its sum.
-async fn changed(context: &Context<'_>, manifest: &Manifest, unit: &str) -> Result<Option<String>, CouldNotLook> {
+async fn changed(context: &Context<'_>, manifest: &Manifest, unit: &str) -> Result<Option<String>, Inconclusive> {
     let path = format!("bin/{}", unit.strip_suffix(".service").unwrap_or(unit));
     let Some(file) = manifest.files().find(|file| file.path == path) else { return Ok(None) };
     let (disk, program) = (context.host.disk.clone(), Path::new(HOME).join(&path));
     let read = move || disk.read_optional(&program).map(|content| content.map(|content| Sum::of(&content)));
-    let sum = tokio::task::spawn_blocking(read).await.map_err(|error| CouldNotLook(error.to_string()))??;
+    let sum = tokio::task::spawn_blocking(read).await.map_err(|error| Inconclusive(error.to_string()))??;
     Ok(sum
         .filter(|sum| *sum != file.sha256)
         .map(|_| format!("{HOME}/{path} is not the file that was installed: its sum differs")))
 }
 
-fn judge(faults: &[String]) -> Option<Finding> {
+fn evaluate(faults: &[String]) -> Option<Finding> {
     (!faults.is_empty()).then(|| Finding::cause(COMPONENTS_UNFIT, Part::Machine, faults.join("; ")))
 }
 
@@ -85,17 +87,17 @@ mod tests {
     #[test]
     fn the_way_to_a_program() {
         let link = Path::new("/usr/local/bin/etcd");
-        let told = |target: Option<&str>, exists| displaced(link, target.map(PathBuf::from), exists);
-        assert_eq!(told(Some("/opt/blackstart/current/bin/etcd"), true), None);
+        let reported = |target: Option<&str>, exists| displaced(link, target.map(PathBuf::from), exists);
+        assert_eq!(reported(Some("/opt/blackstart/current/bin/etcd"), true), None);
         insta::assert_snapshot!(
-            [told(Some("/opt/etcd"), true), told(None, true), told(None, false)].map(Option::unwrap).join("\n"),
+            [reported(Some("/opt/etcd"), true), reported(None, true), reported(None, false)].map(Option::unwrap).join("\n"),
             @r"
         /usr/local/bin/etcd leads to /opt/etcd, not to /opt/blackstart/current/bin/etcd
-        /usr/local/bin/etcd is a file of somebody else, not a link to /opt/blackstart/current/bin/etcd
+        /usr/local/bin/etcd is a file that blackstart did not install, not a link to /opt/blackstart/current/bin/etcd
         /usr/local/bin/etcd is missing; it should lead to /opt/blackstart/current/bin/etcd
         "
         );
-        assert_eq!(judge(&[]), None);
-        assert_eq!(judge(&["a".into(), "b".into()]).unwrap().evidence, "a; b");
+        assert_eq!(evaluate(&[]), None);
+        assert_eq!(evaluate(&["a".into(), "b".into()]).unwrap().evidence, "a; b");
     }
 }

@@ -9,22 +9,22 @@ use playbooks::cluster::ids;
 use spec::ValidatedCluster;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{CSR_DENIED, CSR_PENDING},
-    look::Looking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "requests",
-    about: "certificate requests that are not decided on, or were denied",
+    about: "CSRs that are pending or were denied",
     codes: &[CSR_PENDING, CSR_DENIED],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// Masters' agents decide at once; a node whose object is about to appear gets a minute.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+const DEADLINE: SignedDuration = SignedDuration::from_secs(10);
 
 /// A kubelet asks again within minutes: what is older than this is over.
 const RECENT: SignedDuration = SignedDuration::from_mins(15);
@@ -32,21 +32,25 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// The user name of a node's kubelet.
 const NODE: &str = "system:node:";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::API_READY).await? {
             return Ok(Vec::new());
         }
         let list = async |client| Api::<CertificateSigningRequest>::all(client).list(&ListParams::default()).await;
         let requests = context.objects().await?.ask("list the certificate requests", list).await?;
-        Ok(judge(context.cluster, &requests.items, context.host.clock.now()))
+        Ok(evaluate(context.cluster, &requests.items, context.host.clock.now()))
     })
 }
 
-fn judge(cluster: &ValidatedCluster, requests: &[CertificateSigningRequest], now: Timestamp) -> Vec<Finding> {
+fn evaluate(cluster: &ValidatedCluster, requests: &[CertificateSigningRequest], now: Timestamp) -> Vec<Finding> {
     let ours = requests.iter().filter(|request| request.spec.signer_name.contains("kubelet"));
     let requests: Vec<Request<'_>> = ours.map(|request| Request::read(request, now)).collect();
-    requests.iter().filter(|request| !request.is_answered_by(&requests)).filter_map(|one| one.judge(cluster)).collect()
+    requests
+        .iter()
+        .filter(|request| !request.is_answered_by(&requests))
+        .filter_map(|one| one.evaluate(cluster))
+        .collect()
 }
 
 /// What counts of a request.
@@ -79,11 +83,11 @@ impl<'a> Request<'a> {
         })
     }
 
-    fn judge(&self, cluster: &ValidatedCluster) -> Option<Finding> {
+    fn evaluate(&self, cluster: &ValidatedCluster) -> Option<Finding> {
         let Self { name, requestor, age, .. } = self;
         let seconds = age.as_secs();
         match self.decision {
-            None if *age > PATIENCE => {
+            None if *age > DEADLINE => {
                 let evidence = format!("request {name} of {requestor} waits for {seconds} s");
                 Some(Finding::symptom(CSR_PENDING, Part::Joining, evidence))
             }
@@ -114,7 +118,7 @@ mod tests {
     /// Who asks, when, and how it was decided.
     type Made = (&'static str, &'static str, Option<&'static str>);
 
-    fn told(requests: &[Made]) -> Vec<String> {
+    fn reported(requests: &[Made]) -> Vec<String> {
         let request = |(index, (user, made, decision)): (usize, &Made)| -> CertificateSigningRequest {
             let condition =
                 |type_: &str| json!([{"type": type_, "status": "True", "reason": "BS-CSR-004", "message": "names"}]);
@@ -127,7 +131,7 @@ mod tests {
         };
         let requests: Vec<_> = requests.iter().enumerate().map(request).collect();
         let line = |finding: &Finding| format!("{} {:?} {}", finding.code, finding.kind, finding.evidence);
-        judge(&cluster(), &requests, "2026-11-16T03:30:00Z".parse().unwrap()).iter().map(line).collect()
+        evaluate(&cluster(), &requests, "2026-11-16T03:30:00Z".parse().unwrap()).iter().map(line).collect()
     }
 
     #[test]
@@ -148,7 +152,7 @@ mod tests {
             (&[("system:bootstrap:x", "03:28", Some("Denied"))], &stranger),
         ];
         for (requests, expected) in cases {
-            assert_eq!(told(requests), *expected, "{requests:?}");
+            assert_eq!(reported(requests), *expected, "{requests:?}");
         }
     }
 }

@@ -7,21 +7,21 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::{
-    Context, Finding, Look, Part, Roles, codes::ROLES_GONE, finding::CouldNotLook, look::Looking, view::Unread,
+    Check, Context, Finding, Part, Roles, check::Checking, codes::ROLES_GONE, finding::Inconclusive, view::Unread,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "roles",
     about: "the roles and bindings that nodes and administrators need",
     codes: &[ROLES_GONE],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 const LIMIT: Duration = Duration::from_secs(4);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::ROLES).await? {
             return Ok(Vec::new());
@@ -29,12 +29,12 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let wanted = render::objects::rbac(context.cluster);
         let client = context.objects().await?.client()?;
         let differing = timeout(LIMIT, kubeapi::differing(client, &wanted)).await;
-        let differing = differing.map_err(|_| CouldNotLook("the API does not answer".to_owned()))?;
-        Ok(judge(&differing.map_err(Unread::from)?).into_iter().collect())
+        let differing = differing.map_err(|_| Inconclusive("the API does not answer".to_owned()))?;
+        Ok(evaluate(&differing.map_err(Unread::from)?).into_iter().collect())
     })
 }
 
-fn judge(differing: &[Value]) -> Option<Finding> {
+fn evaluate(differing: &[Value]) -> Option<Finding> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let described = |object: &Value| format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
     let all: Vec<String> = differing.iter().map(described).collect();
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn what_differs_is_named() {
-        assert_eq!(judge(&[]), None);
+        assert_eq!(evaluate(&[]), None);
         let binding = json!({"kind": "ClusterRoleBinding", "metadata": {"name": "blackstart:agent"}});
-        assert_eq!(judge(&[binding]).unwrap().evidence, "missing or changed: ClusterRoleBinding blackstart:agent");
+        assert_eq!(evaluate(&[binding]).unwrap().evidence, "missing or changed: ClusterRoleBinding blackstart:agent");
     }
 }

@@ -4,18 +4,18 @@ use host::{Cmd, CommandError};
 
 use playbooks::cluster::ids;
 
-use crate::{Context, Finding, Look, Part, Roles, codes::SERVICE_TABLE_GONE, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::SERVICE_TABLE_GONE};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "service-table",
-    about: "kube-proxy's rules for the addresses of services",
+    about: "kube-proxy's nftables rules for Services",
     codes: &[SERVICE_TABLE_GONE],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::KUBE_PROXY).await? {
             return Ok(Vec::new());
@@ -23,8 +23,8 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let family = if context.cluster.networking().dns_service_ip().is_ipv4() { "ip" } else { "ip6" };
         let listed = Cmd::new("nft").args(["list", "chain", family, "kube-proxy", "services"]).env("LC_ALL", "C");
         match context.host.commands.run(&listed).await {
-            Ok(printed) => Ok(judge(family, &printed.stdout).into_iter().collect()),
-            Err(CommandError::Failed { said, .. }) if said.contains("No such file") => {
+            Ok(printed) => Ok(evaluate(family, &printed.stdout).into_iter().collect()),
+            Err(CommandError::Failed { output, .. }) if output.contains("No such file") => {
                 let evidence = format!("there is no nftables table `{family} kube-proxy` with a chain `services`");
                 Ok(vec![Finding::cause(SERVICE_TABLE_GONE, Part::KubeProxy, evidence)])
             }
@@ -34,7 +34,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
 }
 
 /// A chain without rules sends nobody anywhere.
-fn judge(family: &str, listed: &str) -> Option<Finding> {
+fn evaluate(family: &str, listed: &str) -> Option<Finding> {
     let has_rules = listed.contains("vmap") || listed.contains("goto") || listed.contains("jump");
     let evidence = format!("chain `services` of the nftables table `{family} kube-proxy` has no rules");
     (!has_rules).then(|| Finding::cause(SERVICE_TABLE_GONE, Part::KubeProxy, evidence))
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_chain_must_lead_somewhere() {
         let full = "table ip kube-proxy {\n\tchain services {\n\t\tip daddr . meta l4proto . th dport vmap @service-ips\n\t}\n}";
-        assert_eq!(judge("ip", full), None);
-        assert!(judge("ip", "table ip kube-proxy {\n\tchain services {\n\t}\n}").is_some());
+        assert_eq!(evaluate("ip", full), None);
+        assert!(evaluate("ip", "table ip kube-proxy {\n\tchain services {\n\t}\n}").is_some());
     }
 }

@@ -3,37 +3,37 @@
 use std::path::Path;
 
 use crate::{
-    Context, Finding, Look, Roles,
+    Check, Context, Finding, Roles,
+    check::Checking,
     codes::{SERVICE_DISABLED, SERVICE_STOPPED},
-    look::Looking,
     unit::Unit,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "stopped",
     about: "services that were stopped, masked or disabled",
     codes: &[SERVICE_STOPPED, SERVICE_DISABLED],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// What starts with the machine has a link here.
 const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {
             let is_enabled = context.host.disk.exists(&Path::new(WANTED_BY).join(service.name))?;
-            found.extend(judge(&unit, is_enabled));
+            found.extend(evaluate(&unit, is_enabled));
         }
         Ok(found)
     })
 }
 
 /// A unit without a file is told by the look at files.
-fn judge(unit: &Unit, is_enabled: bool) -> Option<Finding> {
+fn evaluate(unit: &Unit, is_enabled: bool) -> Option<Finding> {
     let Unit { name, load, active, sub, .. } = unit;
     let stopped =
         |evidence: String, fix: String| Some(Finding::cause(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix));
@@ -45,17 +45,17 @@ fn judge(unit: &Unit, is_enabled: bool) -> Option<Finding> {
         // What the condition is about has a look of its own.
         ("loaded", "inactive" | "failed") if unit.is_held_back => {
             let evidence = format!("{name} is {active}: a condition in its file does not hold");
-            let fix = format!("`systemctl status {name}` tells which; see to it, then `systemctl start {name}`");
+            let fix = format!("`systemctl status {name}` shows which; fix it, then `systemctl start {name}`");
             Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
         }
         // systemd starts our services again whenever they end: one that is not started again was stopped, however it ended.
         ("loaded", "inactive" | "deactivating" | "failed") => {
-            stopped(format!("{name} is {active} ({sub}): somebody stopped it"), format!("`systemctl start {name}`"))
+            stopped(format!("{name} is {active} ({sub}): it was stopped by hand"), format!("`systemctl start {name}`"))
         }
         // What is wrong with its file is told by the look at files.
         ("bad-setting" | "error", _) if !unit.is_up() => {
             let evidence = format!("{name} is {active} and cannot be started: systemd calls its file `{load}`");
-            let fix = format!("`systemd-analyze verify {name}` tells what is wrong with it");
+            let fix = format!("`systemd-analyze verify {name}` shows what is wrong with it");
             Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
         }
         ("loaded" | "masked", _) if !is_enabled || load == "masked" => {
@@ -97,9 +97,10 @@ mod tests {
             (unit("bad-setting", "active", "running"), true),
             (unit("bad-setting", "inactive", "dead"), true),
         ] {
-            let found = judge(&unit, is_enabled);
-            let told = found.map_or_else(|| "nothing".to_owned(), |one| format!("{:?}: {}", one.kind, one.evidence));
-            text += &format!("{} {} {}, enabled {is_enabled}: {told}\n", unit.load, unit.active, unit.sub);
+            let found = evaluate(&unit, is_enabled);
+            let reported =
+                found.map_or_else(|| "nothing".to_owned(), |one| format!("{:?}: {}", one.kind, one.evidence));
+            text += &format!("{} {} {}, enabled {is_enabled}: {reported}\n", unit.load, unit.active, unit.sub);
         }
         insta::assert_snapshot!(text);
     }

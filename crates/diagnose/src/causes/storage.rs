@@ -6,19 +6,19 @@ use host::Disk;
 use playbooks::codes::DISK_FULL;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{NO_INODES, READ_ONLY},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "storage",
     about: "file systems that are full, out of inodes or read-only",
     codes: &[DISK_FULL, NO_INODES, READ_ONLY],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// Less than a fiftieth is as good as nothing, except on large disks, where it is still plenty: in KiB.
@@ -26,7 +26,7 @@ const PLENTY: u64 = 256 * 1024;
 /// The same for inodes.
 const PLENTY_OF_INODES: u64 = 10_000;
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mounts = context.text("/proc/self/mountinfo")?.unwrap_or_default();
         let mut places = Vec::new();
@@ -34,7 +34,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             let dir = nearest(&*context.host.disk, dir)?;
             match mount_of(&mounts, &dir) {
                 Some(mount) => places.push(Place { what, dir, mount }),
-                None => return Err(CouldNotLook(format!("{} is on no mount of /proc/self/mountinfo", dir.display()))),
+                None => return Err(Inconclusive(format!("{} is on no mount of /proc/self/mountinfo", dir.display()))),
             }
         }
         let mut found = Vec::new();
@@ -72,7 +72,7 @@ fn written<'a>(context: &'a Context<'a>) -> Vec<(&'static str, &'a Path)> {
 }
 
 /// The directory itself, or the nearest one above it that is there.
-fn nearest(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, CouldNotLook> {
+fn nearest(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, Inconclusive> {
     for above in dir.ancestors() {
         if disk.exists(above)? {
             return Ok(above.to_path_buf());
@@ -112,10 +112,10 @@ fn mount_of<'a>(mountinfo: &'a str, dir: &Path) -> Option<Mount<'a>> {
 fn by_mount<'a>(places: &'a [Place<'a>]) -> Vec<(Mount<'a>, Vec<String>)> {
     let mut all: Vec<(Mount<'a>, Vec<String>)> = Vec::new();
     for Place { what, dir, mount } in places {
-        let told = format!("{what} ({})", dir.display());
+        let reported = format!("{what} ({})", dir.display());
         match all.iter_mut().find(|(known, _)| known == mount) {
-            Some((_, whats)) => whats.push(told),
-            None => all.push((*mount, vec![told])),
+            Some((_, whats)) => whats.push(reported),
+            None => all.push((*mount, vec![reported])),
         }
     }
     all
@@ -130,8 +130,8 @@ struct Share {
 
 impl Share {
     /// The one line below the heading of `df -P`. A file system without a number of its own says `-` or 0.
-    fn parse(df: &str) -> Result<Self, CouldNotLook> {
-        let line = df.lines().nth(1).ok_or_else(|| CouldNotLook(format!("`df` answers `{}`", df.trim())))?;
+    fn parse(df: &str) -> Result<Self, Inconclusive> {
+        let line = df.lines().nth(1).ok_or_else(|| Inconclusive(format!("`df` answers `{}`", df.trim())))?;
         let number = |column: usize| line.split_whitespace().nth(column).and_then(|text| text.parse().ok());
         Ok(Self { total: number(1).unwrap_or(0), free: number(3).unwrap_or(0) })
     }
@@ -143,7 +143,7 @@ impl Share {
 
 fn read_only(mount: Mount<'_>, what: &[String]) -> Finding {
     let evidence = format!("{} is mounted read-only; it holds {}", mount.at, what.join(", "));
-    let fix = format!("look for disk errors in `dmesg`; then `mount -o remount,rw {}`, or boot again", mount.at);
+    let fix = format!("check `dmesg` for disk errors; then `mount -o remount,rw {}`, or boot again", mount.at);
     Finding::cause(READ_ONLY, Part::Machine, evidence).with_fix(fix)
 }
 
@@ -194,15 +194,15 @@ mod tests {
     fn little_is_told_only_where_it_is_next_to_nothing() {
         let mount = Mount { at: "/var", is_read_only: false };
         let what = ["etcd (/var/lib/etcd)".to_owned()];
-        let told = |total, free, inodes: (u64, u64)| {
+        let reported = |total, free, inodes: (u64, u64)| {
             used_up(mount, &what, Share { total, free }, Share { total: inodes.0, free: inodes.1 })
                 .map(|finding| format!("{}: {}", finding.code, finding.evidence))
         };
         let enough = (1000, 500);
-        assert_eq!(told(10_000_000, 5_000_000, enough), None);
-        assert_eq!(told(1_000_000_000, 1_000_000, enough), None, "a gigabyte of a large disk");
-        assert_eq!(told(0, 0, (0, 0)), None, "a file system that counts nothing");
-        insta::assert_snapshot!([told(8192, 0, enough), told(8192, 8000, (1000, 3))].map(Option::unwrap).join("\n"), @r"
+        assert_eq!(reported(10_000_000, 5_000_000, enough), None);
+        assert_eq!(reported(1_000_000_000, 1_000_000, enough), None, "a gigabyte of a large disk");
+        assert_eq!(reported(0, 0, (0, 0)), None, "a file system that counts nothing");
+        insta::assert_snapshot!([reported(8192, 0, enough), reported(8192, 8000, (1000, 3))].map(Option::unwrap).join("\n"), @r"
         BS-PRE-012: /var is full: 0 of 8 MiB are free; it holds etcd (/var/lib/etcd)
         BS-DIAG-012: /var has no room for more files: 3 of 1000 inodes are free; it holds etcd (/var/lib/etcd)
         ");
@@ -220,10 +220,10 @@ mod tests {
     fn a_mount_is_told_once_with_all_it_holds() {
         let place = |what, at| Place { what, dir: "/d".into(), mount: Mount { at, is_read_only: true } };
         let places = [place("a", "/"), place("b", "/x"), place("c", "/")];
-        let told: Vec<String> =
+        let reported: Vec<String> =
             by_mount(&places).iter().map(|(mount, what)| read_only(*mount, what).evidence).collect();
         assert_eq!(
-            told,
+            reported,
             ["/ is mounted read-only; it holds a (/d), c (/d)", "/x is mounted read-only; it holds b (/d)"]
         );
     }

@@ -4,27 +4,26 @@ use std::collections::BTreeMap;
 
 use explain::Code;
 use kubeapi::{
-    Trouble,
+    Failure, failure,
     k8s_openapi::api::core::v1::Pod,
     kube::{Api, api::ListParams},
-    trouble,
 };
 
 use playbooks::cluster::ids;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{POD_FAILS, POD_IMAGE, POD_UNSCHEDULED},
-    look::Looking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "workloads",
     about: "pods without an image, without a node, or that do not stay up",
     codes: &[POD_IMAGE, POD_UNSCHEDULED, POD_FAILS],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// So many are named; more only make a person scroll.
@@ -33,7 +32,7 @@ const NAMED: usize = 5;
 /// More than this nobody reads, and the API server has other things to do.
 const LISTED: u32 = 500;
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
@@ -41,37 +40,37 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let some = ListParams::default().limit(LISTED).fields("status.phase!=Succeeded");
         let list = async |client| Api::<Pod>::all(client).list(&some).await;
         let pods = context.objects().await?.ask("list the pods", list).await?;
-        Ok(judge(&pods.items))
+        Ok(evaluate(&pods.items))
     })
 }
 
-fn judge(pods: &[Pod]) -> Vec<Finding> {
+fn evaluate(pods: &[Pod]) -> Vec<Finding> {
     let mut by_code: BTreeMap<&str, (Code, Vec<String>)> = BTreeMap::new();
     for pod in pods {
-        let Some(trouble) = trouble(pod) else { continue };
-        let code = match trouble {
-            Trouble::Image(_) => POD_IMAGE,
-            Trouble::Unscheduled { .. } => POD_UNSCHEDULED,
-            Trouble::Container { .. } => POD_FAILS,
+        let Some(failure) = failure(pod) else { continue };
+        let code = match failure {
+            Failure::Image(_) => POD_IMAGE,
+            Failure::Unscheduled { .. } => POD_UNSCHEDULED,
+            Failure::Container { .. } => POD_FAILS,
         };
-        by_code.entry(code.id).or_insert((code, Vec::new())).1.push(said(pod, &trouble));
+        by_code.entry(code.id).or_insert((code, Vec::new())).1.push(output(pod, &failure));
     }
-    by_code.into_values().map(|(code, said)| Finding::warning(code, Part::Workloads, listed(&said))).collect()
+    by_code.into_values().map(|(code, output)| Finding::warning(code, Part::Workloads, listed(&output))).collect()
 }
 
-fn said(pod: &Pod, trouble: &Trouble) -> String {
+fn output(pod: &Pod, failure: &Failure) -> String {
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-    match trouble {
-        Trouble::Image(image) => {
+    match failure {
+        Failure::Image(image) => {
             format!("{namespace}/{}: image {image}", pod.metadata.name.as_deref().unwrap_or_default())
         }
-        Trouble::Container { pod, why } | Trouble::Unscheduled { pod, why } => format!("{namespace}/{pod}: {why}"),
+        Failure::Container { pod, why } | Failure::Unscheduled { pod, why } => format!("{namespace}/{pod}: {why}"),
     }
 }
 
-fn listed(said: &[String]) -> String {
-    let named = said.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-    match said.len().saturating_sub(NAMED) {
+fn listed(output: &[String]) -> String {
+    let named = output.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    match output.len().saturating_sub(NAMED) {
         0 => named,
         more => format!("{named}; and {more} more"),
     }
@@ -104,8 +103,8 @@ mod tests {
             waiting("crashes", "CrashLoopBackOff"),
         ];
         pods.extend((0..7).map(|number| waiting(&format!("web-{number}"), "ImagePullBackOff")));
-        let told: Vec<String> =
-            judge(&pods).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect();
-        insta::assert_snapshot!(told.join("\n"));
+        let reported: Vec<String> =
+            evaluate(&pods).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect();
+        insta::assert_snapshot!(reported.join("\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! How an API server answers somebody who only asks for its health and trusts only the cluster's authority.
+//! How an API server answers somebody who only asks for its health and trusts only the cluster's CA.
 
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 

@@ -16,7 +16,7 @@ const KUBELET: [(&str, &str); 2] = [
 /// What a worker was handed when it joined.
 const HANDED_OUT: [&str; 3] = ["kubelet.conf", "kube-proxy.conf", "agent.conf"];
 
-/// The cluster's authority.
+/// The cluster's CA.
 const CA: &str = "pki/ca.crt";
 
 /// What is wrong with the certificates here.
@@ -29,32 +29,34 @@ impl Certificates {
     /// On a master: the whole table, and what its kubelet keeps.
     pub(crate) fn of_master(disk: &dyn Disk, root: &Path, input: &Input, now: Timestamp) -> Result<Self, HostError> {
         let mut faults = pki::faults(&Existing::read(disk, root)?, input, now);
-        let authority = disk.read_optional(&root.join(CA))?;
-        let of_kubelet = of_kubelet(disk, &authority.unwrap_or_default(), now)?;
-        let is_told = faults.iter().any(|fault| fault.name == "ca");
-        faults.extend(of_kubelet.into_iter().filter_map(Looked::fault).filter(|fault| !(is_told && is_foreign(fault))));
+        let ca = disk.read_optional(&root.join(CA))?;
+        let of_kubelet = of_kubelet(disk, &ca.unwrap_or_default(), now)?;
+        let is_reported = faults.iter().any(|fault| fault.name == "ca");
+        faults.extend(
+            of_kubelet.into_iter().filter_map(Checked::fault).filter(|fault| !(is_reported && is_foreign(fault))),
+        );
         Ok(Self { faults })
     }
 
     /// On a worker: what it was handed when it joined, and what its kubelet keeps.
     pub(crate) fn of_worker(disk: &dyn Disk, root: &Path, now: Timestamp) -> Result<Self, HostError> {
         let path = root.join(CA);
-        let Some(authority) = disk.read_optional(&path)? else {
+        let Some(ca) = disk.read_optional(&path)? else {
             return Ok(Self { faults: vec![Fault { name: "ca", path, flaw: Flaw::Missing }] });
         };
         let server = format!("https://127.0.0.1:{}", ports::API_BALANCER);
-        let mut looked = of_kubelet(disk, &authority, now)?;
+        let mut checked = of_kubelet(disk, &ca, now)?;
         for name in HANDED_OUT {
             let path = root.join(name);
             let flaw = match disk.read_optional(&path)? {
                 None => Some(Flaw::Missing),
-                Some(file) => pki::kubeconfig_flaw(&file, &authority, &server, now),
+                Some(file) => pki::kubeconfig_flaw(&file, &ca, &server, now),
             };
-            looked.push(Looked { name, path, flaw });
+            checked.push(Checked { name, path, flaw });
         }
-        let count = looked.len();
-        let mut faults: Vec<Fault> = looked.into_iter().filter_map(Looked::fault).collect();
-        // Where nothing fits the authority, it is the authority that was exchanged: one fault, not as many as there are files.
+        let count = checked.len();
+        let mut faults: Vec<Fault> = checked.into_iter().filter_map(Checked::fault).collect();
+        // Where nothing fits the CA, it is the CA that was exchanged: one fault, not as many as there are files.
         if faults.iter().filter(|fault| is_foreign(fault)).count() == count {
             faults = vec![Fault { name: "ca", path, flaw: Flaw::Exchanged }];
         }
@@ -63,13 +65,13 @@ impl Certificates {
 }
 
 /// A file that was looked at.
-struct Looked {
+struct Checked {
     name: &'static str,
     path: PathBuf,
     flaw: Option<Flaw>,
 }
 
-impl Looked {
+impl Checked {
     fn fault(self) -> Option<Fault> {
         let Self { name, path, flaw } = self;
         flaw.map(|flaw| Fault { name, path, flaw })
@@ -77,17 +79,17 @@ impl Looked {
 }
 
 /// What is not there yet the kubelet asks for by itself.
-fn of_kubelet(disk: &dyn Disk, authority: &[u8], now: Timestamp) -> Result<Vec<Looked>, HostError> {
-    let mut looked = Vec::new();
+fn of_kubelet(disk: &dyn Disk, ca: &[u8], now: Timestamp) -> Result<Vec<Checked>, HostError> {
+    let mut checked = Vec::new();
     for (name, path) in KUBELET {
         let Some(file) = disk.read_optional(Path::new(path))? else { continue };
-        looked.push(Looked { name, path: path.into(), flaw: pki::certificate_flaw(&file, authority, now) });
+        checked.push(Checked { name, path: path.into(), flaw: pki::certificate_flaw(&file, ca, now) });
     }
-    Ok(looked)
+    Ok(checked)
 }
 
 fn is_foreign(fault: &Fault) -> bool {
-    matches!(fault.flaw, Flaw::Foreign { .. } | Flaw::OtherAuthority)
+    matches!(fault.flaw, Flaw::Foreign { .. } | Flaw::OtherCa)
 }
 
 #[cfg(test)]
@@ -136,14 +138,14 @@ mod tests {
         disk
     }
 
-    fn told(certificates: Result<Certificates, HostError>) -> Vec<(&'static str, Flaw)> {
+    fn reported(certificates: Result<Certificates, HostError>) -> Vec<(&'static str, Flaw)> {
         certificates.unwrap().faults.into_iter().map(|fault| (fault.name, fault.flaw)).collect()
     }
 
     #[test]
-    fn a_worker_is_judged_by_what_it_was_handed() {
+    fn a_worker_is_evaluated_by_what_it_was_handed() {
         let disk = worker();
-        let of_worker = || told(Certificates::of_worker(&disk, Path::new(ROOT), now()));
+        let of_worker = || reported(Certificates::of_worker(&disk, Path::new(ROOT), now()));
         assert_eq!(of_worker(), []);
         Change::Remove { path: "/etc/kubernetes/agent.conf".into() }.apply(&disk).unwrap();
         assert_eq!(of_worker(), [("agent.conf", Flaw::Missing)]);
@@ -154,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn an_exchanged_authority_is_one_fault() {
+    fn an_exchanged_ca_is_one_fault() {
         let (disk, other) = (worker(), master());
         write(&disk, "/etc/kubernetes/pki/ca.crt", other.read(Path::new("/etc/kubernetes/pki/ca.crt")).unwrap());
-        assert_eq!(told(Certificates::of_worker(&disk, Path::new(ROOT), now())), [("ca", Flaw::Exchanged)]);
+        assert_eq!(reported(Certificates::of_worker(&disk, Path::new(ROOT), now())), [("ca", Flaw::Exchanged)]);
 
         let disk = master();
-        let of_master = || told(Certificates::of_master(&disk, Path::new(ROOT), &input(), now()));
+        let of_master = || reported(Certificates::of_master(&disk, Path::new(ROOT), &input(), now()));
         assert_eq!(of_master(), []);
         let pair =
             ["pki/apiserver.crt", "pki/apiserver.key"].map(|name| disk.read(&Path::new(ROOT).join(name)).unwrap());

@@ -4,12 +4,12 @@ use std::{net::Ipv4Addr, time::Duration};
 
 use etcd::{
     Access,
-    survey::{self, Heard, Told},
+    survey::{self, Heard, Reported},
 };
 use host::Cmd;
 use spec::ports;
 
-use crate::{Context, finding::CouldNotLook};
+use crate::{Context, finding::Inconclusive};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
@@ -24,7 +24,7 @@ pub(crate) struct EtcdView {
 
 impl EtcdView {
     /// Asks all masters at once; this one on loopback, which it has whatever happened to its address.
-    pub(super) async fn read(context: &Context<'_>) -> Result<Self, CouldNotLook> {
+    pub(super) async fn read(context: &Context<'_>) -> Result<Self, Inconclusive> {
         let access = context.etcd_access()?;
         let own = context.node.name.clone();
         let masters = context.cluster.masters().map(|master| {
@@ -36,22 +36,22 @@ impl EtcdView {
     }
 
     /// What this master's member told, or why it did not.
-    pub(crate) fn own(&self) -> Result<&Told, &str> {
+    pub(crate) fn own(&self) -> Result<&Reported, &str> {
         let own = self.heard.iter().find(|one| one.name == self.own);
-        own.map_or(Err("it was not asked"), |one| one.told.as_ref().map_err(String::as_str))
+        own.map_or(Err("it was not asked"), |one| one.reported.as_ref().map_err(String::as_str))
     }
 }
 
 impl Context<'_> {
     /// The way to any member.
-    pub(crate) fn etcd_access(&self) -> Result<Access, CouldNotLook> {
+    pub(crate) fn etcd_access(&self) -> Result<Access, Inconclusive> {
         let access = Access::read(&*self.host.disk, &self.layout.kubernetes_dir);
-        access.map_err(|error| CouldNotLook(explain::chain(&error)))
+        access.map_err(|error| Inconclusive(explain::chain(&error)))
     }
 
     /// What this master's member said lately, the last line first: enough for one start and its end, and nothing of a
-    /// trouble that is over.
-    pub(crate) async fn etcd_log(&self) -> Result<String, CouldNotLook> {
+    /// failure that is over.
+    pub(crate) async fn etcd_log(&self) -> Result<String, Inconclusive> {
         // Without `--reverse`, the lines since a moment are the first ones since then.
         let which =
             ["--unit=etcd", "--since=-5min", "--reverse", "--lines=150", "--output=cat", "--no-pager", "--quiet"];

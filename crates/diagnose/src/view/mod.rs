@@ -1,4 +1,4 @@
-//! What several looks need of the cluster, read once for all of them. Reading only: what it means is for the looks to say.
+//! What several checks need of the cluster, read once for all of them. Reading only: what it means is for the checks to say.
 
 mod api;
 mod certificates;
@@ -19,7 +19,7 @@ pub(crate) use self::{
     etcd::EtcdView,
     objects::{Objects, Unread},
 };
-use crate::{Context, finding::CouldNotLook};
+use crate::{Context, finding::Inconclusive};
 
 /// What was read so far.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Context<'_> {
     }
 
     /// The API's objects, with the credentials that this node's agent has: a worker's may only see nodes.
-    pub(crate) async fn objects(&self) -> Result<&Objects, CouldNotLook> {
+    pub(crate) async fn objects(&self) -> Result<&Objects, Inconclusive> {
         let name = if self.is_worker() { "agent.conf" } else { "super-admin.conf" };
         let path = self.layout.kubernetes_dir.join(name);
         let read = async || {
@@ -47,7 +47,7 @@ impl Context<'_> {
     }
 
     /// All Node objects, or why they cannot be seen.
-    pub(crate) async fn nodes(&self) -> Result<&Result<Vec<ApiNode>, Unread>, CouldNotLook> {
+    pub(crate) async fn nodes(&self) -> Result<&Result<Vec<ApiNode>, Unread>, Inconclusive> {
         let objects = self.objects().await?;
         let list = async |client| Api::<ApiNode>::all(client).list(&ListParams::default()).await;
         let read = async || objects.ask("list the nodes", list).await.map(|nodes| nodes.items);
@@ -55,12 +55,12 @@ impl Context<'_> {
     }
 
     /// etcd, as all masters tell of it.
-    pub(crate) async fn etcd(&self) -> Result<&EtcdView, CouldNotLook> {
+    pub(crate) async fn etcd(&self) -> Result<&EtcdView, Inconclusive> {
         self.views.etcd.get_or_try_init(async || EtcdView::read(self).await).await
     }
 
     /// What is wrong with this node's certificates.
-    pub(crate) async fn certificates(&self) -> Result<&Certificates, CouldNotLook> {
+    pub(crate) async fn certificates(&self) -> Result<&Certificates, Inconclusive> {
         let (disk, root, now) = (&*self.host.disk, &self.layout.kubernetes_dir, self.host.clock.now());
         let read = async || {
             if self.is_worker() {

@@ -1,11 +1,11 @@
-//! The objects of the API, read with the node's own credentials and little patience.
+//! The objects of the API, read with the node's own credentials and a short timeout.
 
 use std::{path::PathBuf, time::Duration};
 
 use kubeapi::{ApiError, Client, kube};
 use tokio::time::timeout;
 
-use crate::finding::CouldNotLook;
+use crate::finding::Inconclusive;
 
 /// One request; a balancer without a healthy master holds a connection much longer.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -74,7 +74,7 @@ impl From<ApiError> for Unread {
     }
 }
 
-impl From<Unread> for CouldNotLook {
+impl From<Unread> for Inconclusive {
     fn from(unread: Unread) -> Self {
         Self(match unread {
             Unread::Refused { status, message } => format!("the API server answers {status}: {message}"),

@@ -20,7 +20,7 @@ use explain::Explain;
 use host::Host;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Everything promised is there, or everything is taken back.
+/// Everything promised is there, or everything is undone.
 const DONE: u8 = 0;
 /// A step failed, or the run could not go on.
 const FAILED: u8 = 1;

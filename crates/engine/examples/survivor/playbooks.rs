@@ -139,7 +139,7 @@ impl Step for Files {
         Ok(seen.missing.clone())
     }
 
-    fn judge(&self, seen: &FilesSeen) -> Verdict {
+    fn verify(&self, seen: &FilesSeen) -> Verdict {
         match &seen.waiting_for {
             Some(path) => Verdict::Waiting { what: path.display().to_string(), progress: String::new() },
             None => Verdict::Met,
@@ -159,21 +159,21 @@ impl Step for Files {
 struct Effect {
     about: About,
     key: &'static str,
-    /// How many looks it takes until the effect is believed.
-    patience: u32,
-    looks: AtomicU32,
+    /// How many checks it takes until the effect is believed.
+    waits: u32,
+    checks: AtomicU32,
     journal: Journal,
 }
 
 struct EffectSeen {
     applied: bool,
-    looks: u32,
+    checks: u32,
 }
 
 impl Effect {
-    fn new(key: &'static str, patience: u32, journal: &Path) -> Self {
+    fn new(key: &'static str, waits: u32, journal: &Path) -> Self {
         let about = About::new(StepId::new(key), key, "to be counted");
-        Self { about, key, patience, looks: AtomicU32::new(0), journal: Journal(journal.to_path_buf()) }
+        Self { about, key, waits, checks: AtomicU32::new(0), journal: Journal(journal.to_path_buf()) }
     }
 }
 
@@ -209,8 +209,8 @@ impl Step for Effect {
     async fn observe(&self, host: &Host) -> Result<EffectSeen, StepError> {
         // An operation on the disk, so that there is a point to be killed at between effect and verification.
         host.disk.exists(Path::new("/etc/units"))?;
-        let looks = self.looks.fetch_add(1, Ordering::Relaxed);
-        Ok(EffectSeen { applied: self.journal.is_applied(self.key)?, looks })
+        let checks = self.checks.fetch_add(1, Ordering::Relaxed);
+        Ok(EffectSeen { applied: self.journal.is_applied(self.key)?, checks })
     }
 
     fn plan(&self, seen: &EffectSeen) -> Result<Vec<Planned>, StepError> {
@@ -218,9 +218,9 @@ impl Step for Effect {
         Ok(if seen.applied { Vec::new() } else { vec![act] })
     }
 
-    fn judge(&self, seen: &EffectSeen) -> Verdict {
-        if seen.looks < self.patience {
-            Verdict::Waiting { what: format!("{} to settle", self.key), progress: seen.looks.to_string() }
+    fn verify(&self, seen: &EffectSeen) -> Verdict {
+        if seen.checks < self.waits {
+            Verdict::Waiting { what: format!("{} to settle", self.key), progress: seen.checks.to_string() }
         } else {
             Verdict::Met
         }

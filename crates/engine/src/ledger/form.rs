@@ -50,7 +50,7 @@ pub(super) fn read(text: &[u8]) -> Form {
     }
     match serde_json::from_value(body.clone()) {
         Ok(ledger) => Form::Good(Box::new(ledger)),
-        Err(error) => Form::Damaged(format!("it cannot be understood: {error}")),
+        Err(error) => Form::Damaged(format!("cannot parse it: {error}")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What has been done on this machine, so that it can be told and taken back.
+//! What has been done on this machine, so that it can be told and undone.
 //!
 //! The ledger is data; [`LedgerStore`] keeps it on disk. `started` is on disk, with what it takes to undo, before the
 //! first outside effect of a step. Steps are filed as `playbook/step`.
@@ -15,7 +15,7 @@ pub use store::{LedgerError, LedgerStore, Opened};
 
 use crate::UndoEntry;
 
-/// All steps that were ever started on this machine and not taken back since.
+/// All steps that were ever started on this machine and not undone since.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Counts the writes; a higher number is newer.
@@ -66,7 +66,7 @@ impl Ledger {
         format!("{playbook}/{step}")
     }
 
-    /// An attempt begins. What is known on undoing is kept: the first look saw the machine before us.
+    /// An attempt begins. What is known on undoing is kept: the first check saw the machine before us.
     pub(crate) fn start(&mut self, key: &str, now: Timestamp, undo: Vec<UndoEntry>) {
         let next = self.sequence + 1;
         let record = self.steps.entry(key.to_owned()).or_insert_with(|| {

@@ -11,19 +11,19 @@ use crate::StepError;
 pub(super) async fn listening<T, F: Future<Output = Result<T, StepError>>>(
     host: &Host,
     work: impl FnOnce(Host) -> F,
-    tell: impl Fn(String),
+    emit: impl Fn(String),
 ) -> Result<T, StepError> {
-    let (listener, mut said) = unbounded_channel();
+    let (listener, mut output) = unbounded_channel();
     let mut work = pin!(work(Host { listener: Some(listener), ..host.clone() }));
     let done = loop {
         tokio::select! {
             biased;
-            Some(what) = said.recv() => tell(what),
+            Some(what) = output.recv() => emit(what),
             done = &mut work => break done,
         }
     };
-    while let Ok(what) = said.try_recv() {
-        tell(what);
+    while let Ok(what) = output.try_recv() {
+        emit(what);
     }
     done
 }

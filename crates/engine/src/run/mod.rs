@@ -1,9 +1,9 @@
 //! The runner: the only one who locks, records, tells, retries, waits and stops.
 
+mod emitter;
 mod listen;
 mod one;
 mod plan;
-mod teller;
 mod undo;
 
 use std::{
@@ -21,8 +21,8 @@ pub use undo::{StepUndo, UndoReport};
 
 use crate::{
     Ledger, LedgerError, LedgerStore, LockError, Playbook, Sink, State, StepError, lock,
-    run::teller::Teller,
-    schedule::{self, Standing},
+    run::emitter::Emitter,
+    schedule::{self, StepStatus},
 };
 
 /// Runs playbooks on one machine.
@@ -136,60 +136,60 @@ impl Runner {
     /// go.
     pub async fn run(&self, playbook: &Playbook) -> Result<Report, RunError> {
         let _lock = lock::acquire(&self.host, &self.state_dir, playbook.name())?;
-        let teller = Teller::new(self, playbook.name(), playbook.steps().len());
-        let book = Book::open(self, &teller)?;
-        teller.run(State::RunStarted, counted(playbook.steps().len(), "step"));
+        let emitter = Emitter::new(self, playbook.name(), playbook.steps().len());
+        let book = Book::open(self, &emitter)?;
+        emitter.run(State::RunStarted, counted(playbook.steps().len(), "step"));
 
         let steps = playbook.steps();
         let halt = self.cancel.child_token();
         let mut broken = None;
-        let mut standing = vec![Standing::Pending; steps.len()];
+        let mut statuses = vec![StepStatus::Pending; steps.len()];
         let mut report = Report::default();
         let mut running = FuturesUnordered::new();
         loop {
             if !halt.is_cancelled() {
-                for index in schedule::ready(steps, &standing) {
-                    standing[index] = Standing::Running;
-                    let (book, teller, halt, entry) = (&book, &teller, &halt, &steps[index]);
-                    let step = one::OneStep { runner: self, playbook, book, teller, halt, entry };
+                for index in schedule::ready(steps, &statuses) {
+                    statuses[index] = StepStatus::Running;
+                    let (book, emitter, halt, entry) = (&book, &emitter, &halt, &steps[index]);
+                    let step = one::OneStep { runner: self, playbook, book, emitter, halt, entry };
                     running.push(async move { (index, step.run().await) });
                 }
             }
             let Some((index, ended)) = running.next().await else { break };
             let id = steps[index].about.id.to_string();
-            standing[index] = match ended {
+            statuses[index] = match ended {
                 Ok(one::Ended::Verified { changed }) => {
                     if changed {
                         report.changed.push(id.clone());
                     }
                     report.verified.push(id);
-                    Standing::Verified
+                    StepStatus::Verified
                 }
                 Ok(one::Ended::Failed(error)) => {
                     report.failed.push(StepFailure { step: id, error });
-                    Standing::Out
+                    StepStatus::Out
                 }
-                Ok(one::Ended::Cancelled) => Standing::Out,
+                Ok(one::Ended::Cancelled) => StepStatus::Out,
                 Err(error) => {
                     halt.cancel();
                     broken.get_or_insert(error);
-                    Standing::Out
+                    StepStatus::Out
                 }
             };
         }
         if let Some(error) = broken {
-            teller.broken(&error);
+            emitter.broken(&error);
             return Err(error.into());
         }
         report.cancelled = self.cancel.is_cancelled() && report.verified.len() + report.failed.len() < steps.len();
         if !report.cancelled {
-            for index in schedule::blocked(steps, &standing) {
+            for index in schedule::blocked(steps, &statuses) {
                 let about = &steps[index].about;
-                teller.step(about, State::Blocked, 0, "a step before it failed".to_owned());
+                emitter.step(about, State::Blocked, 0, "a step before it failed".to_owned());
                 report.blocked.push(about.id.to_string());
             }
         }
-        teller.run(State::RunFinished, ending(&report));
+        emitter.run(State::RunFinished, ending(&report));
         Ok(report)
     }
 
@@ -222,20 +222,20 @@ struct Book<'a> {
 }
 
 impl<'a> Book<'a> {
-    fn open(runner: &'a Runner, teller: &Teller<'_>) -> Result<Self, LedgerError> {
+    fn open(runner: &'a Runner, emitter: &Emitter<'_>) -> Result<Self, LedgerError> {
         // A run that was killed may have left a ledger that is seen but not yet durable. What is done now builds on it.
         runner.host.disk.sync_dir(&runner.state_dir)?;
         let store = LedgerStore::new(&runner.state_dir);
         let opened = store.open(&*runner.host.disk)?;
         if let Some(reason) = opened.recovered {
-            teller.run(State::LedgerRecovered, reason);
+            emitter.run(State::LedgerRecovered, reason);
         }
-        let ledger = Mutex::new(Ledger { run: teller.run_id().to_owned(), ..opened.ledger });
+        let ledger = Mutex::new(Ledger { run: emitter.run_id().to_owned(), ..opened.ledger });
         Ok(Self { store, host: &runner.host, ledger })
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
-        look(&self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
+    fn read<T>(&self, get: impl FnOnce(&Ledger) -> T) -> T {
+        get(&self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn write(&self, edit: impl FnOnce(&mut Ledger)) -> Result<(), LedgerError> {

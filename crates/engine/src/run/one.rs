@@ -1,4 +1,4 @@
-//! One step from its first look to its end.
+//! One step from its first check to its end.
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use explain::Explain;
@@ -9,10 +9,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Book, Runner, listen::listening, teller::Teller};
+use super::{Book, Runner, emitter::Emitter, listen::listening};
 use crate::{
-    Ledger, LedgerError, Planned, Playbook, State, StepError, UndoEntry, Verdict, codes, patience::Patience,
-    playbook::Entry, step::Look,
+    Ledger, LedgerError, Planned, Playbook, State, StepError, UndoEntry, Verdict, codes, deadline::Deadline,
+    playbook::Entry, step::Observation,
 };
 
 /// A step and everything it needs to be run.
@@ -20,7 +20,7 @@ pub(super) struct OneStep<'a> {
     pub(super) runner: &'a Runner,
     pub(super) playbook: &'a Playbook,
     pub(super) book: &'a Book<'a>,
-    pub(super) teller: &'a Teller<'a>,
+    pub(super) emitter: &'a Emitter<'a>,
     pub(super) halt: &'a CancellationToken,
     pub(super) entry: &'a Entry,
 }
@@ -63,7 +63,7 @@ impl OneStep<'_> {
                 Ok(()) => return Ok(Ended::Verified { changed }),
                 Err(Stop::Ledger(error)) => return Err(error),
                 Err(Stop::Cancelled) => {
-                    self.tell(State::Cancelled, attempt, "stopped; run again to go on".to_owned());
+                    self.emit(State::Cancelled, attempt, "stopped; run again to go on".to_owned());
                     return Ok(Ended::Cancelled);
                 }
                 Err(Stop::Error(error)) => error,
@@ -71,7 +71,7 @@ impl OneStep<'_> {
             let pause = if error.is_retryable() { pauses.next() } else { None };
             let state = if pause.is_some() { State::Retrying } else { State::Failed };
             // Told before it is recorded: on a full disk the ledger fails too, and this is the cause.
-            self.teller.trouble(self.entry.about.id.as_str(), state, attempt, &error);
+            self.emitter.failure(self.entry.about.id.as_str(), state, attempt, &error);
             self.book
                 .write(|ledger| ledger.fail(&self.key(), format!("{}: {}", error.code(), explain::chain(&error))))?;
             let Some(pause) = pause else { return Ok(Ended::Failed(error)) };
@@ -82,33 +82,34 @@ impl OneStep<'_> {
 
     async fn attempt(&self, attempt: u32, changed: &mut bool) -> Result<(), Stop> {
         self.stop_if_cancelled().await?;
-        self.tell(State::Started, attempt, self.entry.about.title.to_string());
-        let mut look = self.first_look(attempt).await?;
-        if look.changes.is_empty() && !look.is_met() {
+        self.emit(State::Started, attempt, self.entry.about.title.to_string());
+        let mut observation = self.first_check(attempt).await?;
+        if observation.changes.is_empty() && !observation.is_met() {
             // What has to be changed may depend on what is waited for.
-            look = self.wait(attempt, |look| look.is_met() || !look.changes.is_empty()).await?;
+            observation =
+                self.wait(attempt, |observation| observation.is_met() || !observation.changes.is_empty()).await?;
         }
-        if !look.changes.is_empty() {
-            self.record_started(&look.changes)?;
+        if !observation.changes.is_empty() {
+            self.record_started(&observation.changes)?;
             *changed = true;
-            for change in &look.changes {
+            for change in &observation.changes {
                 self.stop_if_cancelled().await?;
-                self.tell(State::Applying, attempt, change.to_string());
+                self.emit(State::Applying, attempt, change.to_string());
                 self.apply(change, attempt).await?;
             }
         }
-        if !look.is_met() {
-            self.wait(attempt, Look::is_met).await?;
+        if !observation.is_met() {
+            self.wait(attempt, Observation::is_met).await?;
         }
         self.record_verified(*changed)?;
         let state = if *changed { State::Verified } else { State::Unchanged };
-        self.tell(state, attempt, self.entry.about.title.to_string());
+        self.emit(state, attempt, self.entry.about.title.to_string());
         Ok(())
     }
 
     /// Looks at the machine, and tells what the step has to say about it.
-    async fn first_look(&self, attempt: u32) -> Result<Look, StepError> {
-        self.listening(State::Started, attempt, |host| async move { self.entry.step.look(&host).await }).await
+    async fn first_check(&self, attempt: u32) -> Result<Observation, StepError> {
+        self.listening(State::Started, attempt, |host| async move { self.entry.step.check(&host).await }).await
     }
 
     /// Makes one change, and tells what it says of itself meanwhile.
@@ -123,27 +124,27 @@ impl OneStep<'_> {
         attempt: u32,
         work: impl FnOnce(Host) -> F,
     ) -> Result<T, StepError> {
-        listening(&self.runner.host, work, |what| self.tell(state, attempt, what)).await
+        listening(&self.runner.host, work, |what| self.emit(state, attempt, what)).await
     }
 
     /// Looks until it is enough, as long as there is progress.
-    async fn wait(&self, attempt: u32, is_enough: impl Fn(&Look) -> bool) -> Result<Look, Stop> {
-        let mut patience = Patience::new(self.entry.step.patience(), Instant::now());
-        let mut told = String::new();
+    async fn wait(&self, attempt: u32, is_enough: impl Fn(&Observation) -> bool) -> Result<Observation, Stop> {
+        let mut deadline = Deadline::new(self.entry.step.deadline(), Instant::now());
+        let mut reported = String::new();
         loop {
-            let look = self.entry.step.look(&self.runner.host).await?;
-            if is_enough(&look) {
-                return Ok(look);
+            let observation = self.entry.step.check(&self.runner.host).await?;
+            if is_enough(&observation) {
+                return Ok(observation);
             }
-            let (what, progress) = waiting_for(look);
-            if !patience.goes_on(&progress, Instant::now()) {
-                let limit = patience.limit().as_secs();
+            let (what, progress) = waiting_for(observation);
+            if !deadline.goes_on(&progress, Instant::now()) {
+                let limit = deadline.limit().as_secs();
                 let message = format!("waited for {what}; no progress for {limit} s");
                 return Err(StepError::new(codes::NOT_IN_TIME, message).retryable().into());
             }
-            if told != what {
-                self.tell(State::Waiting, attempt, what.clone());
-                told = what;
+            if reported != what {
+                self.emit(State::Waiting, attempt, what.clone());
+                reported = what;
             }
             self.halt.run_until_cancelled(sleep(self.runner.tuning.poll)).await;
             self.stop_if_cancelled().await?;
@@ -191,8 +192,8 @@ impl OneStep<'_> {
         if self.halt.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 
-    fn tell(&self, state: State, attempt: u32, message: String) {
-        self.teller.step(&self.entry.about, state, attempt, message);
+    fn emit(&self, state: State, attempt: u32, message: String) {
+        self.emitter.step(&self.entry.about, state, attempt, message);
     }
 
     fn key(&self) -> String {
@@ -211,9 +212,11 @@ impl OneStep<'_> {
 }
 
 /// What is still missing, and what to watch for progress.
-fn waiting_for(look: Look) -> (String, String) {
-    match (look.changes.first(), look.verdict) {
-        (Some(change), _) => (format!("the machine to show the change: {change}"), look.changes.len().to_string()),
+fn waiting_for(observation: Observation) -> (String, String) {
+    match (observation.changes.first(), observation.verdict) {
+        (Some(change), _) => {
+            (format!("the machine to show the change: {change}"), observation.changes.len().to_string())
+        }
         (None, Verdict::Waiting { what, progress }) => (what, progress),
         (None, Verdict::Met) => (String::new(), String::new()),
     }

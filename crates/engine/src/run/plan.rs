@@ -23,10 +23,12 @@ impl Runner {
         let mut plans = Vec::new();
         for entry in playbook.steps() {
             let after = entry.after.iter().map(|index| playbook.steps()[*index].about.id.to_string()).collect();
-            let (changes, waiting) = match entry.step.look(&self.host).await {
-                Ok(look) => match look.verdict {
-                    Verdict::Waiting { what, .. } if look.changes.is_empty() => (Ok(look.changes), Some(what)),
-                    _ => (Ok(look.changes), None),
+            let (changes, waiting) = match entry.step.check(&self.host).await {
+                Ok(observation) => match observation.verdict {
+                    Verdict::Waiting { what, .. } if observation.changes.is_empty() => {
+                        (Ok(observation.changes), Some(what))
+                    }
+                    _ => (Ok(observation.changes), None),
                 },
                 Err(error) => (Err(error), None),
             };

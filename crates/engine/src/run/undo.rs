@@ -9,7 +9,7 @@ use explain::counted;
 use host::Host;
 use tokio::task::yield_now;
 
-use super::{Book, RunError, Runner, StepFailure, listen::listening, teller::Teller};
+use super::{Book, RunError, Runner, StepFailure, emitter::Emitter, listen::listening};
 use crate::{
     Ledger, LedgerError, LedgerStore, Notes, Progress, State, StepError, StepRecord, UndoEntry, Undos, lock,
     undo::AnyUndo, undo_entry,
@@ -45,17 +45,17 @@ impl Runner {
     /// Undoes all steps of the playbook that the ledger knows, in the reverse of the order in which they were started.
     pub async fn undo(&self, undos: &Undos) -> Result<UndoReport, RunError> {
         let _lock = lock::acquire(&self.host, &self.state_dir, undos.playbook())?;
-        let teller = Teller::new(self, undos.playbook(), 0);
-        let book = Book::open(self, &teller)?;
+        let emitter = Emitter::new(self, undos.playbook(), 0);
+        let book = Book::open(self, &emitter)?;
         let mut report = UndoReport::default();
         let (kept, records): (Vec<_>, Vec<_>) =
             book.read(|ledger| last_first(ledger, undos)).into_iter().partition(|(step, _)| undos.keeps(step));
         report.kept = kept.into_iter().map(|(step, _)| step).collect();
 
-        teller.expect(records.len());
-        teller.run(State::RunStarted, format!("{} to take back", counted(records.len(), "step")));
+        emitter.expect(records.len());
+        emitter.run(State::RunStarted, format!("{} to undo", counted(records.len(), "step")));
         for (step, record) in records {
-            let one = OneUndo { runner: self, undo: undos.get(&step), teller: &teller, step: &step };
+            let one = OneUndo { runner: self, undo: undos.get(&step), emitter: &emitter, step: &step };
             let Some(left) = one.run(&record, &mut report).await else {
                 break; // the entries of this step stay as they are: undoing twice does no harm
             };
@@ -69,8 +69,8 @@ impl Runner {
                 _ => drop(ledger.steps.remove(&key)),
             })?;
             if is_over {
-                let how = if is_kept { "taken back, but for what is kept" } else { "taken back" };
-                teller.undo(&step, State::Undone, how.to_owned());
+                let how = if is_kept { "undone, but for what is kept" } else { "undone" };
+                emitter.undo(&step, State::Undone, how.to_owned());
                 if is_kept { &mut report.kept } else { &mut report.undone }.push(step);
             }
         }
@@ -81,8 +81,8 @@ impl Runner {
         });
         undo_entry::sweep_originals(&self.originals(), &needed, &*self.host.disk).map_err(LedgerError::from)?;
         let stopped = if report.cancelled { ", stopped before the end" } else { "" };
-        let text = format!("{} taken back, {}{stopped}", report.undone.len(), counted(report.failed.len(), "error"));
-        teller.run(State::RunFinished, text);
+        let text = format!("{} undone, {}{stopped}", report.undone.len(), counted(report.failed.len(), "error"));
+        emitter.run(State::RunFinished, text);
         Ok(report)
     }
 
@@ -132,7 +132,7 @@ struct OneUndo<'a> {
     runner: &'a Runner,
     /// Nobody may know the step any more.
     undo: Option<&'a dyn AnyUndo>,
-    teller: &'a Teller<'a>,
+    emitter: &'a Emitter<'a>,
     step: &'a str,
 }
 
@@ -143,12 +143,12 @@ impl OneUndo<'_> {
             return None;
         }
         for what in self.undo.map(AnyUndo::shows).into_iter().flatten() {
-            self.teller.undo(self.step, State::Undoing, what);
+            self.emitter.undo(self.step, State::Undoing, what);
         }
         match self.before().await {
             Ok(notes) => {
                 for note in &notes {
-                    self.teller.undo(self.step, State::Undoing, note.clone());
+                    self.emitter.undo(self.step, State::Undoing, note.clone());
                 }
                 report.notes.extend(notes);
             }
@@ -163,7 +163,7 @@ impl OneUndo<'_> {
                 return None;
             }
             if let Some(what) = shown(entry, self.undo) {
-                self.teller.undo(self.step, State::Undoing, what);
+                self.emitter.undo(self.step, State::Undoing, what);
             }
             let (undone, is_kept) = match entry {
                 UndoEntry::Act { key } => (self.act(key).await, self.undo.is_some_and(|undo| undo.keeps(key))),
@@ -187,20 +187,20 @@ impl OneUndo<'_> {
 
     async fn before(&self) -> Result<Notes, StepError> {
         let Some(undo) = self.undo.filter(|undo| self.is_due(*undo)) else { return Ok(Notes::new()) };
-        self.telling(|host| async move { undo.before(&host).await }).await
+        self.reporting(|host| async move { undo.before(&host).await }).await
     }
 
     async fn act(&self, key: &str) -> Result<(), StepError> {
         match self.undo {
             None => Err(StepError::no_such_step(self.step, key)),
-            Some(undo) if self.is_due(undo) => self.telling(|host| async move { undo.act(key, &host).await }).await,
+            Some(undo) if self.is_due(undo) => self.reporting(|host| async move { undo.act(key, &host).await }).await,
             Some(_) => Ok(()),
         }
     }
 
     async fn after(&self) -> Result<(), StepError> {
         let Some(undo) = self.undo.filter(|undo| self.is_due(*undo)) else { return Ok(()) };
-        self.telling(|host| async move { undo.after(&host).await }).await
+        self.reporting(|host| async move { undo.after(&host).await }).await
     }
 
     fn is_due(&self, undo: &dyn AnyUndo) -> bool {
@@ -208,24 +208,24 @@ impl OneUndo<'_> {
     }
 
     /// Works with a host whose words are told.
-    async fn telling<T, F: Future<Output = Result<T, StepError>>>(
+    async fn reporting<T, F: Future<Output = Result<T, StepError>>>(
         &self,
         work: impl FnOnce(Host) -> F,
     ) -> Result<T, StepError> {
-        listening(&self.runner.host, work, |what| self.teller.undo(self.step, State::Undoing, what)).await
+        listening(&self.runner.host, work, |what| self.emitter.undo(self.step, State::Undoing, what)).await
     }
 
     async fn goes_on(&self, report: &mut UndoReport) -> bool {
         yield_now().await; // removing files waits for nothing, and a signal is to be heard before the end
         if self.runner.cancel.is_cancelled() {
-            self.teller.undo(self.step, State::Cancelled, "stopped; run again to go on".to_owned());
+            self.emitter.undo(self.step, State::Cancelled, "stopped; run again to go on".to_owned());
             report.cancelled = true;
         }
         !report.cancelled
     }
 
     fn failed(&self, error: StepError, report: &mut UndoReport) {
-        self.teller.trouble(self.step, State::UndoFailed, 1, &error);
+        self.emitter.failure(self.step, State::UndoFailed, 1, &error);
         report.failed.push(StepFailure { step: self.step.to_owned(), error });
     }
 }

@@ -78,7 +78,7 @@ fn run_again(machine: &Machine) {
     let verified: BTreeSet<String> = machine.ledger().steps.into_iter().filter_map(verified_step).collect();
     let ended = machine.run(&["machine", "run"]);
     assert!(ended.status.success(), "{}", ended.stderr);
-    for step in ended.steps_told("applying") {
+    for step in ended.steps_reported("applying") {
         assert!(!verified.contains(step), "`{step}` was verified and is applied again");
     }
 }
@@ -105,9 +105,9 @@ fn recovers_from_all(what: &str, points: &[String], recover: impl Fn(&str) + Syn
         }
     });
     let lost = lost.into_inner().unwrap();
-    let told = format!("{what}: recovered {} of {}\n", points.len() - lost.len(), points.len());
+    let reported = format!("{what}: recovered {} of {}\n", points.len() - lost.len(), points.len());
     // Not with a macro: the number is to be seen also when the test passes.
-    std::io::stderr().write_all(told.as_bytes()).unwrap();
+    std::io::stderr().write_all(reported.as_bytes()).unwrap();
     assert_eq!(lost, [""; 0], "{what}: not recovered from a kill at these points");
 }
 
@@ -149,7 +149,7 @@ fn a_run_killed_twice_ends_where_it_would_have_ended() {
 fn a_run_killed_anywhere_can_be_taken_back() {
     let undisturbed = undisturbed();
     let points = before_and_after((1..=undisturbed.operations).step_by(5));
-    recovers_from_all("killed while running, then taken back", &points, |point| {
+    recovers_from_all("killed while running, then undone", &points, |point| {
         let machine = Machine::new();
         killed(&machine, &["machine", "run", point]);
         assert!(machine.run(&["machine", "undo"]).status.success());
@@ -165,7 +165,7 @@ fn an_undo_killed_anywhere_can_be_completed() {
     assert!(ended.status.success(), "{}", ended.stderr);
     assert_taken_back(&machine, &undisturbed.fresh);
     let points = before_and_after(1..=ended.operations());
-    recovers_from_all("killed while taking back", &points, |point| {
+    recovers_from_all("killed while undoing", &points, |point| {
         let machine = undisturbed.finished.copy();
         killed(&machine, &["machine", "undo", point]);
         assert!(machine.run(&["machine", "undo"]).status.success());

@@ -138,9 +138,9 @@ async fn a_damaged_ledger_is_recovered_or_stops_the_run() {
         match expected {
             Recovers => {
                 assert!(ended.unwrap().is_complete(), "{name}");
-                let told: Vec<_> = events.iter().filter(|event| event.state == State::LedgerRecovered).collect();
-                assert_eq!(told.len(), 1, "{name}");
-                assert!(told[0].message.contains("ledger.json"), "{name}: {}", told[0].message);
+                let reported: Vec<_> = events.iter().filter(|event| event.state == State::LedgerRecovered).collect();
+                assert_eq!(reported.len(), 1, "{name}");
+                assert!(reported[0].message.contains("ledger.json"), "{name}: {}", reported[0].message);
                 let opened = LedgerStore::new(STATE_DIR).open(&disk).unwrap();
                 assert_eq!((opened.recovered, opened.ledger.steps.len()), (None, 3), "{name}: not healed");
             }
@@ -161,7 +161,7 @@ async fn a_damaged_ledger_is_recovered_or_stops_the_run() {
 }
 
 /// The code and the text of whatever stopped the run.
-fn trouble(ended: &Result<Report, RunError>) -> Option<(Code, String)> {
+fn failure(ended: &Result<Report, RunError>) -> Option<(Code, String)> {
     match ended {
         Ok(report) => report.failed.first().map(|failure| (failure.error.code(), failure.error.to_string())),
         Err(error) => Some((error.code(), error.to_string())),
@@ -178,7 +178,7 @@ async fn a_disk_that_fills_up_anywhere_loses_nothing() {
         disk.fill_after(operations);
         let (runner, _) = runner_on(&disk);
         let ended = runner.run(&playbook()).await;
-        if let Some((code, text)) = trouble(&ended) {
+        if let Some((code, text)) = failure(&ended) {
             assert_eq!(code, host::codes::DISK_FULL, "{operations}: {text}");
             assert!(text.contains('/'), "which file? {text}");
             stopped += 1;
@@ -239,7 +239,7 @@ async fn a_really_full_disk_stops_the_run_and_the_next_one_completes() {
         let root = small.0.path();
         small.fill(free_pages);
         let (runner, _) = runner_at(root);
-        let Some((code, text)) = trouble(&runner.run(&playbook()).await) else {
+        let Some((code, text)) = failure(&runner.run(&playbook()).await) else {
             assert!(free_pages > 4, "the disk was not full");
             return;
         };

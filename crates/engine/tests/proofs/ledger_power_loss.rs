@@ -48,14 +48,14 @@ fn violation(
     let store = LedgerStore::new(STATE_DIR);
     let seen = store.open(start).unwrap().ledger.generation;
     let mut violation = None;
-    let judge = |after: ModelDisk, returned: bool| {
+    let evaluate = |after: ModelDisk, returned: bool| {
         let allowed = if returned { seen + 1..=seen + 1 } else { written..=seen + 1 };
         match store.open(&after) {
             Ok(opened) if opened.recovered.is_none() && allowed.contains(&opened.ledger.generation) => {}
             other => drop(violation.get_or_insert(format!("{allowed:?} allowed, found {other:?}"))),
         }
     };
-    let outcomes = start.every_power_cut(|disk| write(disk).is_ok(), judge);
+    let outcomes = start.every_power_cut(|disk| write(disk).is_ok(), evaluate);
     (outcomes, violation)
 }
 

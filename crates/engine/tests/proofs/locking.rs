@@ -30,7 +30,7 @@ fn a_second_process_is_refused_until_the_first_is_dead() {
             holder.since
         );
         assert_eq!((second.status.code(), second.stderr.as_str()), (Some(1), expected.as_str()));
-        assert_eq!(second.steps_told("started"), [""; 0], "the second run went on");
+        assert_eq!(second.steps_reported("started"), [""; 0], "the second run went on");
     }
 
     first.kill().unwrap();

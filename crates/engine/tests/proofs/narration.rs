@@ -19,8 +19,8 @@ impl Step for Talker {
         Ok(host.disk.exists("/said".as_ref())?)
     }
 
-    fn plan(&self, said: &bool) -> Result<Vec<Planned>, StepError> {
-        Ok(if *said { Vec::new() } else { vec![Planned::act("talk", "talk")] })
+    fn plan(&self, output: &bool) -> Result<Vec<Planned>, StepError> {
+        Ok(if *output { Vec::new() } else { vec![Planned::act("talk", "talk")] })
     }
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
@@ -37,7 +37,7 @@ async fn what_a_change_says_is_told_as_applying() {
     let playbook = Playbook::never_undone("talk").step(Talker, &[]).build().unwrap();
     assert!(runner.run(&playbook).await.unwrap().is_complete());
     let events = recorder.take();
-    let said: Vec<&str> =
+    let output: Vec<&str> =
         events.iter().filter(|event| event.state == State::Applying).map(|event| event.message.as_str()).collect();
-    assert_eq!(said, ["talk", "one", "two"]);
+    assert_eq!(output, ["talk", "one", "two"]);
 }

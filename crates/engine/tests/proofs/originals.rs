@@ -1,4 +1,4 @@
-//! What was there before: repaired after drift, known for taking back, never followed through a link, never promised in vain.
+//! What was there before: repaired after drift, known for undoing, never followed through a link, never promised in vain.
 
 use std::{path::Path, sync::Arc};
 
@@ -103,5 +103,5 @@ async fn a_link_in_place_of_a_file_is_refused_before_anything_is_recorded() {
     assert_eq!(failed(&report), [("link", host::codes::NOT_A_FILE.id)]);
     assert_eq!(std::fs::read_link(root.path().join("etc/link")).unwrap(), Path::new("/dev/null"));
     let undone = runner.undo(&undos()).await.unwrap();
-    assert_eq!(undone.failed.len(), 0, "there is nothing to take back");
+    assert_eq!(undone.failed.len(), 0, "there is nothing to undo");
 }

@@ -20,7 +20,7 @@ async fn the_whole_stream_of_a_small_run() {
     let disk = ModelDisk::default();
     let (runner, recorder) = runner_on(&disk);
     let settles = AtomicU32::new(0);
-    let settling = files("settling").judged(move |_| match settles.fetch_add(1, Ordering::Relaxed) {
+    let settling = files("settling").evaluated(move |_| match settles.fetch_add(1, Ordering::Relaxed) {
         0..3 => Verdict::Waiting { what: "the dust to settle".into(), progress: String::new() },
         _ => Verdict::Met,
     });

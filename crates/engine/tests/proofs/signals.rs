@@ -43,7 +43,7 @@ fn a_signal_stops_between_changes_and_the_next_run_completes() {
         let next = machine.run(&["many", "run"]);
         assert!(next.status.success(), "{signal}: {}", next.stderr);
         assert_eq!(tree(&machine.disk()), final_tree, "{signal}");
-        let changes = next.steps_told("applying").iter().filter(|step| **step == "many").count();
+        let changes = next.steps_reported("applying").iter().filter(|step| **step == "many").count();
         assert_eq!(changes, 40 - 10 - more, "{signal}: what was done is not done again");
     }
 }

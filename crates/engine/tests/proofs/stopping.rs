@@ -106,7 +106,7 @@ async fn a_step_that_only_writes_files_is_stopped_between_changes() {
     assert!(runner.run(&playbook()).await.unwrap().is_complete());
     cancel_from_a_task(runner.cancel.clone());
     let report = runner.undo(&undos()).await.unwrap();
-    assert!(report.cancelled && disk.exists(Path::new("/etc/00")).unwrap(), "it took back everything");
+    assert!(report.cancelled && disk.exists(Path::new("/etc/00")).unwrap(), "it undid everything");
 }
 
 #[tokio::test(start_paused = true)]

@@ -28,12 +28,12 @@ struct Calls {
 }
 
 /// Notes that it was called.
-struct Told {
+struct Reported {
     step: &'static str,
     calls: Arc<Mutex<Calls>>,
 }
 
-impl Told {
+impl Reported {
     fn call(&self, what: &str) -> Result<(), StepError> {
         let call = format!("{}: {what}", self.step);
         let mut calls = self.calls.lock().unwrap();
@@ -45,7 +45,7 @@ impl Told {
     }
 }
 
-impl Undo for Told {
+impl Undo for Reported {
     fn shows(&self) -> Vec<String> {
         vec![format!("stop {}", self.step)]
     }
@@ -88,8 +88,8 @@ fn playbook() -> Playbook {
 }
 
 fn undos(calls: &Arc<Mutex<Calls>>) -> Undos {
-    let told = |step| Told { step, calls: calls.clone() };
-    Undos::new("test").step(MADE, told("made")).step(StepId::new("found"), told("found"))
+    let reported = |step| Reported { step, calls: calls.clone() };
+    Undos::new("test").step(MADE, reported("made")).step(StepId::new("found"), reported("found"))
 }
 
 fn known(disk: &ModelDisk) -> Vec<String> {
@@ -125,8 +125,11 @@ async fn each_step_is_framed_by_its_hooks_and_a_dry_run_shows_the_same() {
         ["made: before", "made: spin", "made: hidden", "made: after", "found: before", "found: after"]
     );
     assert!(!tree(&disk).contains_key(Path::new("/etc")) && known(&disk).is_empty());
-    let told: Vec<String> = recorder.take().into_iter().map(|event| event.message).collect();
-    assert!(told.contains(&"stopping".to_owned()) && !told.iter().any(|what| what.contains("hidden")), "{told:?}");
+    let reported: Vec<String> = recorder.take().into_iter().map(|event| event.message).collect();
+    assert!(
+        reported.contains(&"stopping".to_owned()) && !reported.iter().any(|what| what.contains("hidden")),
+        "{reported:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,7 +142,7 @@ async fn whichever_call_fails_the_rest_goes_on_and_the_next_try_ends_it() {
         let report = runner.undo(&undos(&calls)).await.unwrap();
         assert_eq!(report.failed.len(), 1, "{failing}");
         let step = failing.split(':').next().unwrap();
-        assert_eq!(known(&disk), [format!("test/{step}")], "{failing}: what could not be taken back is remembered");
+        assert_eq!(known(&disk), [format!("test/{step}")], "{failing}: what could not be undone is remembered");
         let is_kept = tree(&disk).contains_key(Path::new("/etc/made"));
         assert_eq!(is_kept, failing == "made: before", "{failing}: nothing is pulled away under what does not stop");
 
@@ -161,7 +164,7 @@ async fn what_is_kept_is_neither_touched_nor_forgotten() {
     assert_eq!(calls.lock().unwrap().made, ["found: before", "found: after"]);
     assert!(tree(&disk).contains_key(Path::new("/etc/made")) && !tree(&disk).contains_key(Path::new("/etc/plain")));
     let report = runner.undo(&undos(&calls)).await.unwrap();
-    assert_eq!(report.undone, ["made"], "later it can still be taken back");
+    assert_eq!(report.undone, ["made"], "later it can still be undone");
     assert!(known(&disk).is_empty());
 }
 
@@ -192,7 +195,7 @@ async fn a_step_that_nobody_knows_any_more_loses_its_files_only() {
 }
 
 /// Stops something, on a machine that runs.
-struct OnlyLive(Told);
+struct OnlyLive(Reported);
 
 impl Undo for OnlyLive {
     const ONLY_LIVE: bool = true;
@@ -218,7 +221,7 @@ async fn in_an_image_there_is_nothing_to_stop() {
         runner.host.is_live = is_live;
         runner.run(&playbook()).await.unwrap();
         let calls = Arc::default();
-        let undo = OnlyLive(Told { step: "made", calls: Arc::clone(&calls) });
+        let undo = OnlyLive(Reported { step: "made", calls: Arc::clone(&calls) });
         let report = runner.undo(&Undos::new("test").step(MADE, undo)).await.unwrap();
         assert_eq!((report.undone.len(), calls.lock().unwrap().made.len()), (3, calls_made), "{report:?}");
     }

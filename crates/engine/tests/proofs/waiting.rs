@@ -44,14 +44,14 @@ async fn retries_back_off_and_end() {
 /// Waits forever; there is progress during the first `moving` of it.
 fn waiting(id: &str, moving: Duration) -> Scripted {
     let begun = Instant::now();
-    nothing(id).judged(move |_| {
+    nothing(id).evaluated(move |_| {
         let progress = begun.elapsed().min(moving).as_secs().to_string();
         Verdict::Waiting { what: "the end of time".into(), progress }
     })
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_lasts_as_long_as_there_is_progress() {
+async fn deadline_lasts_as_long_as_there_is_progress() {
     let disk = ModelDisk::default();
     let (mut runner, _) = runner_on(&disk);
     runner.tuning.attempts = 1;
@@ -71,8 +71,8 @@ async fn what_is_settled_is_not_written_again() {
     let (runner, _) = runner_on(&disk);
     let generation = || LedgerStore::new(STATE_DIR).open(&disk).unwrap().ledger.generation;
     let waits_a_bit = || {
-        let looks = AtomicU32::new(0);
-        files("file").judged(move |_| match looks.fetch_add(1, Ordering::Relaxed) {
+        let checks = AtomicU32::new(0);
+        files("file").evaluated(move |_| match checks.fetch_add(1, Ordering::Relaxed) {
             0..2 => Verdict::Waiting { what: "a bit".into(), progress: String::new() },
             _ => Verdict::Met,
         })
@@ -103,7 +103,7 @@ impl Step for Follows {
         Ok(if has_spoken && !is_there { vec![file("/etc/follows")] } else { Vec::new() })
     }
 
-    fn judge(&self, &(has_spoken, _): &(bool, bool)) -> Verdict {
+    fn verify(&self, &(has_spoken, _): &(bool, bool)) -> Verdict {
         if has_spoken {
             return Verdict::Met;
         }

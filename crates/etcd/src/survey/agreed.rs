@@ -17,20 +17,20 @@ pub struct Agreed {
 impl Agreed {
     /// From what was heard; if nobody speaks for a majority, why not.
     pub fn of(heard: &[Heard]) -> Result<Self, String> {
-        let told = || heard.iter().filter_map(|one| Some((one, one.told.as_ref().ok()?)));
-        let Some(members) = told().find_map(|(_, told)| told.agreed.clone()) else {
-            let why = |one: &Heard| match &one.told {
+        let reported = || heard.iter().filter_map(|one| Some((one, one.reported.as_ref().ok()?)));
+        let Some(members) = reported().find_map(|(_, reported)| reported.agreed.clone()) else {
+            let why = |one: &Heard| match &one.reported {
                 Ok(_) => format!("{} answers without a majority", named(one)),
                 Err(why) => format!("{}: {why}", named(one)),
             };
             return Err(heard.iter().map(why).collect::<Vec<_>>().join("; "));
         };
-        let speaks = told().filter(|(_, told)| told.agreed.is_some());
-        let is_well = told().filter(|(_, told)| told.status.errors.is_empty());
+        let speaks = reported().filter(|(_, reported)| reported.agreed.is_some());
+        let is_well = reported().filter(|(_, reported)| reported.status.errors.is_empty());
         Ok(Self {
             members,
-            healthy: is_well.map(|(_, told)| told.status.member_id()).collect(),
-            speakers: speaks.map(|(one, told)| (told.status.member_id(), one.url.clone())).collect(),
+            healthy: is_well.map(|(_, reported)| reported.status.member_id()).collect(),
+            speakers: speaks.map(|(one, reported)| (reported.status.member_id(), one.url.clone())).collect(),
         })
     }
 
@@ -60,7 +60,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::survey::Told;
+    use crate::survey::Reported;
 
     /// One letter per master: V a voter that speaks for the majority, a an ailing one that does, q one without a majority,
     /// v a silent one.
@@ -75,14 +75,14 @@ mod tests {
         let one = |(id, letter): &(u64, char)| {
             let errors: &[&str] = if *letter == 'a' { &["etcdserver: mvcc: database space exceeded"] } else { &[] };
             let status = json!({ "header": { "member_id": id.to_string() }, "version": "3.7.3", "errors": errors });
-            let told = || Told {
+            let reported = || Reported {
                 status: serde_json::from_value(status).unwrap(),
                 known: members.clone(),
                 agreed: (*letter != 'q').then(|| members.clone()),
                 alarms: Vec::new(),
             };
-            let told = if *letter == 'v' { Err("connection refused".to_owned()) } else { Ok(told()) };
-            Heard { name: format!("m{id}"), url: format!("https://m{id}:2379"), told }
+            let reported = if *letter == 'v' { Err("connection refused".to_owned()) } else { Ok(reported()) };
+            Heard { name: format!("m{id}"), url: format!("https://m{id}:2379"), reported }
         };
         numbered.iter().map(one).collect()
     }

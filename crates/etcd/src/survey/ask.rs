@@ -16,12 +16,12 @@ pub struct Heard {
     /// Where it was asked.
     pub url: String,
     /// What it told, or why not.
-    pub told: Result<Told, String>,
+    pub reported: Result<Reported, String>,
 }
 
 /// What a member told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct Reported {
     /// Of itself.
     pub status: Status,
     /// The members it knows.
@@ -35,8 +35,8 @@ pub struct Told {
 /// Asks these masters, by name and client URL, and whoever else is a member by what they say.
 pub async fn ask(access: &Access, masters: impl IntoIterator<Item = (String, String)>) -> Vec<Heard> {
     let one = |name: String, url: String| async move {
-        let told = tell(&access.member(&url)).await.map_err(|error| why(&url, &error));
-        Heard { name, url, told }
+        let reported = emit(&access.member(&url)).await.map_err(|error| why(&url, &error));
+        Heard { name, url, reported }
     };
     let mut heard = join_all(masters.into_iter().map(|(name, url)| one(name, url))).await;
     let others = unasked(&heard);
@@ -44,20 +44,20 @@ pub async fn ask(access: &Access, masters: impl IntoIterator<Item = (String, Str
     heard
 }
 
-async fn tell(etcd: &Etcd) -> Result<Told, EtcdError> {
+async fn emit(etcd: &Etcd) -> Result<Reported, EtcdError> {
     // Without a majority the second waits for its time limit, and is no answer.
     let (status, agreed, known, alarms) =
         tokio::join!(etcd.status(), etcd.members(), etcd.known_members(), etcd.alarms());
     // A learner tells of itself and of nothing else.
     let (known, alarms) = (known.unwrap_or_default(), alarms.unwrap_or_default());
-    Ok(Told { status: status?, known, agreed: agreed.ok(), alarms })
+    Ok(Reported { status: status?, known, agreed: agreed.ok(), alarms })
 }
 
 /// The last cause says it best: those above it repeat the URL.
 fn why(url: &str, error: &EtcdError) -> String {
     let EtcdError::Unreachable { source, .. } = error else { return chain(error) };
     if let Some(distrust) = tls::distrust(error) {
-        return format!("the certificate of {url} is not believed ({distrust:?})");
+        return format!("the certificate of {url} is not trusted ({distrust:?})");
     }
     if source.is_timeout() {
         return format!("no answer from {url} in time");
@@ -73,8 +73,8 @@ fn why(url: &str, error: &EtcdError) -> String {
 fn unasked(heard: &[Heard]) -> BTreeSet<String> {
     let asked = |member: &Member| {
         heard.iter().any(|one| {
-            let is_it = |told: &Told| told.status.member_id() == member.id;
-            one.name == member.name || member.client_urls.contains(&one.url) || one.told.as_ref().is_ok_and(is_it)
+            let is_it = |reported: &Reported| reported.status.member_id() == member.id;
+            one.name == member.name || member.client_urls.contains(&one.url) || one.reported.as_ref().is_ok_and(is_it)
         })
     };
     let members = best_list(heard).map(|(members, _)| members).unwrap_or_default();

@@ -6,10 +6,10 @@
 
 mod agreed;
 mod ask;
-mod judge;
+mod evaluate;
 
 pub use agreed::Agreed;
-pub use ask::{Heard, Told, ask};
+pub use ask::{Heard, Reported, ask};
 use serde::Serialize;
 
 use crate::{Member, quorum::Votes};
@@ -55,7 +55,7 @@ pub struct Row {
     /// How it is.
     pub health: Health,
     /// What it says of itself, if it answers.
-    pub told: Option<Figures>,
+    pub reported: Option<Figures>,
     /// What is wrong, one sentence each.
     pub problems: Vec<String>,
 }
@@ -108,16 +108,18 @@ pub enum Health {
 impl Survey {
     /// What this comes to. Pure.
     pub fn of(heard: &[Heard]) -> Self {
-        judge::judge(heard)
+        evaluate::evaluate(heard)
     }
 }
 
 /// The members as most know them: from a majority if there is one, else from whoever is furthest.
 pub(crate) fn best_list(heard: &[Heard]) -> Option<(&[Member], bool)> {
-    let told = || heard.iter().filter_map(|one| one.told.as_ref().ok());
-    let agreed = told().find_map(|told| told.agreed.as_deref());
+    let reported = || heard.iter().filter_map(|one| one.reported.as_ref().ok());
+    let agreed = reported().find_map(|reported| reported.agreed.as_deref());
     let furthest = || {
-        told().filter(|told| !told.known.is_empty()).max_by_key(|told| (told.status.raft_term, told.status.raft_index))
+        reported()
+            .filter(|reported| !reported.known.is_empty())
+            .max_by_key(|reported| (reported.status.raft_term, reported.status.raft_index))
     };
-    agreed.map(|members| (members, true)).or_else(|| furthest().map(|told| (told.known.as_slice(), false)))
+    agreed.map(|members| (members, true)).or_else(|| furthest().map(|reported| (reported.known.as_slice(), false)))
 }

@@ -23,7 +23,7 @@ impl Scrubber {
         let forms = secrets.forms();
         let values =
             (!forms.is_empty()).then(|| AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(forms));
-        let values = values.transpose().map_err(|_| "there are too many secrets to look for".to_owned())?;
+        let values = values.transpose().map_err(|_| "too many secrets to scan for".to_owned())?;
         Ok(Self { values, patterns: Patterns::new().map_err(|error| error.to_string())? })
     }
 

@@ -108,7 +108,7 @@ impl Values {
         let whole = text.trim();
         let is_name = whole.len() < 64 && whole.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
         if is_name || PUBLIC.iter().any(|begin| whole.starts_with(begin)) {
-            return; // a namespace, an authority
+            return; // a namespace, a CA
         }
         self.0.push(whole.as_bytes().to_vec());
         self.0.extend(whole.lines().map(|line| line.trim().as_bytes().to_vec()));

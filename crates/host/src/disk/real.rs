@@ -43,7 +43,7 @@ impl Disk for RealDisk {
         let meta = match fs::symlink_metadata(self.at(path)) {
             Ok(meta) => meta,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed("look at", path)(error)),
+            Err(error) => return Err(failed("stat", path)(error)),
         };
         let kind = match meta.file_type() {
             t if t.is_file() => Kind::File,

@@ -63,14 +63,14 @@ impl Applicant {
     }
 
     /// A request for Ceph's keys, still without its proof.
-    pub(super) fn ceph_request(&self, challenge: String, is_founded: bool) -> CephRequest {
+    pub(super) fn ceph_request(&self, challenge: String, is_initialized: bool) -> CephRequest {
         CephRequest {
             cluster: self.cluster.clone(),
             node: self.node.clone(),
             credential: self.credential.claimed(),
             challenge,
             machine_id: self.machine_id.clone(),
-            is_founded,
+            is_initialized,
             proof: String::new(),
         }
     }

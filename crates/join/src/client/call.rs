@@ -9,7 +9,7 @@ use tls::Distrust;
 use super::{JoinError, Refused};
 use crate::{codes, wire};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(20);
 /// More than any honest answer: the reports of a thousand nodes.
 const LONGEST: usize = 16 * 1024 * 1024;
 /// The longest text of a refusal that is worth showing.
@@ -39,7 +39,7 @@ fn url(master: SocketAddr, path: &str) -> String {
 
 async fn send<T: DeserializeOwned>(request: RequestBuilder, master: SocketAddr) -> Result<T, JoinError> {
     let failed = |error: reqwest::Error| failure(master, &error);
-    let response = request.timeout(PATIENCE).send().await.map_err(failed)?;
+    let response = request.timeout(DEADLINE).send().await.map_err(failed)?;
     let status = response.status();
     let bytes = read(response, master).await?;
     let strange = |why: String| JoinError::Answer { master, why };
@@ -77,7 +77,7 @@ fn shown(text: &str) -> String {
 
 fn failure(master: SocketAddr, error: &reqwest::Error) -> JoinError {
     match tls::distrust(error) {
-        Some(Distrust::Authority) => JoinError::WrongAuthority { master },
+        Some(Distrust::Ca) => JoinError::WrongCa { master },
         Some(Distrust::Time) => JoinError::Clock { master },
         Some(Distrust::Name | Distrust::Other) => JoinError::Untrusted { master },
         None => JoinError::unreached(master, reason(error)),

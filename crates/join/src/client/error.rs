@@ -44,8 +44,8 @@ pub enum JoinError {
         tried: Vec<Unreached>,
     },
     /// Reached and not believed: another cluster, or somebody in between.
-    #[error("the certificate of the master at {master} was signed by another authority than the one this node trusts")]
-    WrongAuthority {
+    #[error("the certificate of the master at {master} was signed by another CA than this node trusts")]
+    WrongCa {
         /// Which.
         master: SocketAddr,
     },
@@ -62,8 +62,8 @@ pub enum JoinError {
         master: SocketAddr,
     },
     /// Whoever answered does not know the token.
-    #[error("whoever answers at {master} does not know the token's secret")]
-    UnprovenAuthority {
+    #[error("the server at {master} does not know the token's secret")]
+    UnprovenCa {
         /// Where.
         master: SocketAddr,
     },
@@ -78,7 +78,7 @@ pub enum JoinError {
         expected: String,
     },
     /// Something else listens there.
-    #[error("cannot understand the answer from {master}: {why}")]
+    #[error("unexpected answer from {master}: {why}")]
     Answer {
         /// Which.
         master: SocketAddr,
@@ -133,10 +133,10 @@ impl Explain for JoinError {
     fn code(&self) -> Code {
         match self {
             Self::Unreachable { .. } => codes::UNREACHABLE,
-            Self::WrongAuthority { .. } => codes::WRONG_CA,
+            Self::WrongCa { .. } => codes::WRONG_CA,
             Self::Untrusted { .. } => codes::UNTRUSTED,
             Self::Clock { .. } => codes::CLOCK,
-            Self::UnprovenAuthority { .. } => codes::UNPROVEN_CA,
+            Self::UnprovenCa { .. } => codes::UNPROVEN_CA,
             Self::WrongCluster { .. } => codes::WRONG_CLUSTER,
             Self::Answer { .. } => codes::ANSWER,
             Self::Envelope { .. } => codes::ENVELOPE,

@@ -1,7 +1,7 @@
-//! Learning the authority from a token: the one request that is made to a server that cannot be verified.
+//! Learning the CA from a token: the one request that is made to a server that cannot be verified.
 //!
-//! Nothing secret is sent (the token's id and a nonce are not), and nothing of the answer is believed but an authority
-//! whose HMAC under the token's secret is right. Everything else is asked again over TLS with that authority.
+//! Nothing secret is sent (the token's id and a nonce are not), and nothing of the answer is believed but a CA
+//! whose HMAC under the token's secret is right. Everything else is asked again over TLS with that CA.
 
 use std::net::SocketAddr;
 
@@ -14,14 +14,14 @@ use crate::{
     wire::{self, CaAnswer, CaQuery},
 };
 
-/// The cluster's authority (PEM), proved by the token.
-pub(super) async fn authority(master: SocketAddr, token: &Token) -> Result<String, JoinError> {
+/// The cluster's CA (PEM), proved by the token.
+pub(super) async fn ca(master: SocketAddr, token: &Token) -> Result<String, JoinError> {
     let nonce = BASE64.encode(mac::random::<32>()?);
     let query = CaQuery { token: token.id.clone(), nonce };
     let CaAnswer { ca, proof } = get(&tls::unproven_client()?, master, wire::CA, &query).await?;
-    if proof::authority_is_proved(token_secret(token), &query.nonce, &ca, &proof) {
+    if proof::ca_is_proved(token_secret(token), &query.nonce, &ca, &proof) {
         Ok(ca)
     } else {
-        Err(JoinError::UnprovenAuthority { master })
+        Err(JoinError::UnprovenCa { master })
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 /// New certificates for a node.
 #[derive(Debug, Clone)]
 pub struct Renewed {
-    /// The cluster's authority, PEM.
+    /// The cluster's CA, PEM.
     pub ca_pem: String,
     /// For the kubelet, if it was asked for.
     pub kubelet: Option<Pair>,
@@ -30,7 +30,7 @@ pub struct Renewed {
 pub enum Whose {
     /// Those that do not look after themselves.
     Ours,
-    /// The kubelet too, which keeps its own until its end: the authority is another one.
+    /// The kubelet too, which keeps its own until its end: the CA is another one.
     All,
 }
 

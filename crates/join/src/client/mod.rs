@@ -42,9 +42,9 @@ use crate::{
 /// Whom the node believes.
 #[derive(Debug, Clone)]
 pub enum Trust {
-    /// A master whose certificate this authority (PEM) signed.
+    /// A master whose certificate this CA (PEM) signed.
     Ca(String),
-    /// A master that knows this token, from which the authority is then learnt. Less secure: whoever else knows the
+    /// A master that knows this token, from which the CA is then learnt. Less secure: whoever else knows the
     /// token can pose as a master.
     Token(Token),
 }
@@ -54,7 +54,7 @@ pub enum Trust {
 pub struct Joined {
     /// The master that granted it.
     pub master: SocketAddr,
-    /// The cluster's authority, PEM.
+    /// The cluster's CA, PEM.
     pub ca_pem: String,
     /// For the kubelet.
     pub kubelet: Pair,
@@ -143,9 +143,13 @@ impl Client {
         self.in_turn(|master| self.master_keys_at(master, applicant, claim).boxed()).await
     }
 
-    /// Gets what this node's roles need of Ceph's keys. `is_founded` tells that it has seen a quorum of Ceph's monitors.
-    pub async fn ceph_keys(&self, applicant: &Applicant, is_founded: bool) -> Result<(SocketAddr, Handed), JoinError> {
-        self.in_turn(|master| self.ceph_keys_at(master, applicant, is_founded).boxed()).await
+    /// Gets what this node's roles need of Ceph's keys. `is_initialized` tells that it has seen a quorum of Ceph's monitors.
+    pub async fn ceph_keys(
+        &self,
+        applicant: &Applicant,
+        is_initialized: bool,
+    ) -> Result<(SocketAddr, Handed), JoinError> {
+        self.in_turn(|master| self.ceph_keys_at(master, applicant, is_initialized).boxed()).await
     }
 
     /// Tells how this node is, before it has joined.
@@ -212,10 +216,10 @@ impl Client {
         &self,
         master: SocketAddr,
         applicant: &Applicant,
-        is_founded: bool,
+        is_initialized: bool,
     ) -> Result<Handed, JoinError> {
         let challenge = self.challenge_of(master, applicant).await?;
-        let mut request = applicant.ceph_request(challenge, is_founded);
+        let mut request = applicant.ceph_request(challenge, is_initialized);
         applicant.credential.with_secret(|secret| request.prove(secret));
         let CephAnswer { envelope } = call::post(self.http(master).await?, master, wire::CEPH, &request).await?;
         let opened = applicant.credential.with_secret(|secret| ceph_keys::open(&envelope, secret, &request));
@@ -238,12 +242,12 @@ impl Client {
         Ok(hello.challenge)
     }
 
-    /// The HTTP client, made once the authority is known.
+    /// The HTTP client, made once the CA is known.
     async fn http(&self, master: SocketAddr) -> Result<&reqwest::Client, JoinError> {
         let make = || async {
             let ca = match &self.trust {
                 Trust::Ca(pem) => pem.clone(),
-                Trust::Token(token) => introduction::authority(master, token).await?,
+                Trust::Token(token) => introduction::ca(master, token).await?,
             };
             let shows = self.shows.as_ref().map(|(certificate, key)| (certificate.as_str(), key.expose_secret()));
             Ok(tls::client(&ca, shows)?)

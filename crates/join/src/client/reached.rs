@@ -63,16 +63,16 @@ impl Round<'_> {
     /// What to tell of a round in which no master helped: whatever says more than that nobody was there.
     pub(super) fn verdict(self) -> JoinError {
         let mut tried = Vec::new();
-        let mut telling = Vec::new();
+        let mut relevant = Vec::new();
         for failure in self.failures {
             match failure {
                 JoinError::Unreachable { tried: more } => tried.extend(more),
-                other => telling.push(other),
+                other => relevant.push(other),
             }
         }
         // One that will not go away by waiting comes before one that may.
-        telling.sort_by_key(JoinError::is_retryable);
-        telling.into_iter().next().unwrap_or(JoinError::Unreachable { tried })
+        relevant.sort_by_key(JoinError::is_retryable);
+        relevant.into_iter().next().unwrap_or(JoinError::Unreachable { tried })
     }
 }
 
@@ -125,8 +125,8 @@ mod tests {
         let mut round = reached.round();
         round.failed(at(1), silent(1)).unwrap();
         round.failed(at(2), JoinError::Clock { master: at(2) }).unwrap();
-        round.failed(at(3), JoinError::WrongAuthority { master: at(3) }).unwrap();
-        assert!(matches!(round.verdict(), JoinError::WrongAuthority { .. }));
+        round.failed(at(3), JoinError::WrongCa { master: at(3) }).unwrap();
+        assert!(matches!(round.verdict(), JoinError::WrongCa { .. }));
         assert!(matches!(reached.round().verdict(), JoinError::Unreachable { tried } if tried.is_empty()));
     }
 }

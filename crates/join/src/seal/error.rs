@@ -58,24 +58,24 @@ pub enum SealError {
         path: PathBuf,
     },
     /// A sealed directory of which one file was exchanged.
-    #[error("the authority {authority} is not the one whose pin is in {pin}")]
+    #[error("the CA {ca} does not match the pin in {pin}")]
     Pin {
         /// The certificate.
-        authority: PathBuf,
+        ca: PathBuf,
         /// The file with the pin.
         pin: PathBuf,
     },
-    /// The authority's certificate cannot be read.
+    /// The CA's certificate cannot be read.
     #[error("cannot use {path}")]
-    Authority {
+    Ca {
         /// The certificate.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
         source: NoPin,
     },
-    /// The authorities cannot be used or made.
-    #[error("cannot make the cluster's authorities: {0}")]
+    /// The CAs cannot be used or made.
+    #[error("cannot make the cluster's CAs: {0}")]
     Pki(PkiErrors),
     /// A file cannot be read.
     #[error(transparent)]
@@ -99,7 +99,7 @@ impl Explain for SealError {
             Self::KeysMissing { .. } => codes::SEAL_KEYS,
             Self::Expiry { .. } => codes::SEAL_EXPIRY,
             Self::Secret { .. } => codes::BAD_SECRET,
-            Self::Missing { .. } | Self::Authority { .. } => codes::INCOMPLETE,
+            Self::Missing { .. } | Self::Ca { .. } => codes::INCOMPLETE,
             Self::Pin { .. } => codes::WRONG_PIN,
             Self::Pki(errors) => errors.code(),
             Self::Host(error) => error.code(),

@@ -26,7 +26,7 @@ pub struct Existing {
     pub(super) has_out: bool,
     pub(super) first: String,
     pub(super) pki: pki::Existing,
-    /// The authority's certificate, if there is one.
+    /// The CA's certificate, if there is one.
     pub(super) ca: Option<Vec<u8>>,
     pub(super) join_key: Option<JoinKey>,
     pub(super) encryption_key: Option<EncryptionKey>,

@@ -6,9 +6,9 @@ pub const CLUSTER: &str = "cluster.yaml";
 pub const NODES: &str = "nodes";
 /// The node's own secret.
 pub const SECRET: &str = "join-secret";
-/// The cluster's authority, PEM.
+/// The cluster's CA, PEM.
 pub const CA: &str = "ca.crt";
-/// `sha256:…` of the authority's public key, as `kubeadm join` takes it.
+/// `sha256:…` of the CA's public key, as `kubeadm join` takes it.
 pub const PIN: &str = "ca-pin";
 /// Masters only: certificate and key, one PEM text, with which it answers before it has anything else.
 pub const SERVING: &str = "serving.pem";
@@ -16,7 +16,7 @@ pub const SERVING: &str = "serving.pem";
 pub const JOIN_KEY: &str = "join.key";
 /// First master only: base64 of the 32 bytes that encrypt Secrets in etcd.
 pub const ENCRYPTION_KEY: &str = "encryption.key";
-/// First master only: the authorities and the service account key, laid out as below `/etc/kubernetes`.
+/// First master only: the CAs and the service account key, laid out as below `/etc/kubernetes`.
 pub const PKI: &str = "pki";
 
 /// Mode of every file.

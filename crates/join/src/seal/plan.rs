@@ -70,8 +70,8 @@ pub fn plan(
     changes.extend(pki::plan_shared(&existing.pki, cluster.name(), now)?);
 
     let ca_path = home.join(table::CLUSTER.certificate());
-    let ca = authority(existing, &changes, &ca_path)?;
-    let pin = pki::spki_pin(&ca).map_err(|source| SealError::Authority { path: ca_path, source })?;
+    let ca = ca(existing, &changes, &ca_path)?;
+    let pin = pki::spki_pin(&ca).map_err(|source| SealError::Ca { path: ca_path, source })?;
     let signer = pki::Signer::new(&existing.pki.after(&changes), cluster.name(), now)?;
     for node in cluster.nodes() {
         let to = existing.out.join(&node.name);
@@ -116,7 +116,7 @@ fn refuse(
     if let Some(held) = &existing.elsewhere {
         return Err(SealError::Elsewhere { held: held.clone(), first: existing.first.clone() });
     }
-    // Keys and authority are written before the first secret, so one without the others was not left by a crash.
+    // Keys and CA are written before the first secret, so one without the others was not left by a crash.
     let whole = existing.join_key.is_some() && existing.encryption_key.is_some() && existing.ca.is_some();
     match &existing.sealed {
         Some(sealed) if !whole => Err(SealError::KeysMissing { sealed: sealed.clone(), expected: existing.home() }),
@@ -124,8 +124,8 @@ fn refuse(
     }
 }
 
-/// The authority's certificate: the one that is there, or the one about to be written.
-fn authority(existing: &Existing, changes: &[Change], path: &Path) -> Result<Vec<u8>, SealError> {
+/// The CA's certificate: the one that is there, or the one about to be written.
+fn ca(existing: &Existing, changes: &[Change], path: &Path) -> Result<Vec<u8>, SealError> {
     let planned = changes.iter().find_map(|change| match change {
         Change::File { path: to, content, .. } if to == path => Some(content.bytes().to_vec()),
         _ => None,
@@ -143,7 +143,7 @@ fn node_secret(key: &JoinKey, existing: Option<&NodeSecret>, node: &str, now: Ti
 
 /// What a master answers with before it has joined, and shows to the others when it asks them whether there is a cluster.
 /// It ends with the secret beside it: whoever finds the medium later can neither join with it nor pose as a master. The one
-/// that is there stays as long as this authority stands behind it and it does not end before the secret.
+/// that is there stays as long as this CA stands behind it and it does not end before the secret.
 pub fn serving(
     signer: &pki::Signer,
     existing: Option<&Vec<u8>>,

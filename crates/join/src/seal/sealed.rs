@@ -32,9 +32,9 @@ pub fn split(pem: &str) -> Option<(String, SecretString)> {
 pub struct Sealed {
     /// Its own secret.
     pub secret: NodeSecret,
-    /// The cluster's authority, PEM; it fits the pin.
+    /// The cluster's CA, PEM; it fits the pin.
     pub ca_pem: String,
-    /// `sha256:…` of the authority's public key.
+    /// `sha256:…` of the CA's public key.
     pub pin: String,
     /// On masters that hold it.
     pub join_key: Option<JoinKey>,
@@ -43,18 +43,17 @@ pub struct Sealed {
 impl Sealed {
     /// Reads `/etc/cluster-config`; `None` if it was not sealed, an error if a part of it is missing or exchanged.
     pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<Self>, SealError> {
-        let [secret, authority, pin] = [layout::SECRET, layout::CA, layout::PIN].map(|name| dir.join(name));
+        let [secret, ca, pin] = [layout::SECRET, layout::CA, layout::PIN].map(|name| dir.join(name));
         let Some(own) = parsed(disk, &secret, NodeSecret::parse)? else { return Ok(None) };
         let text = |path: &Path| match disk.read_optional(path)? {
             Some(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             None => Err(SealError::Missing { path: path.to_path_buf() }),
         };
-        let ca_pem = text(&authority)?;
+        let ca_pem = text(&ca)?;
         let expected = text(&pin)?.trim().to_owned();
-        let seen = pki::spki_pin(ca_pem.as_bytes())
-            .map_err(|source| SealError::Authority { path: authority.clone(), source })?;
+        let seen = pki::spki_pin(ca_pem.as_bytes()).map_err(|source| SealError::Ca { path: ca.clone(), source })?;
         if seen != expected {
-            return Err(SealError::Pin { authority, pin });
+            return Err(SealError::Pin { ca, pin });
         }
         let join_key = parsed(disk, &dir.join(layout::JOIN_KEY), JoinKey::parse)?;
         Ok(Some(Self { secret: own, ca_pem, pin: expected, join_key }))
@@ -63,12 +62,12 @@ impl Sealed {
     /// What a master shows to the others before it has joined: certificate and key, PEM. `None` on workers, and where it is
     /// not good now: then it is asked as a stranger.
     pub fn shown(disk: &dyn Disk, dir: &Path, now: Timestamp) -> Result<Option<(String, SecretString)>, SealError> {
-        let [serving, authority] = [layout::SERVING, layout::CA].map(|name| dir.join(name));
-        let (Some(serving), Some(authority)) = (disk.read_optional(&serving)?, disk.read_optional(&authority)?) else {
+        let [serving, ca] = [layout::SERVING, layout::CA].map(|name| dir.join(name));
+        let (Some(serving), Some(ca)) = (disk.read_optional(&serving)?, disk.read_optional(&ca)?) else {
             return Ok(None);
         };
         // One that was sealed for serving only would end the handshake.
-        let is_good = pki::certificate_flaw(&serving, &authority, now).is_none() && identifies(&serving);
+        let is_good = pki::certificate_flaw(&serving, &ca, now).is_none() && identifies(&serving);
         Ok(split(&String::from_utf8_lossy(&serving)).filter(|_| is_good))
     }
 

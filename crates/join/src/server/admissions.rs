@@ -9,24 +9,24 @@ use crate::{Admission, Generation, Refusal};
 pub type Kept<'a> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a>>;
 
 /// What is to be remembered of a node from now on, or why it is refused. It may be asked more than once.
-pub type Judge<'a> = Box<dyn Fn(Admission) -> Result<Admission, Refusal> + Send + Sync + 'a>;
+pub type Evaluate<'a> = Box<dyn Fn(Admission) -> Result<Admission, Refusal> + Send + Sync + 'a>;
 
 /// Whoever remembers.
 pub trait Records: Send + Sync {
     /// What this master knows of a node at this moment. What others have written may be a few seconds younger.
     fn known(&self, node: &str) -> Admission;
 
-    /// Lets `judge` decide on all that can be known now, and is done when what it says is kept: where the API answers no
+    /// Lets `verify` decide on all that can be known now, and is done when what it says is kept: where the API answers no
     /// two masters decide on the same state, and it is on this master's disk in any case.
-    fn settle<'a>(&'a self, node: &'a str, judge: Judge<'a>) -> Kept<'a>;
+    fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a>;
 }
 
 /// Remembers that a node was let in with a secret of this generation; a token has none, and changes nothing.
 pub(super) async fn let_in(service: &Service, node: &str, generation: Option<Generation>) -> Result<(), Refusal> {
     let Some(generation) = generation else { return Ok(()) };
-    let judge = move |admission: Admission| {
+    let evaluate = move |admission: Admission| {
         admission.check(node, generation)?;
         Ok(admission.let_in(generation))
     };
-    service.setup.records.settle(node, Box::new(judge)).await
+    service.setup.records.settle(node, Box::new(evaluate)).await
 }

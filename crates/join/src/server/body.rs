@@ -12,7 +12,7 @@ use crate::Refusal;
 
 /// Three certificate requests take 2 KiB; a report is a page of JSON.
 pub(super) const LIMIT: usize = 64 * 1024;
-const PATIENCE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The body as JSON. Its share is to be kept as long as what was read.
 pub(super) async fn json<T: DeserializeOwned>(body: Body, share: &mut Share) -> Result<T, Refusal> {
@@ -23,7 +23,7 @@ pub(super) async fn json<T: DeserializeOwned>(body: Body, share: &mut Share) -> 
 /// The body as it is.
 pub(super) async fn text(body: Body, share: &mut Share) -> Result<Vec<u8>, Refusal> {
     let slow = |_| Refusal::Malformed { why: "its body came too slowly".to_owned() };
-    timeout(PATIENCE, bytes(body, share)).await.map_err(slow)?
+    timeout(DEADLINE, bytes(body, share)).await.map_err(slow)?
 }
 
 async fn bytes(body: Body, share: &mut Share) -> Result<Vec<u8>, Refusal> {

@@ -13,7 +13,7 @@ use spec::{Role, ValidatedCluster};
 use tls::Peer;
 use tokio::time::timeout;
 
-use super::{PATIENCE, Service, admissions::let_in, claim::Claimed, exchange::Exchange};
+use super::{DEADLINE, Service, admissions::let_in, claim::Claimed, exchange::Exchange};
 use crate::{
     Refusal,
     admit::admit_ceph,
@@ -26,8 +26,8 @@ pub type Identified<'a> = Pin<Box<dyn Future<Output = Result<Identity, String>> 
 
 /// Whoever keeps Ceph's identity.
 pub trait CephKeys: Send + Sync {
-    /// The identity of this cluster's Ceph; made now if there is none. `is_founded` notes that there has been a quorum.
-    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_founded: bool) -> Identified<'a>;
+    /// The identity of this cluster's Ceph; made now if there is none. `is_initialized` notes that there has been a quorum.
+    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_initialized: bool) -> Identified<'a>;
 }
 
 pub(super) async fn ceph(
@@ -52,16 +52,16 @@ async fn answer(
     let Claimed { request, challenge, key, cluster, now, _share, .. } = claimed;
     service.challenges.spend(challenge, now)?;
     let_in(service, &node.name, key.generation).await?;
-    let trouble = |why: String| Refusal::Trouble { why };
+    let failure = |why: String| Refusal::Failure { why };
     // Only a monitor can have seen it.
-    let is_founded = request.is_founded && node.has(Role::CephMon);
-    let identity = match timeout(PATIENCE, service.setup.ceph.identity(&cluster, is_founded)).await {
-        Ok(identity) => identity.map_err(trouble)?,
+    let is_initialized = request.is_initialized && node.has(Role::CephMon);
+    let identity = match timeout(DEADLINE, service.setup.ceph.identity(&cluster, is_initialized)).await {
+        Ok(identity) => identity.map_err(failure)?,
         Err(_) => return Err(Refusal::NotReady),
     };
     let Some(handed) = identity.for_node(&node) else { return Err(Refusal::NoCephRole { node: node.name }) };
     let closed = ceph_keys::close(&handed, key.secret.expose_secret(), &request);
-    let envelope = closed.map_err(|error| trouble(error.to_string()))?;
+    let envelope = closed.map_err(|error| failure(error.to_string()))?;
     tracing::info!(peer = %peer.address, node = node.name, "a node was given its keys of Ceph");
     Ok(CephAnswer { envelope })
 }

@@ -72,7 +72,7 @@ impl Challenges {
             return Err(Refusal::Challenge(Flaw::Used));
         }
         if spent.len() >= MOST_SPENT {
-            return Err(Refusal::Trouble { why: "too many nodes join at once".to_owned() });
+            return Err(Refusal::Failure { why: "too many nodes join at once".to_owned() });
         }
         spent.insert(challenge.nonce, challenge.made);
         Ok(())
@@ -163,6 +163,6 @@ mod tests {
         for _ in 0..MOST_SPENT {
             spend().unwrap();
         }
-        assert!(matches!(spend(), Err(Refusal::Trouble { .. })), "refused, rather than an old one forgotten");
+        assert!(matches!(spend(), Err(Refusal::Failure { .. })), "refused, rather than an old one forgotten");
     }
 }

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use spec::ValidatedCluster;
 use tls::Peer;
 
-use super::{Service, authority::stored_token, body, budget::Share, challenge::Good, exchange::Exchange};
+use super::{Service, body, budget::Share, ca::stored_token, challenge::Good, exchange::Exchange};
 use crate::{
     Admission, Bearer, Circumstances, Living, NodeSecret, Refusal,
     admit::Key,
@@ -29,7 +29,7 @@ use crate::{
 const LONGEST_NAME: usize = 253;
 
 /// What a claim says, as far as all claims say the same.
-pub(super) struct Said<'a> {
+pub(super) struct Statement<'a> {
     cluster: &'a str,
     node: &'a str,
     credential: &'a ClaimedCredential,
@@ -43,16 +43,24 @@ pub(super) struct Said<'a> {
 
 /// A request in which somebody says who it is.
 pub(super) trait Claim: DeserializeOwned {
-    fn said(&self) -> Said<'_>;
+    fn statement(&self) -> Statement<'_>;
 
     /// True if its proof was made with this secret.
     fn is_proved(&self, secret: &[u8]) -> bool;
 }
 
 impl Claim for JoinRequest {
-    fn said(&self) -> Said<'_> {
+    fn statement(&self) -> Statement<'_> {
         let Self { cluster, node, credential, challenge, machine_id, .. } = self;
-        Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref(), hash: None, is_to_be: true }
+        Statement {
+            cluster,
+            node,
+            credential,
+            challenge,
+            machine_id: machine_id.as_deref(),
+            hash: None,
+            is_to_be: true,
+        }
     }
 
     fn is_proved(&self, secret: &[u8]) -> bool {
@@ -61,10 +69,10 @@ impl Claim for JoinRequest {
 }
 
 impl Claim for MasterRequest {
-    fn said(&self) -> Said<'_> {
+    fn statement(&self) -> Statement<'_> {
         let Self { cluster, node, credential, challenge, machine_id, claim, proof: _ } = self;
         let machine_id = machine_id.as_deref();
-        Said { cluster, node, credential, challenge, machine_id, hash: Some(claim), is_to_be: true }
+        Statement { cluster, node, credential, challenge, machine_id, hash: Some(claim), is_to_be: true }
     }
 
     fn is_proved(&self, secret: &[u8]) -> bool {
@@ -73,9 +81,17 @@ impl Claim for MasterRequest {
 }
 
 impl Claim for CephRequest {
-    fn said(&self) -> Said<'_> {
-        let Self { cluster, node, credential, challenge, machine_id, is_founded: _, proof: _ } = self;
-        Said { cluster, node, credential, challenge, machine_id: machine_id.as_deref(), hash: None, is_to_be: true }
+    fn statement(&self) -> Statement<'_> {
+        let Self { cluster, node, credential, challenge, machine_id, is_initialized: _, proof: _ } = self;
+        Statement {
+            cluster,
+            node,
+            credential,
+            challenge,
+            machine_id: machine_id.as_deref(),
+            hash: None,
+            is_to_be: true,
+        }
     }
 
     fn is_proved(&self, secret: &[u8]) -> bool {
@@ -84,9 +100,9 @@ impl Claim for CephRequest {
 }
 
 impl Claim for EarlyReport {
-    fn said(&self) -> Said<'_> {
+    fn statement(&self) -> Statement<'_> {
         let Self { cluster, node, credential, challenge, status: _, proof: _ } = self;
-        Said { cluster, node, credential, challenge, machine_id: None, hash: None, is_to_be: false }
+        Statement { cluster, node, credential, challenge, machine_id: None, hash: None, is_to_be: false }
     }
 
     fn is_proved(&self, secret: &[u8]) -> bool {
@@ -121,22 +137,22 @@ impl<C: Claim> Claimed<C> {
         exchange.begin()?;
         let mut share = exchange.share();
         let request: C = body::json(body, &mut share).await?;
-        let said = request.said();
-        check_form(&said)?;
-        exchange.claimed_by(said.node);
+        let statement = request.statement();
+        check_form(&statement)?;
+        exchange.claimed_by(statement.node);
 
         let now = service.now();
-        let challenge = service.challenges.check(said.challenge, now)?;
+        let challenge = service.challenges.check(statement.challenge, now)?;
         let key = key(service, &request).await?;
-        let machine_owner = match said.machine_id {
-            Some(id) => service.machine_owner(id, Some(said.node)).await,
+        let machine_owner = match statement.machine_id {
+            Some(id) => service.machine_owner(id, Some(statement.node)).await,
             None => None,
         };
-        let admission = service.setup.records.known(said.node);
+        let admission = service.setup.records.known(statement.node);
         // A client that has proved nothing does not make this master ask the API.
         let is_proved = request.is_proved(key.secret.expose_secret());
-        let living = if is_proved && said.is_to_be { service.living(said.node).await } else { None };
-        let bearer = if is_proved && key.is_shared() { service.bearer(said.node).await } else { Bearer::Unknown };
+        let living = if is_proved && statement.is_to_be { service.living(statement.node).await } else { None };
+        let bearer = if is_proved && key.is_shared() { service.bearer(statement.node).await } else { Bearer::Unknown };
         let (cluster, peer) = (service.cluster(), peer.ip());
         Ok(Self {
             challenge,
@@ -162,18 +178,18 @@ impl<C: Claim> Claimed<C> {
 }
 
 /// Names go into the log and into answers, so nothing else than names gets any further.
-fn check_form(said: &Said<'_>) -> Result<(), Refusal> {
-    let of_credential = match said.credential {
+fn check_form(statement: &Statement<'_>) -> Result<(), Refusal> {
+    let of_credential = match statement.credential {
         ClaimedCredential::NodeSecret { node, .. } => is_name(node),
         ClaimedCredential::Token { .. } => true,
     };
-    if !(is_name(said.cluster) && is_name(said.node) && of_credential) {
+    if !(is_name(statement.cluster) && is_name(statement.node) && of_credential) {
         return Err(Refusal::Malformed { why: "a name in it is none".to_owned() });
     }
-    if !said.machine_id.is_none_or(is_machine_id) {
+    if !statement.machine_id.is_none_or(is_machine_id) {
         return Err(Refusal::Malformed { why: "its machine id is none".to_owned() });
     }
-    if !said.hash.is_none_or(is_hash) {
+    if !statement.hash.is_none_or(is_hash) {
         return Err(Refusal::Malformed { why: "its claim is none".to_owned() });
     }
     Ok(())
@@ -187,9 +203,9 @@ fn is_name(text: &str) -> bool {
 /// The credential as this master knows it. While the join key is replaced a secret may be of either: it is the one that
 /// the proof was made with, or, if it was made with none, any of them, for whoever decides to refuse.
 async fn key(service: &Service, request: &impl Claim) -> Result<Key, Refusal> {
-    match request.said().credential {
+    match request.statement().credential {
         ClaimedCredential::NodeSecret { node, generation, expires } => {
-            let keys = service.setup.holdings.join_keys();
+            let keys = service.setup.key_store.join_keys();
             let mut secrets = keys.iter().map(|key| key.node_secret(node, *generation, moment(*expires)));
             let first = secrets.next().ok_or(Refusal::NoJoinKey)?;
             let is_proved = |secret: &NodeSecret| request.is_proved(secret.bytes().expose_secret());

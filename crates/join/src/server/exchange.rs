@@ -10,7 +10,7 @@ use serde::Serialize;
 use tls::Peer;
 use tokio::time::Instant;
 
-use super::{Service, budget::Share, pace, source::Source};
+use super::{Service, budget::Share, rate_limit, source::Source};
 use crate::Refusal;
 
 /// One request that may be refused.
@@ -30,12 +30,12 @@ impl<'a> Exchange<'a> {
     /// Refuses those who have failed too often or come too fast, before anything is read.
     pub(super) fn begin(&self) -> Result<(), Refusal> {
         self.service.throttle.check(&self.source, Instant::now())?;
-        self.service.pace.spend(&self.source, pace::ANY, Instant::now())
+        self.service.rate_limit.spend(&self.source, rate_limit::ANY, Instant::now())
     }
 
     /// Refuses those who want too often what takes this master some work.
     pub(super) fn charge(&self) -> Result<(), Refusal> {
-        self.service.pace.spend(&self.source, pace::DEAR, Instant::now())
+        self.service.rate_limit.spend(&self.source, rate_limit::DEAR, Instant::now())
     }
 
     /// The room for what it sends.
@@ -51,7 +51,7 @@ impl<'a> Exchange<'a> {
     /// Logs and counts what was refused, and turns the outcome into an answer.
     pub(super) fn end<T: Serialize>(self, outcome: Result<T, Refusal>) -> Response {
         let Self { service, peer, source, what, claimed } = self;
-        let claimed = claimed.as_deref().unwrap_or("nobody");
+        let claimed = claimed.as_deref().unwrap_or("none");
         let refusal = match outcome {
             Ok(answer) => {
                 tracing::debug!(peer = %peer.address, claimed, "granted: {what}");
@@ -62,9 +62,9 @@ impl<'a> Exchange<'a> {
         if refusal.is_suspicious() {
             service.throttle.failed(&source, Instant::now());
         }
-        let said = service.tally.note(refusal.code().id, what, peer.ip(), Instant::now());
-        said.summary.inspect(|summary| tracing::warn!("{summary}"));
-        if said.is_news {
+        let statement = service.tally.note(refusal.code().id, what, peer.ip(), Instant::now());
+        statement.summary.inspect(|summary| tracing::warn!("{summary}"));
+        if statement.is_new {
             tracing::warn!(code = refusal.code().id, peer = %peer.address, claimed, "refused: {what}: {refusal}");
         }
         let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -51,11 +51,11 @@ async fn answer(
         cluster: cluster.name().to_owned(),
         master: service.setup.master.clone(),
         ready: *service.setup.api_ready.borrow(),
-        challenge: challenge.map_err(|error| Refusal::Trouble { why: error.to_string() })?,
+        challenge: challenge.map_err(|error| Refusal::Failure { why: error.to_string() })?,
         machine,
-        standing: is_insider.then(|| service.setup.holdings.standing()),
-        admits: service.setup.holdings.admits(),
-        own_machine: service.setup.holdings.machine_id().filter(|_| is_insider),
+        cluster_state: is_insider.then(|| service.setup.key_store.cluster_state()),
+        admits: service.setup.key_store.admits(),
+        own_machine: service.setup.key_store.machine_id().filter(|_| is_insider),
         now,
     })
 }

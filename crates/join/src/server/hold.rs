@@ -49,5 +49,5 @@ async fn answer(service: &Service, peer: &Peer, body: Body, exchange: &mut Excha
     let Hold { hold } = body::json(body, &mut exchange.share()).await?;
     let writes = &service.setup.writes;
     let done = if hold { writes.hold().await } else { writes.release().await };
-    done.map_err(|why| Refusal::Trouble { why })
+    done.map_err(|why| Refusal::Failure { why })
 }

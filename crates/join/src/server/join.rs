@@ -52,7 +52,7 @@ pub(super) fn remember_machine(service: &Service, node: &str, id: Option<String>
 fn signed(service: &Service, grant: &Grant, cluster: &ValidatedCluster) -> Result<JoinAnswer, Refusal> {
     let Grant { node, kubelet, kube_proxy, agent } = grant;
     Ok(JoinAnswer {
-        ca: authority_pem(service)?,
+        ca: ca_pem(service)?,
         kubelet: sign(service, Purpose::Kubelet, node, kubelet)?,
         kube_proxy: sign(service, Purpose::KubeProxy, node, kube_proxy)?,
         agent: sign(service, Purpose::Agent, node, agent)?,
@@ -60,11 +60,11 @@ fn signed(service: &Service, grant: &Grant, cluster: &ValidatedCluster) -> Resul
     })
 }
 
-pub(super) fn authority_pem(service: &Service) -> Result<String, Refusal> {
-    service.setup.signer.authority().map_err(|error| Refusal::Trouble { why: explain::chain(&error) })
+pub(super) fn ca_pem(service: &Service) -> Result<String, Refusal> {
+    service.setup.signer.ca().map_err(|error| Refusal::Failure { why: explain::chain(&error) })
 }
 
 pub(super) fn sign(service: &Service, purpose: Purpose, node: &str, request: &Request) -> Result<String, Refusal> {
     let signed = service.setup.signer.sign(request, &purpose.subject(node), DAYS);
-    signed.map_err(|error| Refusal::Trouble { why: explain::chain(&error) })
+    signed.map_err(|error| Refusal::Failure { why: explain::chain(&error) })
 }

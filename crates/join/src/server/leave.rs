@@ -15,7 +15,7 @@ use axum::{
 use tls::Peer;
 use tokio::time::timeout;
 
-use super::{Answer, PATIENCE, Service, exchange::Exchange, member::agent, outside::locked};
+use super::{Answer, DEADLINE, Service, exchange::Exchange, member::agent, outside::locked};
 use crate::Refusal;
 
 /// Whoever removes nodes from the cluster.
@@ -42,7 +42,7 @@ pub(super) async fn leave(State(service): State<Arc<Service>>, ConnectInfo(peer)
 async fn left(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result<(), Refusal> {
     let node = agent(service, peer, exchange)?;
     exchange.charge()?;
-    let removed = timeout(PATIENCE, service.setup.departures.remove(&node)).await;
+    let removed = timeout(DEADLINE, service.setup.departures.remove(&node)).await;
     match removed.unwrap_or(Err(super::NotReady)).map_err(|_| Refusal::NotReady)? {
         Departure::Gone => {}
         Departure::Held(by) => return Err(Refusal::Held { node, by }),

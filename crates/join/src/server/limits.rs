@@ -120,7 +120,7 @@ async fn in_time(answered: impl Future<Output = Result<Response<Body>, Infallibl
     match timeout(DEADLINE, answered).await {
         Ok(Ok(response)) => response,
         Err(_) => {
-            let refusal = Refusal::Trouble { why: format!("it took longer than {} s", DEADLINE.as_secs()) };
+            let refusal = Refusal::Failure { why: format!("it took longer than {} s", DEADLINE.as_secs()) };
             (StatusCode::SERVICE_UNAVAILABLE, Json(refusal.wire())).into_response()
         }
     }

@@ -39,7 +39,7 @@ async fn answer(
     let Claimed { request, challenge, key, now, _share, .. } = claimed;
     service.challenges.spend(challenge, now)?;
     let to = Given { when: Generation::at(now).0, claim: request.claim.clone(), machine: request.machine_id.clone() };
-    let judge = |admission: Admission| {
+    let evaluate = |admission: Admission| {
         let admission = match key.generation {
             Some(generation) => {
                 admission.check(&node, generation)?;
@@ -49,10 +49,10 @@ async fn answer(
         };
         admission.give(&node, to.clone())
     };
-    service.setup.records.settle(&node, Box::new(judge)).await?;
-    let trouble = |why: String| Refusal::Trouble { why };
-    let keys = service.setup.holdings.keys_for(&node, request.machine_id.as_deref()).await.map_err(trouble)?;
-    let envelope = keys.close(key.secret.expose_secret(), &request).map_err(|error| trouble(error.to_string()))?;
+    service.setup.records.settle(&node, Box::new(evaluate)).await?;
+    let failure = |why: String| Refusal::Failure { why };
+    let keys = service.setup.key_store.keys_for(&node, request.machine_id.as_deref()).await.map_err(failure)?;
+    let envelope = keys.close(key.secret.expose_secret(), &request).map_err(|error| failure(error.to_string()))?;
     remember_machine(service, &node, request.machine_id);
     tracing::info!(peer = %peer.address, node, "a master was given the cluster's keys");
     Ok(MasterAnswer { envelope })

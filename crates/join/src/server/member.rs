@@ -13,7 +13,7 @@ use tls::Peer;
 use super::{
     Service, body,
     exchange::Exchange,
-    join::{authority_pem, sign},
+    join::{ca_pem, sign},
     reports,
 };
 use crate::{
@@ -47,14 +47,14 @@ async fn renewed(
     let kubelet = csrs.kubelet.map(|csr| wanted(Purpose::Kubelet, &node, &csr)).transpose()?;
     let kube_proxy = wanted(Purpose::KubeProxy, &node, &csrs.kube_proxy)?;
     let agent = wanted(Purpose::Agent, &node, &csrs.agent)?;
-    let join_keys = service.setup.holdings.join_keys();
+    let join_keys = service.setup.key_store.join_keys();
     let minimum = service.setup.records.known(&node).minimum;
     let next = |held| new_secret::close(&join_keys, &node, &held, &csrs.agent, minimum, service.now());
     let secret = csrs.secret.map(next).transpose();
-    let secret = secret.map_err(|error| Refusal::Trouble { why: error.to_string() })?.flatten();
+    let secret = secret.map_err(|error| Refusal::Failure { why: error.to_string() })?.flatten();
     Ok(RenewAnswer {
         secret,
-        ca: authority_pem(service)?,
+        ca: ca_pem(service)?,
         kubelet: kubelet.map(|request| sign(service, Purpose::Kubelet, &node, &request)).transpose()?,
         kube_proxy: sign(service, Purpose::KubeProxy, &node, &kube_proxy)?,
         agent: sign(service, Purpose::Agent, &node, &agent)?,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! hello    anybody                      a challenge; masters and administrators also hear how this master stands
-//! ca       anybody, with a token's id   the authority, proved with that token
+//! ca       anybody, with a token's id   the CA, proved with that token
 //! join     proof of a secret            throttle ─► body ─► challenge ─► credential ─► admit ─► spend ─► record ─► sign
 //! master   proof of a secret of its own  the same way, ending with the cluster's keys in an envelope
 //! ceph     proof of a secret of its own  the same way, ending with what the node's roles need of Ceph's keys
@@ -16,32 +16,32 @@
 //! early-report   proof of a secret      the same as `report`, for a node that has not joined
 //! ```
 //! Whoever asks can be anybody, so everything has a bound: connections and what each may hold (`limits`), bytes of bodies
-//! (`budget`), failures (`throttle`), speed (`pace`), lines in the journal (`tally`). Each is kept by `source::Source`: a
+//! (`budget`), failures (`throttle`), speed (`rate_limit`), lines in the journal (`tally`). Each is kept by `source::Source`: a
 //! certificate's name, or the address of a stranger, so that no stranger uses up what a node needs.
 //!
 //! State is only in memory: spent challenges, failed attempts, machine ids of those who joined, reports. A restart loses
 //! nothing that nodes do not send again. What must not be forgotten is kept by [`Records`].
 
 mod admissions;
-mod authority;
 mod body;
 mod budget;
+mod ca;
 mod ceph;
 mod challenge;
 mod claim;
-mod doubters;
 mod early;
 mod exchange;
+mod handshake_failures;
 mod hello;
 mod hold;
-mod holdings;
 mod join;
+mod key_store;
 mod leave;
 mod limits;
 mod master;
 mod member;
 mod outside;
-mod pace;
+mod rate_limit;
 mod reports;
 mod rotation_key;
 mod source;
@@ -69,22 +69,24 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub use self::admissions::{Judge, Kept, Records};
+pub use self::admissions::{Evaluate, Kept, Records};
 pub use self::ceph::{CephKeys, Identified};
-pub use self::doubters::Doubters;
+pub use self::handshake_failures::HandshakeFailures;
 pub use self::hold::{Done, Writes};
-pub use self::holdings::{Holdings, Keys};
+pub use self::key_store::{KeyStore, Keys};
 pub use self::leave::{Departure, Departures};
 pub use self::limits::serve_router;
 pub(crate) use self::outside::locked;
 pub use self::outside::{
     Answer, Credentials, DiskSigner, KnownMachine, KnownMachines, NotReady, Signer, SigningError, StoredToken,
 };
-use self::{budget::Budget, challenge::Challenges, pace::Pace, reports::Reports, tally::Tally, throttle::Throttle};
+use self::{
+    budget::Budget, challenge::Challenges, rate_limit::RateLimit, reports::Reports, tally::Tally, throttle::Throttle,
+};
 use crate::{Bearer, Living, Sign, secret::NoRandomness, wire};
 
 /// The API answers within this time or is not ready.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DEADLINE: Duration = Duration::from_secs(5);
 /// A node that was let in has registered long before; one that has not by then was given up.
 const REGISTERS_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 /// A node that is there reports every few seconds.
@@ -97,7 +99,7 @@ pub struct Setup {
     /// The cluster, which may change while the service runs.
     pub cluster: watch::Receiver<Arc<ValidatedCluster>>,
     /// What this master has itself.
-    pub holdings: Arc<dyn Holdings>,
+    pub key_store: Arc<dyn KeyStore>,
     /// Whether the cluster's API answers.
     pub api_ready: watch::Receiver<bool>,
     /// Where tokens are kept.
@@ -125,16 +127,16 @@ pub async fn serve(listener: Listener, setup: Setup, stop: CancellationToken) ->
     let service = Service::new(setup).map_err(io::Error::other)?;
     tokio::select! {
         never = serve_router(listener, routes(&service)) => match never {},
-        () = tell_refusals(&service) => Ok(()),
+        () = report_refusals(&service) => Ok(()),
         () = stop.cancelled() => Ok(()),
     }
 }
 
 /// Says now and then what was refused, also where nobody asks any more.
-async fn tell_refusals(service: &Service) {
-    let mut look = interval(tally::MINUTE / 6);
+async fn report_refusals(service: &Service) {
+    let mut check = interval(tally::MINUTE / 6);
     loop {
-        look.tick().await;
+        check.tick().await;
         if let Some(summary) = service.tally.due(Instant::now()) {
             tracing::warn!("{summary}");
         }
@@ -149,7 +151,7 @@ pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
 fn routes(service: &Arc<Service>) -> Router {
     Router::new()
         .route(wire::HELLO, get(hello::hello))
-        .route(wire::CA, get(authority::authority))
+        .route(wire::CA, get(ca::ca))
         .route(wire::JOIN, post(join::join))
         .route(wire::MASTER, post(master::master))
         .route(wire::CEPH, post(ceph::ceph))
@@ -168,7 +170,7 @@ struct Service {
     setup: Setup,
     challenges: Challenges,
     throttle: Throttle,
-    pace: Pace,
+    rate_limit: RateLimit,
     budget: Arc<Budget>,
     tally: Tally,
     /// The nodes that joined here; at most one per node of cluster.yaml.
@@ -193,7 +195,7 @@ impl Service {
             setup,
             challenges: Challenges::new()?,
             throttle: Throttle::default(),
-            pace: Pace::default(),
+            rate_limit: RateLimit::default(),
             budget: Arc::default(),
             tally: Tally::new(Instant::now()),
             joined: Mutex::default(),
@@ -215,7 +217,7 @@ impl Service {
     async fn living(&self, node: &str) -> Option<Living> {
         let reported = self.reports.alive(node, self.now());
         let reported = reported.map(|(machine, when)| Living { machine, sign: Sign::Reported(when) });
-        match timeout(PATIENCE, self.setup.machines.of(node)).await {
+        match timeout(DEADLINE, self.setup.machines.of(node)).await {
             Ok(Ok(Some(KnownMachine { id, ready_since: Some(since) }))) if !id.is_empty() => {
                 Some(Living { machine: id, sign: Sign::Ready(since) })
             }
@@ -236,10 +238,10 @@ impl Service {
             .filter(|(node, let_in)| let_in.machine.as_deref() == Some(machine_id) && cluster.node(node).is_some())
             .map(|(node, _)| node.clone())
             .collect();
-        if self.setup.holdings.machine_id().as_deref() == Some(machine_id) {
+        if self.setup.key_store.machine_id().as_deref() == Some(machine_id) {
             owners.push(self.setup.master.clone());
         }
-        let known = timeout(PATIENCE, self.setup.machines.owners(machine_id)).await.unwrap_or(Err(NotReady));
+        let known = timeout(DEADLINE, self.setup.machines.owners(machine_id)).await.unwrap_or(Err(NotReady));
         if known.is_err() {
             tracing::debug!("the API is not ready: machine ids were not compared with its nodes");
         }
@@ -252,7 +254,7 @@ impl Service {
 
     /// Who bears a node's name at the moment.
     async fn bearer(&self, node: &str) -> Bearer {
-        match timeout(PATIENCE, self.setup.machines.of(node)).await.unwrap_or(Err(NotReady)) {
+        match timeout(DEADLINE, self.setup.machines.of(node)).await.unwrap_or(Err(NotReady)) {
             Err(NotReady) => return Bearer::Unknown,
             Ok(Some(_)) => return Bearer::Registered,
             Ok(None) => {}

@@ -57,8 +57,8 @@ pub struct KnownMachine {
 
 /// Whoever signs for nodes.
 pub trait Signer: Send + Sync {
-    /// The cluster's authority, PEM.
-    fn authority(&self) -> Result<String, SigningError>;
+    /// The cluster's CA, PEM.
+    fn ca(&self) -> Result<String, SigningError>;
 
     /// A client certificate (PEM) for the key of the request, made out to the subject, for at most so many days.
     fn sign(&self, request: &Request, subject: &Subject, days: i64) -> Result<String, SigningError>;
@@ -67,10 +67,10 @@ pub trait Signer: Send + Sync {
 /// Nothing could be signed.
 #[derive(Debug, thiserror::Error)]
 pub enum SigningError {
-    /// The authority could not be read.
+    /// The CA could not be read.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The authority is not fit for signing.
+    /// The CA is not fit for signing.
     #[error(transparent)]
     Pki(#[from] PkiErrors),
 }
@@ -91,7 +91,7 @@ impl Explain for SigningError {
     }
 }
 
-/// Signs with the authority on this master's disk. It is read anew each time: signing is rare, and an authority that was
+/// Signs with the CA on this master's disk. It is read again each time: signing is rare, and a CA that was
 /// exchanged is then noticed at once.
 pub struct DiskSigner {
     disk: Arc<dyn Disk>,
@@ -101,7 +101,7 @@ pub struct DiskSigner {
 }
 
 impl DiskSigner {
-    /// With the authority below `root`, which is `/etc/kubernetes` on a real master.
+    /// With the CA below `root`, which is `/etc/kubernetes` on a real master.
     pub fn new(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
@@ -118,8 +118,8 @@ impl DiskSigner {
 }
 
 impl Signer for DiskSigner {
-    fn authority(&self) -> Result<String, SigningError> {
-        Ok(String::from_utf8_lossy(self.signer()?.authority_pem()).into_owned())
+    fn ca(&self) -> Result<String, SigningError> {
+        Ok(String::from_utf8_lossy(self.signer()?.ca_pem()).into_owned())
     }
 
     fn sign(&self, request: &Request, subject: &Subject, days: i64) -> Result<String, SigningError> {

@@ -29,7 +29,7 @@ fn answer(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result
     if service.cluster().node(&node).is_none_or(|node| !node.roles.contains(&Role::Master)) {
         return Err(Refusal::NotAllowed { why: "only the agent of a master may do this".to_owned() });
     }
-    let key = service.setup.holdings.rotation_key();
+    let key = service.setup.key_store.rotation_key();
     if key.is_some() {
         tracing::info!(peer = %peer.address, node, "a master was given what opens the new keys of a rotation");
     }

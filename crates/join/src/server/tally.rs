@@ -25,7 +25,7 @@ struct Seen {
     /// When each kind was last seen.
     kinds: HashMap<Kind, Instant>,
     /// Those that were not told one by one, since the last summary.
-    untold: Untold,
+    unreported: Unreported,
     since: Instant,
 }
 
@@ -33,27 +33,27 @@ struct Seen {
 type Kind = (&'static str, &'static str, IpAddr);
 
 #[derive(Default)]
-struct Untold {
+struct Unreported {
     by_code: BTreeMap<&'static str, u64>,
     addresses: HashSet<IpAddr>,
 }
 
 /// What to say of a refusal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct Noted {
     /// Whether it is told at once.
-    pub(super) is_news: bool,
+    pub(super) is_new: bool,
     /// What there was before, if it is time to say so.
     pub(super) summary: Option<String>,
 }
 
 impl Tally {
     pub(super) fn new(now: Instant) -> Self {
-        Self(Mutex::new(Seen { kinds: HashMap::new(), untold: Untold::default(), since: now }))
+        Self(Mutex::new(Seen { kinds: HashMap::new(), unreported: Unreported::default(), since: now }))
     }
 
     /// Counts a refusal.
-    pub(super) fn note(&self, code: &'static str, what: &'static str, address: IpAddr, now: Instant) -> Said {
+    pub(super) fn note(&self, code: &'static str, what: &'static str, address: IpAddr, now: Instant) -> Noted {
         let mut seen = locked(&self.0);
         let summary = seen.summary(now);
         let kind = (code, what, address);
@@ -63,14 +63,14 @@ impl Tally {
         }
         let has_room = seen.kinds.len() < MOST;
         let last = if is_known || has_room { seen.kinds.insert(kind, now) } else { Some(now) };
-        let is_news = last.is_none_or(|last| now.saturating_duration_since(last) >= MINUTE);
-        if !is_news {
-            *seen.untold.by_code.entry(code).or_default() += 1;
-            if seen.untold.addresses.len() < MOST {
-                seen.untold.addresses.insert(address);
+        let is_new = last.is_none_or(|last| now.saturating_duration_since(last) >= MINUTE);
+        if !is_new {
+            *seen.unreported.by_code.entry(code).or_default() += 1;
+            if seen.unreported.addresses.len() < MOST {
+                seen.unreported.addresses.insert(address);
             }
         }
-        Said { is_news, summary }
+        Noted { is_new, summary }
     }
 
     /// What has not been told, if it is time to.
@@ -86,7 +86,7 @@ impl Seen {
             return None;
         }
         self.since = now;
-        let Untold { by_code, addresses } = std::mem::take(&mut self.untold);
+        let Unreported { by_code, addresses } = std::mem::take(&mut self.unreported);
         if by_code.is_empty() {
             return None;
         }
@@ -115,10 +115,10 @@ mod tests {
         let tally = Tally::new(begun);
         let at = |seconds: u64| begun + Duration::from_secs(seconds);
         let note = |code, last, seconds| {
-            let Said { is_news, summary } = tally.note(code, "join", ip(last), at(seconds));
-            (is_news, summary.unwrap_or_default())
+            let Noted { is_new, summary } = tally.note(code, "join", ip(last), at(seconds));
+            (is_new, summary.unwrap_or_default())
         };
-        let quiet = |is_news| (is_news, String::new());
+        let quiet = |is_new| (is_new, String::new());
         assert_eq!(note("A", 1, 0), quiet(true));
         assert_eq!(note("A", 1, 1), quiet(false));
         assert_eq!(note("A", 2, 1), quiet(true), "another address");
@@ -136,13 +136,13 @@ mod tests {
     fn memory_is_bounded() {
         let begun = Instant::now();
         let tally = Tally::new(begun);
-        let told = (0..=u16::MAX).filter(|number| {
+        let reported = (0..=u16::MAX).filter(|number| {
             let [high, low] = number.to_be_bytes();
-            tally.note("A", "join", [10, 9, high, low].into(), begun).is_news
+            tally.note("A", "join", [10, 9, high, low].into(), begun).is_new
         });
-        assert_eq!(told.count(), MOST);
+        assert_eq!(reported.count(), MOST);
         let summary = tally.due(begun + MINUTE).unwrap();
         assert!(summary.contains("x65280 from 256 or more addresses"), "{summary}");
-        assert!(tally.note("A", "join", ip(1), begun + MINUTE).is_news, "what is old is forgotten");
+        assert!(tally.note("A", "join", ip(1), begun + MINUTE).is_new, "what is old is forgotten");
     }
 }

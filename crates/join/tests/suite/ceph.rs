@@ -52,7 +52,7 @@ async fn a_monitor_tells_that_there_is_a_quorum_and_nobody_else_does() {
     ] {
         world.come_from(address);
         let (_, handed) = world.client().ceph_keys(&world.applicant(node), tells).await.unwrap();
-        assert_eq!(handed.is_founded, expected, "{node} {tells}");
+        assert_eq!(handed.is_initialized, expected, "{node} {tells}");
     }
 }
 

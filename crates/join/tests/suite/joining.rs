@@ -53,7 +53,7 @@ async fn a_sealed_worker_gets_what_it_needs() {
 }
 
 #[tokio::test]
-async fn a_token_is_enough_to_learn_the_authority_and_join() {
+async fn a_token_is_enough_to_learn_the_ca_and_join() {
     let world = World::new().await;
     for node in [None, Some("worker-01")] {
         let token = world.new_token(None, node);
@@ -186,7 +186,7 @@ async fn a_join_key_is_replaced_without_anybody_being_left_behind() {
     ] {
         let (join_key, previous_join_key) = (Some(current.clone()), previous.cloned());
         let held = Held { join_key, previous_join_key, ..world.held() };
-        let address = world.serve(Setup { holdings: Arc::new(held), ..world.setup() }).await;
+        let address = world.serve(Setup { key_store: Arc::new(held), ..world.setup() }).await;
         let client = Client::new(vec![address], Trust::Ca(world.ca_pem.clone()));
         let mut got_in = [false; 2];
         for (got_in, key) in got_in.iter_mut().zip([&old, &new]) {

@@ -51,7 +51,7 @@ async fn what_others_have_set_on_a_node_is_not_shed_by_leaving() {
     world.set_on_nodes(&["it is cordoned", "the taint dedicated=db:NoSchedule"]);
     let error = member(&world, &joined.agent).leave().await.unwrap_err();
     assert_eq!((error.code().id, error.is_retryable()), ("BS-JOIN-042", false));
-    let told = error.to_string().replace(&world.address.to_string(), "ADDRESS");
-    insta::assert_snapshot!(format!("{told}\n{}", error.advice()));
+    let reported = error.to_string().replace(&world.address.to_string(), "ADDRESS");
+    insta::assert_snapshot!(format!("{reported}\n{}", error.advice()));
     assert!(world.left().is_empty());
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use explain::Explain;
-use join::{Applicant, Claim, Client, Credential, Trust, server::Setup, wire::Standing};
+use join::{Applicant, Claim, Client, Credential, Trust, server::Setup, wire::ClusterState};
 
 use crate::world::{Held, WORKER_01, World};
 
@@ -55,8 +55,8 @@ async fn nobody_else_gets_them() {
 #[tokio::test]
 async fn nodes_go_to_a_master_that_can_let_them_in() {
     let world = World::new().await;
-    let apart = Held { standing: Standing::Apart, admits: false, join_key: None, previous_join_key: None };
-    let waiting = world.serve(Setup { holdings: Arc::new(apart), ..world.setup() }).await;
+    let apart = Held { cluster_state: ClusterState::Apart, admits: false, join_key: None, previous_join_key: None };
+    let waiting = world.serve(Setup { key_store: Arc::new(apart), ..world.setup() }).await;
     let gone = "127.0.0.1:1".parse().unwrap();
     let client = Client::new(vec![gone, waiting, world.address], Trust::Ca(world.ca_pem.clone()));
     let (master, hello) = client.hello(None).await.unwrap();
@@ -71,9 +71,9 @@ async fn nodes_go_to_a_master_that_can_let_them_in() {
 }
 
 /// What each of three masters says to somebody: gone, apart, member.
-async fn told(world: &World, shows: Option<(String, String)>) -> [Option<(Standing, bool)>; 3] {
-    let apart = Held { standing: Standing::Apart, admits: false, join_key: None, previous_join_key: None };
-    let waiting = world.serve(Setup { holdings: Arc::new(apart), ..world.setup() }).await;
+async fn reported(world: &World, shows: Option<(String, String)>) -> [Option<(ClusterState, bool)>; 3] {
+    let apart = Held { cluster_state: ClusterState::Apart, admits: false, join_key: None, previous_join_key: None };
+    let waiting = world.serve(Setup { key_store: Arc::new(apart), ..world.setup() }).await;
     let gone = "127.0.0.1:1".parse().unwrap();
     let client = Client::new(vec![gone, waiting, world.address], Trust::Ca(world.ca_pem.clone()));
     let client = match shows {
@@ -81,11 +81,11 @@ async fn told(world: &World, shows: Option<(String, String)>) -> [Option<(Standi
         None => client,
     };
     let survey = client.survey(Duration::from_secs(5)).await;
-    let standing = |said: &Result<join::wire::Hello, _>| {
-        let hello = said.as_ref().ok()?;
-        Some((hello.standing?, hello.own_machine.is_some()))
+    let cluster_state = |output: &Result<join::wire::Hello, _>| {
+        let hello = output.as_ref().ok()?;
+        Some((hello.cluster_state?, hello.own_machine.is_some()))
     };
-    [0, 1, 2].map(|index: usize| standing(&survey[index].1))
+    [0, 1, 2].map(|index: usize| cluster_state(&survey[index].1))
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn how_masters_stand_is_told_to_masters_and_administrators() {
     let world = World::new().await;
     let sealed = std::fs::read_to_string(world.sealed.path().join("master-01/serving.pem")).unwrap();
     let (certificate, key) = join::seal::split(&sealed).unwrap();
-    let all = [None, Some((Standing::Apart, true)), Some((Standing::Member, true))];
+    let all = [None, Some((ClusterState::Apart, true)), Some((ClusterState::Member, true))];
     let nothing = [None, None, None];
     let serving = (certificate, secrecy::ExposeSecret::expose_secret(&key).to_owned());
     for (who, address, shows, expected) in [
@@ -105,7 +105,7 @@ async fn how_masters_stand_is_told_to_masters_and_administrators() {
         ("an administrator", WORKER_01, Some(world.admin.clone()), all),
     ] {
         world.come_from(address);
-        assert_eq!(told(&world, shows).await, expected, "{who}");
+        assert_eq!(reported(&world, shows).await, expected, "{who}");
     }
 }
 

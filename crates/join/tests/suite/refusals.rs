@@ -109,7 +109,7 @@ async fn a_clone_is_noticed_without_the_api_too() {
 async fn a_master_that_cannot_help_says_so_and_another_one_is_asked() {
     let world = World::new().await;
     let keyless =
-        world.serve(Setup { holdings: Arc::new(Held { join_key: None, ..world.held() }), ..world.setup() }).await;
+        world.serve(Setup { key_store: Arc::new(Held { join_key: None, ..world.held() }), ..world.setup() }).await;
     let client = |masters| Client::new(masters, Trust::Ca(world.ca_pem.clone()));
     let error = client(vec![keyless]).join(&world.applicant("worker-01")).await.unwrap_err();
     assert_eq!((error.code().id, error.is_retryable()), ("BS-JOIN-016", true));
@@ -135,7 +135,7 @@ async fn an_expired_secret_is_refused_by_the_masters_clock() {
 }
 
 #[tokio::test]
-async fn an_expired_token_proves_no_authority() {
+async fn an_expired_token_proves_no_ca() {
     let world = World::new().await;
     let token = world.new_token(Some("2026-01-01T00:00:00Z".parse().unwrap()), None);
     let client = Client::new(vec![world.address], Trust::Token(token.clone()));

@@ -30,10 +30,10 @@ async fn a_newer_secret_makes_the_older_one_worthless_once_it_is_used() {
     assert_eq!(code(&join(10).await), "granted");
     let signed = world.signed();
     let refused = join(0).await.unwrap_err();
-    let told = world.secret("worker-01").generation;
+    let reported = world.secret("worker-01").generation;
     assert_eq!(refused.code().id, "BS-JOIN-060");
     let text = refused.to_string();
-    assert!(text.contains(&told.0.to_string()) && text.contains(&(told.0 + 10).to_string()), "{text}");
+    assert!(text.contains(&reported.0.to_string()) && text.contains(&(reported.0 + 10).to_string()), "{text}");
     assert!(refused.advice().contains("blackstart config seal --renew worker-01"), "{}", refused.advice());
     world.take_api_away(true);
     assert_eq!(code(&join(9).await), "BS-JOIN-060", "also while the API is away");

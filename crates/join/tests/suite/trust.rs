@@ -17,7 +17,7 @@ async fn nobody() -> SocketAddr {
 }
 
 #[tokio::test]
-async fn another_clusters_authority_is_not_believed() {
+async fn another_clusters_ca_is_not_believed() {
     let (world, other) = (World::new().await, World::new().await);
     let client = Client::new(vec![other.address], Trust::Ca(world.ca_pem.clone()));
     let error = client.join(&world.applicant("worker-01")).await.unwrap_err();
@@ -101,6 +101,6 @@ async fn something_else_at_the_address_is_said_so() {
     assert_eq!(error.code().id, "BS-JOIN-024");
     assert_eq!(
         error.to_string().replace(&address.to_string(), "ADDRESS"),
-        "cannot understand the answer from ADDRESS: it has the HTTP status 404"
+        "unexpected answer from ADDRESS: it has the HTTP status 404"
     );
 }

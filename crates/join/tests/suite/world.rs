@@ -25,11 +25,12 @@ use join::{
     Admission, Admissions, Applicant, Client, Credential, Generation, JoinKey, Marks, MasterKeys, NodeSecret, Purpose,
     Trust, seal,
     server::{
-        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, Holdings, Identified, Judge,
-        Kept, Keys, KnownMachine, KnownMachines, NotReady, Records, Setup, Signer, SigningError, StoredToken, Writes,
+        self, Answer, CephKeys, Credentials, Departure, Departures, DiskSigner, Done, Evaluate, Identified, Kept,
+        KeyStore, Keys, KnownMachine, KnownMachines, NotReady, Records, Setup, Signer, SigningError, StoredToken,
+        Writes,
     },
     token,
-    wire::{ClaimedRole, Heard, Standing},
+    wire::{ClaimedRole, ClusterState, Heard},
 };
 use rcgen::{CertificateParams, KeyPair};
 use spec::{Token, ValidatedCluster, check_text};
@@ -56,7 +57,7 @@ pub(crate) fn cluster(text: &str) -> ValidatedCluster {
     checked.cluster.unwrap_or_else(|| panic!("{:?}", checked.problems))
 }
 
-/// The system's clock, which certificates are judged by, and how far the service's clock is off.
+/// The system's clock, which certificates are evaluated by, and how far the service's clock is off.
 pub(crate) struct ShiftedClock(AtomicI64);
 
 impl Clock for ShiftedClock {
@@ -71,8 +72,8 @@ struct CountingSigner {
 }
 
 impl Signer for CountingSigner {
-    fn authority(&self) -> Result<String, SigningError> {
-        self.inner.authority()
+    fn ca(&self) -> Result<String, SigningError> {
+        self.inner.ca()
     }
 
     fn sign(&self, request: &pki::Request, subject: &pki::Subject, days: i64) -> Result<String, SigningError> {
@@ -128,9 +129,10 @@ impl Records for Api {
         self.admissions.lock().unwrap().of(node)
     }
 
-    fn settle<'a>(&'a self, node: &'a str, judge: Judge<'a>) -> Kept<'a> {
-        let judged = judge(self.known(node)).map(|admission| self.admissions.lock().unwrap().add(node, &admission));
-        Box::pin(async { judged })
+    fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
+        let evaluated =
+            evaluate(self.known(node)).map(|admission| self.admissions.lock().unwrap().add(node, &admission));
+        Box::pin(async { evaluated })
     }
 }
 
@@ -163,9 +165,9 @@ impl Writes for Api {
 }
 
 impl CephKeys for Api {
-    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_founded: bool) -> Identified<'a> {
+    fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_initialized: bool) -> Identified<'a> {
         let mut held = self.ceph.lock().unwrap();
-        let settled = Identity::settled(held.as_ref(), cluster, is_founded, Timestamp::UNIX_EPOCH).unwrap();
+        let settled = Identity::settled(held.as_ref(), cluster, is_initialized, Timestamp::UNIX_EPOCH).unwrap();
         *held = settled.or(held.take());
         let identity = Identity::read(held.as_ref().unwrap()).unwrap();
         let answer = self.ask(|| identity).map_err(|error| error.to_string());
@@ -175,23 +177,23 @@ impl CephKeys for Api {
 
 /// What every node is told.
 pub(crate) fn heard() -> Heard {
-    let marks = Marks { authority: "ca".into(), tokens: "kid".into(), join: None };
+    let marks = Marks { ca: "ca".into(), tokens: "kid".into(), join: None };
     Heard { marks: Some(marks), rotating: false }
 }
 
 /// What a master has.
 #[derive(Clone)]
 pub(crate) struct Held {
-    pub(crate) standing: Standing,
+    pub(crate) cluster_state: ClusterState,
     pub(crate) admits: bool,
     pub(crate) join_key: Option<JoinKey>,
     /// While the key is replaced.
     pub(crate) previous_join_key: Option<JoinKey>,
 }
 
-impl Holdings for Held {
-    fn standing(&self) -> Standing {
-        self.standing
+impl KeyStore for Held {
+    fn cluster_state(&self) -> ClusterState {
+        self.cluster_state
     }
 
     fn machine_id(&self) -> Option<String> {
@@ -216,7 +218,7 @@ impl Holdings for Held {
                 files: BTreeMap::from([("pki/ca.key".to_owned(), format!("the key, for {node}"))]),
                 encryption: "at rest".into(),
                 join_key: None,
-                founding: None,
+                bootstrapping: None,
             })
         })
     }
@@ -303,7 +305,7 @@ impl World {
     pub(crate) fn held(&self) -> Held {
         let directory = self.sealed.path().join("master-01");
         let join_key = seal::Sealed::read(&RealDisk::new("/"), &directory).unwrap().unwrap().join_key;
-        Held { standing: Standing::Member, admits: true, join_key, previous_join_key: None }
+        Held { cluster_state: ClusterState::Member, admits: true, join_key, previous_join_key: None }
     }
 
     /// What the service of this master needs.
@@ -312,7 +314,7 @@ impl World {
             announced: watch::channel(heard()).1,
             master: "master-01".into(),
             cluster: self.described.subscribe(),
-            holdings: Arc::new(self.held()),
+            key_store: Arc::new(self.held()),
             api_ready: watch::Sender::new(true).subscribe(),
             credentials: self.api.clone(),
             machines: self.api.clone(),

@@ -50,13 +50,13 @@ impl Step for Bundle {
     }
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let teller = host.clone();
+        let emitter = host.clone();
         let builder = Builder {
             cache: Cache::of_user(),
             sources: Sources::default(),
             install_tools: true,
             stop: Stop::default(),
-            progress: Arc::new(move |update: &Update<'_>| teller.doing(update.to_string())),
+            progress: Arc::new(move |update: &Update<'_>| emitter.doing(update.to_string())),
         };
         let built = tokio::task::spawn_blocking(move || builder.build(&dir(), &Wanted::default())).await;
         match built {

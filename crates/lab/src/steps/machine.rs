@@ -6,7 +6,7 @@ use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::Host;
 
 use super::ids;
-use crate::{Lab, LabError, MachineState, Surroundings, supervise};
+use crate::{Capabilities, Lab, LabError, MachineState, supervise};
 
 /// What there is of the machine.
 pub(super) struct Seen {
@@ -38,8 +38,8 @@ impl Machine {
         &self,
         work: impl AsyncFnOnce(&crate::Machine<'_>) -> Result<T, LabError>,
     ) -> Result<T, StepError> {
-        let surroundings = Surroundings::look()?;
-        Ok(work(&crate::Machine::new(&self.lab, &self.name, &surroundings)?).await?)
+        let capabilities = Capabilities::detect()?;
+        Ok(work(&crate::Machine::new(&self.lab, &self.name, &capabilities)?).await?)
     }
 }
 
@@ -77,7 +77,7 @@ impl Step for Machine {
         })
     }
 
-    fn judge(&self, Seen { state, has_booted, processes, failed_units }: &Seen) -> Verdict {
+    fn verify(&self, Seen { state, has_booted, processes, failed_units }: &Seen) -> Verdict {
         let because = if failed_units.is_empty() { String::new() } else { format!(": {}", failed_units.join(", ")) };
         match state {
             MachineState::Running => Verdict::Met,
@@ -99,7 +99,7 @@ impl Step for Machine {
         .await
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_secs(30)
     }
 }

@@ -13,7 +13,7 @@ use playbooks::{
     run_record::{Outcome, Purpose, RunRecord},
 };
 
-use crate::{Lab, LabError, Machine, Surroundings, codes};
+use crate::{Capabilities, Lab, LabError, Machine, codes};
 
 /// The bootstrap is started again by systemd when it fails; one failure may be cured by that, many are not.
 const FAILURES: usize = 3;
@@ -61,7 +61,7 @@ impl Node {
     }
 
     /// Asks the masters, one after the other, until one answers.
-    async fn in_api(&self, surroundings: &Surroundings) -> Result<InApi, StepError> {
+    async fn in_api(&self, capabilities: &Capabilities) -> Result<InApi, StepError> {
         let config = self.lab.config_dir();
         let cluster = spec::check_dir(&config).cluster.ok_or(LabError::Config(config))?;
         let kubeconfig =
@@ -70,7 +70,7 @@ impl Node {
         let get = ["get", "node", &self.name, "--ignore-not-found", "--request-timeout=5s", condition];
         let mut silent = "the lab has no master".to_owned();
         for master in cluster.masters() {
-            let machine = Machine::new(&self.lab, &master.name, surroundings)?;
+            let machine = Machine::new(&self.lab, &master.name, capabilities)?;
             match machine.ask(&[&["kubectl", &kubeconfig], &get[..]].concat()).await {
                 Ok(printed) => return Ok(InApi::read(&printed)),
                 Err(why) => silent = format!("{}: {why}", master.name),
@@ -107,8 +107,8 @@ impl Step for Node {
     }
 
     async fn observe(&self, _host: &Host) -> Result<Seen, StepError> {
-        let surroundings = Surroundings::look()?;
-        let machine = Machine::new(&self.lab, &self.name, &surroundings)?;
+        let capabilities = Capabilities::detect()?;
+        let machine = Machine::new(&self.lab, &self.name, &capabilities)?;
         let boot_id = machine.boot_id();
         let disk = Host::rooted(machine.upper()).disk;
         let run = RunRecord::latest_for(Purpose::Up, &*disk, &Layout::default().state_dir);
@@ -122,14 +122,14 @@ impl Step for Node {
             }
         }
         let is_done = run.as_ref().is_some_and(|run| run.outcome == Outcome::Done);
-        let api = if is_done { Some(self.in_api(&surroundings).await?) } else { None };
+        let api = if is_done { Some(self.in_api(&capabilities).await?) } else { None };
         if api == Some(InApi::Absent) {
             return Err(StepError::new(codes::NOT_IN_API, format!("the API has no node {}", self.name)));
         }
         Ok(Seen { boot_id, run, api })
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         let name = &self.name;
         let (Some(_), run) = (&seen.boot_id, &seen.run) else {
@@ -140,7 +140,7 @@ impl Step for Node {
             Some(run) => match run.outcome {
                 Outcome::Done => match &seen.api {
                     Some(InApi::Ready) => Verdict::Met,
-                    Some(InApi::Unknown(why)) => waiting(format!("the API to tell of {name}: {why}")),
+                    Some(InApi::Unknown(why)) => waiting(format!("the API to report {name}: {why}")),
                     _ => waiting(format!("{name} to be Ready; it has joined")),
                 },
                 Outcome::Working => waiting(progress(name, run)),
@@ -151,7 +151,7 @@ impl Step for Node {
         }
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(3)
     }
 }
@@ -185,7 +185,7 @@ mod tests {
         for (printed, is_met) in [("n True", true), ("n False", false), ("n Unknown", false), ("n ", false)] {
             let seen =
                 Seen { boot_id: Some("b".into()), run: Some(run("done", &json!([]))), api: Some(InApi::read(printed)) };
-            assert_eq!(matches!(node.judge(&seen), Verdict::Met), is_met, "{printed}");
+            assert_eq!(matches!(node.verify(&seen), Verdict::Met), is_met, "{printed}");
         }
         assert_eq!(InApi::read(""), InApi::Absent);
     }

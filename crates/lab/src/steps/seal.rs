@@ -24,11 +24,7 @@ impl Step for Seal {
     type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new(
-            ids::SEAL,
-            "Seal the configuration",
-            "every machine gets a secret of its own and the pin of the authority",
-        )
+        About::new(ids::SEAL, "Seal the configuration", "every machine gets its own secret and the pin of the CA")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Change>, StepError> {

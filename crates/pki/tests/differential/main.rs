@@ -5,7 +5,7 @@
 //! we have read ourselves, so nobody else has to agree with us; that everybody does is the second wall. The property:
 //! whatever our reader takes as canonical, Go takes, and reads the same in it; and every honest request is taken.
 //!
-//! Cases follow from one number, which is printed; `BLACKSTART_TEST_SEED=N` repeats them (keys and signatures are made anew).
+//! Cases follow from one number, which is printed; `BLACKSTART_TEST_SEED=N` repeats them (keys and signatures are made again).
 //! `BLACKSTART_TEST_FULL=1` tries some millions.
 
 #![expect(

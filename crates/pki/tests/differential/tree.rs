@@ -349,9 +349,9 @@ pub(crate) const TRICKS: &[Trick] = &[
     }),
     ("names in a second value", |draft, _| if let Some(values) = draft.at(&[3, 0, 1]) { values.parts.push(of(0x30, vec![evil_names()])); }),
     ("a critical extension", |draft, chance| {
-        let said = chance.pick(&[0xff, 0, 1]);
+        let output = chance.pick(&[0xff, 0, 1]);
         if let Some(extension) = draft.at(&[3, 0, 1, 0, 0]).filter(|extension| !extension.parts.is_empty()) {
-            extension.parts.insert(1, plain(0x01, &[said]));
+            extension.parts.insert(1, plain(0x01, &[output]));
         }
     }),
     ("no names", |draft, _| if let Some(attributes) = draft.attributes() {

@@ -7,7 +7,7 @@ use crate::machine::{Machine, input, now, written};
 
 fn settle_and_check(machine: &Machine, applied: &[Change]) {
     let shared: Vec<String> =
-        table::AUTHORITIES.iter().map(|row| row.key()).chain([table::SERVICE_ACCOUNT.key.into()]).collect();
+        table::CAS.iter().map(|row| row.key()).chain([table::SERVICE_ACCOUNT.key.into()]).collect();
     let next = machine.plan(&input(), now()).unwrap();
     for name in written(applied).iter().filter(|name| shared.contains(name)) {
         assert!(!written(&next).contains(name), "{name} is written twice");

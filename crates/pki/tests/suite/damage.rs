@@ -56,10 +56,10 @@ fn contents(machine: &Machine) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_changed_byte_is_told_or_healed_and_never_costs_an_authority() {
+fn a_changed_byte_is_told_or_healed_and_never_costs_a_ca() {
     let machine = Machine::complete(&input());
     let whole = contents(&machine);
-    let shared: Vec<String> = table::AUTHORITIES
+    let shared: Vec<String> = table::CAS
         .iter()
         .flat_map(|row| [row.key(), row.certificate()])
         .chain([table::SERVICE_ACCOUNT.key.into(), table::SERVICE_ACCOUNT.public.into()])

@@ -1,4 +1,4 @@
-//! Authorities whose key is elsewhere, and authorities that were not made by us.
+//! CAs whose key is elsewhere, and CAs that were not made by us.
 
 use std::{fs, process::Command};
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 #[test]
-fn an_authority_without_key_is_respected() {
+fn a_ca_without_key_is_respected() {
     let machine = Machine::complete(&input());
     let certificate = machine.read("pki/ca.crt");
     machine.remove("pki/ca.key");
@@ -40,8 +40,8 @@ fn its_leaves_have_to_be_brought() {
 }
 
 /// As an operator may bring it: RSA, PKCS#1, no mark of ours. OpenSSL lets it begin at the real time.
-fn foreign_authority(machine: &Machine, subject: &str) {
-    for row in table::AUTHORITIES {
+fn foreign_ca(machine: &Machine, subject: &str) {
+    for row in table::CAS {
         let (key, certificate) = (machine.at(&row.key()), machine.at(&row.certificate()));
         fs::create_dir_all(key.parent().unwrap()).unwrap();
         let made = Command::new("openssl")
@@ -72,9 +72,9 @@ fn foreign_authority(machine: &Machine, subject: &str) {
 }
 
 #[test]
-fn an_authority_of_somebody_else_is_used_as_it_is() {
+fn a_ca_of_somebody_else_is_used_as_it_is() {
     let machine = Machine::new();
-    foreign_authority(&machine, "/O=Example/OU=Infrastructure/CN=Example Root");
+    foreign_ca(&machine, "/O=Example/OU=Infrastructure/CN=Example Root");
     let (key, now) = (machine.read("pki/ca.key"), Timestamp::now());
     machine.apply(&machine.plan(&input(), now).unwrap());
     assert_eq!(machine.plan(&input(), now).unwrap(), []);
@@ -87,10 +87,14 @@ fn an_authority_of_somebody_else_is_used_as_it_is() {
 fn a_subject_that_cannot_be_repeated_is_refused() {
     for subject in ["/DC=org/DC=example/CN=Example Root", "/O=Example+OU=Two in one/CN=Example Root"] {
         let machine = Machine::new();
-        foreign_authority(&machine, subject);
-        let told = outcome(&machine.plan(&input(), Timestamp::now()));
-        assert_eq!(told.matches("BS-PKI-014 the subject of /etc/kubernetes/pki/").count(), 3, "{subject}: {told}");
-        assert_eq!(told.matches("BS-").count(), 3, "told once per authority: {told}");
+        foreign_ca(&machine, subject);
+        let reported = outcome(&machine.plan(&input(), Timestamp::now()));
+        assert_eq!(
+            reported.matches("BS-PKI-014 the subject of /etc/kubernetes/pki/").count(),
+            3,
+            "{subject}: {reported}"
+        );
+        assert_eq!(reported.matches("BS-").count(), 3, "told once per CA: {reported}");
     }
 }
 
@@ -101,7 +105,7 @@ fn a_key_without_certificate_is_not_completed_by_a_master_that_joins() {
     let joining = pki::Input { shared: Shared::Bring, ..input() };
     assert_eq!(
         outcome(&machine.plan(&joining, now())),
-        "BS-PKI-010 missing, and must not be made anew here: /etc/kubernetes/pki/etcd/ca.crt"
+        "BS-PKI-010 missing, and must not be made again here: /etc/kubernetes/pki/etcd/ca.crt"
     );
 }
 
@@ -139,8 +143,8 @@ fn keys_are_read_in_the_forms_that_openssl_writes() {
     machine.restore("pki/ca.key", &[parameters, traditional].concat());
     assert_eq!(outcome(&machine.plan(&input(), now())), "nothing to do");
     machine.restore("pki/ca.key", &encrypted);
-    let told = outcome(&machine.plan(&input(), now()));
-    assert_eq!(told, "BS-PKI-002 cannot use /etc/kubernetes/pki/ca.key: its private key is encrypted");
+    let reported = outcome(&machine.plan(&input(), now()));
+    assert_eq!(reported, "BS-PKI-002 cannot use /etc/kubernetes/pki/ca.key: its private key is encrypted");
 }
 
 #[test]
@@ -156,8 +160,8 @@ fn a_certificate_that_is_good_for_something_else_is_made_again() {
         ("serverAuth", "writes pki/front-proxy-client.key, pki/front-proxy-client.crt"),
     ] {
         fs::write(&usage, format!("extendedKeyUsage={extended}\n")).unwrap();
-        let (authority, signer) = (at("pki/front-proxy-ca.crt"), at("pki/front-proxy-ca.key"));
-        let sign = ["x509", "-req", "-in", &request, "-CA", &authority, "-CAkey", &signer, "-extfile", &usage];
+        let (ca, signer) = (at("pki/front-proxy-ca.crt"), at("pki/front-proxy-ca.key"));
+        let sign = ["x509", "-req", "-in", &request, "-CA", &ca, "-CAkey", &signer, "-extfile", &usage];
         let certificate = openssl(&[&sign[..], &["-days", "365", "-set_serial", "1"]].concat());
         machine.restore("pki/front-proxy-client.crt", &certificate);
         assert_eq!(outcome(&machine.plan(&input(), Timestamp::now())), expected, "{extended}");

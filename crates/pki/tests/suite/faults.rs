@@ -5,7 +5,7 @@ use pki::{Flaw, Input, certificate_flaw, faults, kubeconfig_flaw};
 
 use crate::machine::{Machine, days_later, input, now};
 
-fn told(machine: &Machine, input: &Input, at: Timestamp) -> Vec<String> {
+fn reported(machine: &Machine, input: &Input, at: Timestamp) -> Vec<String> {
     let word = |flaw: &Flaw| match flaw {
         Flaw::Missing => "missing".to_owned(),
         Flaw::Unreadable { why } => format!("unreadable: {why}"),
@@ -18,7 +18,7 @@ fn told(machine: &Machine, input: &Input, at: Timestamp) -> Vec<String> {
         Flaw::Names { lacks, .. } => format!("lacks {}", lacks.join(", ")),
         Flaw::Subject { .. } => "subject".to_owned(),
         Flaw::OtherServer { server, .. } => format!("leads to {server}"),
-        Flaw::OtherAuthority => "other authority".to_owned(),
+        Flaw::OtherCa => "other CA".to_owned(),
     };
     faults(&machine.existing(), input, at)
         .iter()
@@ -28,7 +28,7 @@ fn told(machine: &Machine, input: &Input, at: Timestamp) -> Vec<String> {
 
 #[test]
 fn a_whole_pki_has_none() {
-    assert_eq!(told(&Machine::complete(&input()), &input(), now()), [""; 0]);
+    assert_eq!(reported(&Machine::complete(&input()), &input(), now()), [""; 0]);
 }
 
 #[test]
@@ -58,45 +58,45 @@ fn each_fault_is_told_once_and_where_it_is() {
     for (number, (damage, expected)) in cases.iter().enumerate() {
         let machine = Machine::complete(&input());
         damage(&machine, &other);
-        assert_eq!(told(&machine, &input(), now()), *expected, "case {number}");
+        assert_eq!(reported(&machine, &input(), now()), *expected, "case {number}");
     }
 }
 
 #[test]
 fn time_goes_by() {
     let machine = Machine::complete(&input());
-    let words = |days| told(&machine, &input(), days_later(days));
+    let words = |days| reported(&machine, &input(), days_later(days));
     assert_eq!(words(300), [""; 0]);
-    assert!(words(340).iter().all(|told| told.ends_with("ends soon")) && !words(340).is_empty());
-    assert!(words(366).iter().all(|told| told.ends_with("expired")) && !words(366).is_empty());
+    assert!(words(340).iter().all(|reported| reported.ends_with("ends soon")) && !words(340).is_empty());
+    assert!(words(366).iter().all(|reported| reported.ends_with("expired")) && !words(366).is_empty());
 }
 
 #[test]
 fn an_address_that_changed_is_lacking() {
     let machine = Machine::complete(&input());
     let moved = Input { ip: [192, 0, 2, 77].into(), ..input() };
-    let told = told(&machine, &moved, now());
-    assert!(told.contains(&"apiserver: lacks 192.0.2.77".to_owned()), "{told:?}");
-    assert!(told.contains(&"etcd-server: lacks 192.0.2.77".to_owned()), "{told:?}");
-    assert!(told.contains(&format!("scheduler.conf: leads to https://{}:6443", input().ip)), "{told:?}");
+    let reported = reported(&machine, &moved, now());
+    assert!(reported.contains(&"apiserver: lacks 192.0.2.77".to_owned()), "{reported:?}");
+    assert!(reported.contains(&"etcd-server: lacks 192.0.2.77".to_owned()), "{reported:?}");
+    assert!(reported.contains(&format!("scheduler.conf: leads to https://{}:6443", input().ip)), "{reported:?}");
 }
 
 #[test]
 fn files_of_no_table_are_looked_at_one_by_one() {
     let (machine, other) = (Machine::complete(&input()), Machine::complete(&input()));
-    let (file, authority) = (machine.read("kube-proxy.conf"), machine.read("pki/ca.crt"));
+    let (file, ca) = (machine.read("kube-proxy.conf"), machine.read("pki/ca.crt"));
     let server = "https://127.0.0.1:7443";
-    assert_eq!(kubeconfig_flaw(&file, &authority, server, now()), None);
-    assert!(matches!(kubeconfig_flaw(&file, &authority, server, days_later(366)), Some(Flaw::Expired { .. })));
-    assert!(matches!(kubeconfig_flaw(&file, &authority, "https://x", now()), Some(Flaw::OtherServer { .. })));
+    assert_eq!(kubeconfig_flaw(&file, &ca, server, now()), None);
+    assert!(matches!(kubeconfig_flaw(&file, &ca, server, days_later(366)), Some(Flaw::Expired { .. })));
+    assert!(matches!(kubeconfig_flaw(&file, &ca, "https://x", now()), Some(Flaw::OtherServer { .. })));
     let foreign = other.read("pki/ca.crt");
     assert!(matches!(kubeconfig_flaw(&file, &foreign, server, now()), Some(Flaw::Foreign { .. })));
-    assert!(matches!(kubeconfig_flaw(b"x", &authority, server, now()), Some(Flaw::Unreadable { .. })));
+    assert!(matches!(kubeconfig_flaw(b"x", &ca, server, now()), Some(Flaw::Unreadable { .. })));
 
     let pair = [machine.read("pki/apiserver.crt"), machine.read("pki/apiserver.key")].concat();
-    assert_eq!(certificate_flaw(&pair, &authority, now()), None);
+    assert_eq!(certificate_flaw(&pair, &ca, now()), None);
     assert!(matches!(certificate_flaw(&pair, &foreign, now()), Some(Flaw::Foreign { .. })));
-    assert!(matches!(certificate_flaw(&pair, &authority, days_later(350)), Some(Flaw::EndsSoon { .. })));
+    assert!(matches!(certificate_flaw(&pair, &ca, days_later(350)), Some(Flaw::EndsSoon { .. })));
     let mixed = [machine.read("pki/apiserver.crt"), other.read("pki/apiserver.key")].concat();
-    assert_eq!(certificate_flaw(&mixed, &authority, now()), Some(Flaw::KeyMismatch));
+    assert_eq!(certificate_flaw(&mixed, &ca, now()), Some(Flaw::KeyMismatch));
 }

@@ -1,4 +1,4 @@
-//! The judgement of kubeadm, where it is at hand.
+//! The evaluation of kubeadm, where it is at hand.
 
 use std::process::Command;
 
@@ -17,12 +17,12 @@ fn it_finds_every_certificate_in_its_place() {
         .arg(machine.at("pki"))
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let reported = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     // kubeadm looks for kubeconfigs in its own directory only, so they are not asked for here.
     let pairs = pki::table::LEAVES.iter().filter(|leaf| matches!(leaf.kept, pki::table::Kept::Pair { .. }));
-    for name in pairs.map(|leaf| leaf.name).chain(pki::table::AUTHORITIES.iter().map(|row| row.name)) {
-        let line = told.lines().find(|line| line.split_whitespace().next() == Some(name));
-        assert!(line.is_some_and(|line| !line.contains("MISSING")), "{name}: {told}");
+    for name in pairs.map(|leaf| leaf.name).chain(pki::table::CAS.iter().map(|row| row.name)) {
+        let line = reported.lines().find(|line| line.split_whitespace().next() == Some(name));
+        assert!(line.is_some_and(|line| !line.contains("MISSING")), "{name}: {reported}");
     }
 }

@@ -1,4 +1,4 @@
-//! The PKI on a real file system, judged by its own plan and by outside programs.
+//! The PKI on a real file system, evaluated by its own plan and by outside programs.
 
 #![expect(
     clippy::unwrap_used,

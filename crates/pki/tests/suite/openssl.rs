@@ -1,4 +1,4 @@
-//! The judgement of OpenSSL, which shares no code with us. Where it is not installed, these tests fail.
+//! The evaluation of OpenSSL, which shares no code with us. Where it is not installed, these tests fail.
 
 use std::{
     fs,
@@ -17,24 +17,24 @@ fn openssl(arguments: &[&str], file: &Path) -> Output {
     Command::new("openssl").args(arguments).arg(file).output().expect("openssl has to be installed")
 }
 
-/// What OpenSSL says of a certificate under an authority; `Err` with its words if it refuses.
+/// What OpenSSL says of a certificate under a CA; `Err` with its words if it refuses.
 pub(crate) fn verify_at(
     at: Timestamp,
     machine: &Machine,
-    authority: &str,
+    ca: &str,
     certificate: &Path,
     conditions: &[&str],
 ) -> Result<(), String> {
-    let authority = machine.at(authority).display().to_string();
+    let ca = machine.at(ca).display().to_string();
     let at = at.as_second().to_string();
-    let mut arguments = vec!["verify", "-x509_strict", "-attime", &at, "-CAfile", &authority];
+    let mut arguments = vec!["verify", "-x509_strict", "-attime", &at, "-CAfile", &ca];
     arguments.extend(conditions);
     let output = openssl(&arguments, certificate);
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-fn verify(machine: &Machine, authority: &str, certificate: &Path, conditions: &[&str]) -> Result<(), String> {
-    verify_at(now(), machine, authority, certificate, conditions)
+fn verify(machine: &Machine, ca: &str, certificate: &Path, conditions: &[&str]) -> Result<(), String> {
+    verify_at(now(), machine, ca, certificate, conditions)
 }
 
 fn stdout(arguments: &[&str], file: &Path) -> String {
@@ -65,11 +65,11 @@ fn every_leaf_is_good_for_its_purpose_and_no_other() {
     let machine = Machine::complete(&input());
     for leaf in table::LEAVES {
         let (certificate, _) = pair(&machine, leaf);
-        let good_for = |purpose| verify(&machine, &leaf.authority.certificate(), &certificate, &["-purpose", purpose]);
+        let good_for = |purpose| verify(&machine, &leaf.ca.certificate(), &certificate, &["-purpose", purpose]);
         let (server, client) = (good_for("sslserver"), good_for("sslclient"));
         assert_eq!(server.is_ok(), leaf.usage != Usage::Client, "{} as a server: {server:?}", leaf.name);
         assert_eq!(client.is_ok(), leaf.usage != Usage::Serve, "{} as a client: {client:?}", leaf.name);
-        for row in table::AUTHORITIES.iter().filter(|row| row.name != leaf.authority.name) {
+        for row in table::CAS.iter().filter(|row| row.name != leaf.ca.name) {
             let refused = verify(&machine, &row.certificate(), &certificate, &[]).unwrap_err();
             assert!(refused.contains("unable to get local issuer certificate"), "{}: {refused}", leaf.name);
         }
@@ -86,16 +86,16 @@ fn every_name_of_a_server_is_accepted_and_a_foreign_one_is_not() {
     let machine = Machine::complete(&input);
     for leaf in table::LEAVES.iter().filter(|leaf| leaf.names != Names::Nobody) {
         let (certificate, _) = pair(&machine, leaf);
-        let authority = leaf.authority.certificate();
+        let ca = leaf.ca.certificate();
         for name in input.names(leaf.names) {
             let condition = match &name {
                 San::Dns(name) => ["-verify_hostname".to_owned(), name.clone()],
                 San::Ip(ip) => ["-verify_ip".to_owned(), ip.to_string()],
             };
-            verify(&machine, &authority, &certificate, &condition.each_ref().map(String::as_str)).unwrap();
+            verify(&machine, &ca, &certificate, &condition.each_ref().map(String::as_str)).unwrap();
         }
         for foreign in [["-verify_hostname", "elsewhere.example.org"], ["-verify_ip", "192.0.2.1"]] {
-            verify(&machine, &authority, &certificate, &foreign).unwrap_err();
+            verify(&machine, &ca, &certificate, &foreign).unwrap_err();
         }
     }
 }
@@ -103,8 +103,8 @@ fn every_name_of_a_server_is_accepted_and_a_foreign_one_is_not() {
 #[test]
 fn every_key_belongs_to_its_certificate_and_is_p256() {
     let machine = Machine::complete(&input());
-    let authorities = table::AUTHORITIES.iter().map(|row| (machine.at(&row.certificate()), machine.at(&row.key())));
-    for (certificate, key) in authorities.chain(table::LEAVES.iter().map(|leaf| pair(&machine, leaf))) {
+    let cas = table::CAS.iter().map(|row| (machine.at(&row.certificate()), machine.at(&row.key())));
+    for (certificate, key) in cas.chain(table::LEAVES.iter().map(|leaf| pair(&machine, leaf))) {
         let of_certificate = stdout(&["x509", "-noout", "-pubkey", "-in"], &certificate);
         let of_key = stdout(&["pkey", "-pubout", "-in"], &key);
         assert_eq!(of_certificate, of_key, "{}", certificate.display());
@@ -117,10 +117,10 @@ fn every_key_belongs_to_its_certificate_and_is_p256() {
 #[test]
 fn certificates_say_what_the_table_says() {
     let machine = Machine::complete(&input());
-    let authorities = table::AUTHORITIES.iter().map(|row| (row.name, machine.at(&row.certificate())));
+    let cas = table::CAS.iter().map(|row| (row.name, machine.at(&row.certificate())));
     let leaves = table::LEAVES.iter().map(|leaf| (leaf.name, pair(&machine, leaf).0));
     let mut lines = Vec::new();
-    for (name, certificate) in authorities.chain(leaves) {
+    for (name, certificate) in cas.chain(leaves) {
         let shown = stdout(
             &[
                 "x509",
@@ -136,8 +136,8 @@ fn certificates_say_what_the_table_says() {
             ],
             &certificate,
         );
-        let said: Vec<&str> = shown.lines().map(str::trim).collect();
-        lines.push(format!("{name}\n  {}", said.join("\n  ")));
+        let output: Vec<&str> = shown.lines().map(str::trim).collect();
+        lines.push(format!("{name}\n  {}", output.join("\n  ")));
     }
     insta::assert_snapshot!(lines.join("\n"));
 }
@@ -154,7 +154,7 @@ fn serial_numbers_have_128_bits_and_differ() {
 }
 
 #[test]
-fn a_leaf_does_not_outlive_its_authority() {
+fn a_leaf_does_not_outlive_its_ca() {
     let machine = Machine::complete(&input());
     machine.apply(&pki::renewal(&machine.existing(), &input(), days_later(3600), pki::Which::All).unwrap());
     let end = |name: &str| stdout(&["x509", "-noout", "-enddate", "-in"], &machine.at(name));

@@ -84,12 +84,12 @@ fn a_certificate_from_the_future_is_made_again() {
 #[test]
 fn a_name_that_no_certificate_can_carry_is_told_with_its_file() {
     let unusual = pki::Input { extra_sans: vec![San::Dns("bücher.example".into())], ..input() };
-    let told = outcome(&Machine::new().plan(&unusual, now()));
-    assert_eq!(told, "BS-PKI-013 cannot make /etc/kubernetes/pki/apiserver.crt");
+    let reported = outcome(&Machine::new().plan(&unusual, now()));
+    assert_eq!(reported, "BS-PKI-013 cannot make /etc/kubernetes/pki/apiserver.crt");
 }
 
 #[test]
-fn a_master_that_joins_makes_its_own_certificates_but_no_authority() {
+fn a_master_that_joins_makes_its_own_certificates_but_no_ca() {
     let first = Machine::complete(&input());
     let joining = pki::Input {
         node: "master-02".into(),
@@ -102,7 +102,7 @@ fn a_master_that_joins_makes_its_own_certificates_but_no_authority() {
     insta::assert_snapshot!(outcome(&second.plan(&joining, now())));
 
     fs::create_dir_all(second.at("pki/etcd")).unwrap();
-    for row in table::AUTHORITIES {
+    for row in table::CAS {
         second.take(&row.key(), &first);
         second.take(&row.certificate(), &first);
     }

@@ -14,7 +14,7 @@ fn rotate(machine: &Machine, successors: &Successors, stage: Stage) -> Vec<host:
 }
 
 fn everything() -> Successors {
-    Successors::of_authorities(&input().cluster, now()).unwrap().with_service_account().unwrap()
+    Successors::of_cas(&input().cluster, now()).unwrap().with_service_account().unwrap()
 }
 
 fn text(machine: &Machine, name: &str) -> String {
@@ -37,7 +37,7 @@ fn every_stage_writes_what_it_must_and_settles() {
         assert_eq!(rotate(&machine, &successors, stage), [], "{stage:?} settles");
         assert_eq!(outcome(&machine.plan(&input(), now())), "nothing to do", "{stage:?} is a state like any other");
         let trusted = if stage == Stage::Drop { 1 } else { 2 };
-        for row in table::AUTHORITIES {
+        for row in table::CAS {
             assert_eq!(certificates(&machine, &row.certificate()), trusted, "{stage:?} {}", row.name);
         }
         assert_eq!(certificates(&machine, table::SIGNER), 1, "{stage:?}");
@@ -57,17 +57,17 @@ fn neighbours_believe_each_other() {
     let machine = Machine::complete(&input());
     let successors = everything();
     let servers = ["pki/apiserver.crt", "pki/etcd/peer.crt", "pki/front-proxy-client.crt"];
-    let authorities = ["pki/ca.crt", "pki/etcd/ca.crt", "pki/front-proxy-ca.crt"];
-    let mut earlier = [servers.map(|name| machine.read(name)), authorities.map(|name| machine.read(name))];
+    let cas = ["pki/ca.crt", "pki/etcd/ca.crt", "pki/front-proxy-ca.crt"];
+    let mut earlier = [servers.map(|name| machine.read(name)), cas.map(|name| machine.read(name))];
     for stage in Stage::ALL {
         machine.apply(&rotate(&machine, &successors, stage));
-        for (index, (server, authority)) in servers.into_iter().zip(authorities).enumerate() {
+        for (index, (server, ca)) in servers.into_iter().zip(cas).enumerate() {
             machine.write("shown-before", &earlier[0][index]);
             machine.write("trusted-before", &earlier[1][index]);
-            verify_at(now(), &machine, authority, &machine.at("shown-before"), &[]).unwrap();
+            verify_at(now(), &machine, ca, &machine.at("shown-before"), &[]).unwrap();
             verify_at(now(), &machine, "trusted-before", &machine.at(server), &[]).unwrap();
         }
-        earlier = [servers.map(|name| machine.read(name)), authorities.map(|name| machine.read(name))];
+        earlier = [servers.map(|name| machine.read(name)), cas.map(|name| machine.read(name))];
     }
     let end = Machine::complete(&input());
     machine.write("shown-before", end.read("pki/apiserver.crt"));
@@ -107,7 +107,7 @@ fn stages_can_be_skipped() {
 }
 
 #[test]
-fn an_authority_whose_key_is_elsewhere_is_not_rotated() {
+fn a_ca_whose_key_is_elsewhere_is_not_rotated() {
     let machine = Machine::complete(&input());
     let check = || outcome(&pki::check_rotatable(&machine.existing(), &input().cluster, now()).map(|()| Vec::new()));
     assert_eq!(check(), "nothing to do");
@@ -132,13 +132,11 @@ fn a_successor_is_as_good_as_a_first_one() {
 /// What is not rotated stays as it is, byte for byte.
 #[test]
 fn only_what_has_a_successor_is_replaced() {
-    let [authorities, service_account] = [
-        Successors::of_authorities(&input().cluster, now()).unwrap(),
-        Successors::default().with_service_account().unwrap(),
-    ];
+    let [cas, service_account] =
+        [Successors::of_cas(&input().cluster, now()).unwrap(), Successors::default().with_service_account().unwrap()];
     for (what, successors, moves) in [
         ("nothing", Successors::default(), [false, false]),
-        ("authorities", authorities, [true, false]),
+        ("CAs", cas, [true, false]),
         ("service account", service_account, [false, true]),
     ] {
         let machine = Machine::complete(&input());

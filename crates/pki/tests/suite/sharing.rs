@@ -24,10 +24,10 @@ fn only_what_is_shared_is_made_and_the_first_master_builds_on_it() {
     ");
     assert_eq!(plan_shared(&machine.existing(), "demo", now()).unwrap(), [], "a second time, nothing");
 
-    let authority = machine.read("pki/ca.crt");
+    let ca = machine.read("pki/ca.crt");
     let bringing = pki::Input { shared: pki::Shared::Bring, ..input() };
     machine.apply(&machine.plan(&bringing, now()).unwrap());
-    assert_eq!(machine.read("pki/ca.crt"), authority);
+    assert_eq!(machine.read("pki/ca.crt"), ca);
     assert_eq!(machine.plan(&input(), now()).unwrap(), []);
 }
 
@@ -52,25 +52,21 @@ fn a_signed_request_gets_its_key_and_our_names_and_nothing_else() {
     let usage = certificate.extended_key_usage().unwrap().unwrap().value;
     assert!(usage.client_auth && !usage.server_auth);
     assert_eq!(certificate.public_key().subject_public_key.data.as_ref(), key.public_key_raw());
-    let authority = x509_parser::pem::Pem::iter_from_buffer(signer.authority_pem()).next().unwrap().unwrap();
-    let authority = authority.parse_x509().unwrap();
-    assert!(certificate.verify_signature(Some(authority.public_key())).is_ok());
+    let ca = x509_parser::pem::Pem::iter_from_buffer(signer.ca_pem()).next().unwrap().unwrap();
+    let ca = ca.parse_x509().unwrap();
+    assert!(certificate.verify_signature(Some(ca.public_key())).is_ok());
 
     let late = signer.client_certificate(&request, &subject, 365, days_later(3600)).unwrap();
     let late = x509_parser::pem::Pem::iter_from_buffer(late.as_bytes()).next().unwrap().unwrap();
-    assert_eq!(
-        late.parse_x509().unwrap().validity().not_after,
-        authority.validity().not_after,
-        "nothing outlives the authority"
-    );
+    assert_eq!(late.parse_x509().unwrap().validity().not_after, ca.validity().not_after, "nothing outlives the CA");
 }
 
 #[test]
-fn without_the_authoritys_key_nothing_is_signed() {
+fn without_the_cas_key_nothing_is_signed() {
     let machine = Machine::complete(&input());
     machine.remove("pki/ca.key");
     let refused = |existing: &Existing| Signer::new(existing, "demo", now()).err().map(|error| error.to_string());
-    let expected = Some("the authority's key /etc/kubernetes/pki/ca.key is not here".to_owned());
+    let expected = Some("the CA's key /etc/kubernetes/pki/ca.key is not here".to_owned());
     assert_eq!(refused(&machine.existing()), expected);
     assert_eq!(refused(&Machine::new().existing()), expected);
 }

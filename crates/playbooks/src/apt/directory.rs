@@ -13,7 +13,7 @@ use engine::StepError;
 use host::{Change, Cmd, Content, Host, create_dir_all, write_atomic};
 
 use super::in_english;
-use crate::{codes, residue::tree};
+use crate::{cleanup::tree, codes};
 
 /// What packages end with.
 const SUFFIX: &str = ".deb";
@@ -134,8 +134,8 @@ mod tests {
         fs::write(root.path().join("mnt/open-iscsi_2.1.8-1_amd64.deb"), "12345").unwrap();
         let directory = Directory::open(&host, dir, work).await.unwrap();
         let read = |name: &str| fs::read_to_string(root.path().join("var/lib/x/offline").join(name)).unwrap();
-        let told = format!("{}\n{}\n{}", read("sources.list"), read("Packages"), directory.options().join("\n"));
-        insta::assert_snapshot!(told);
+        let reported = format!("{}\n{}\n{}", read("sources.list"), read("Packages"), directory.options().join("\n"));
+        insta::assert_snapshot!(reported);
 
         directory.close(&host).unwrap();
         directory.close(&host).unwrap();

@@ -6,9 +6,9 @@
 
 mod directory;
 mod dpkg;
+mod dpkg_output;
+mod failure;
 mod remove;
-mod trouble;
-mod words;
 
 use engine::StepError;
 use host::{Cmd, Host, Printed};
@@ -19,7 +19,7 @@ pub(crate) use remove::remove;
 
 use crate::{
     codes,
-    packaging::{self, Problem, Trouble, Work},
+    packaging::{self, Failure, Problem, Work},
 };
 
 /// A configuration file that somebody changed stays as it is; nothing is ever asked.
@@ -48,11 +48,11 @@ impl Source<'_> {
     /// For people. That a package is not there has another cure where there is no mirror.
     fn error(self, problem: Problem, names: &str) -> StepError {
         match (self, problem) {
-            (Self::Directory(directory), Problem::Trouble(Trouble::Unreachable(told))) => {
-                directory.lacks(&format!("{names}: {told}"))
+            (Self::Directory(directory), Problem::Failure(Failure::Unreachable(reported))) => {
+                directory.lacks(&format!("{names}: {reported}"))
             }
             // What exactly is missing apt says elsewhere; that something is, it puts like this.
-            (Self::Directory(directory), Problem::Trouble(Trouble::Failed(told))) if told.contains(UNMET) => {
+            (Self::Directory(directory), Problem::Failure(Failure::Failed(reported))) if reported.contains(UNMET) => {
                 directory.lacks(&format!("something that {names} depends on"))
             }
             (_, problem) => explained(problem, Work::Install, names),
@@ -70,15 +70,15 @@ pub(crate) async fn install_from(host: &Host, names: &[&str], source: Source<'_>
     let listed = names.join(", ");
     host.doing("fetching the lists of packages");
     // One source that is away must not stand in the way of the others; whether it mattered, the installation tells.
-    match patiently(host, &apt_get(source, ["update"])).await {
-        Err(problem @ (Problem::Trouble(Trouble::Busy(_)) | Problem::NotStarted(_))) => {
+    match with_retries(host, &apt_get(source, ["update"])).await {
+        Err(problem @ (Problem::Failure(Failure::Busy(_)) | Problem::NotStarted(_))) => {
             return Err(source.error(problem, &listed));
         }
-        Ok(_) | Err(Problem::Trouble(_)) => {}
+        Ok(_) | Err(Problem::Failure(_)) => {}
     }
     host.doing(format!("installing {listed}"));
     let install = apt_get(source, ["install", "--yes", "--no-install-recommends"]).args(names.iter().copied());
-    patiently(host, &install).await.map(drop).map_err(|problem| source.error(problem, &listed))
+    with_retries(host, &install).await.map(drop).map_err(|problem| source.error(problem, &listed))
 }
 
 /// Finishes what a killed dpkg has left, from the machine's own sources where something is missing.
@@ -91,15 +91,15 @@ pub(crate) async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), S
     const UNFINISHED: &str = "what is unfinished";
     let finish = in_english(Cmd::new("dpkg").args(["--configure", "--pending"]).args(CONFIGURATION));
     // What could not be set up is often cured by the second command, which fetches what is missing.
-    match patiently(host, &finish).await {
-        Ok(_) | Err(Problem::Trouble(Trouble::Failed(_))) => {}
+    match with_retries(host, &finish).await {
+        Ok(_) | Err(Problem::Failure(Failure::Failed(_))) => {}
         Err(problem) => return Err(source.error(problem, UNFINISHED)),
     }
     let fix = apt_get(source, ["install", "--yes", "--fix-broken", "--no-install-recommends"]);
     // A package that had been removed before, and was killed while it came back, apt takes for one that is there.
     let damaged = Packages::read(&*host.disk)?.unwrap_or_default().damaged;
     let fix = if damaged.is_empty() { fix } else { fix.arg("--reinstall").args(damaged) };
-    patiently(host, &fix).await.map(drop).map_err(|problem| source.error(problem, UNFINISHED))
+    with_retries(host, &fix).await.map(drop).map_err(|problem| source.error(problem, UNFINISHED))
 }
 
 /// For people.
@@ -108,17 +108,18 @@ fn explained(problem: Problem, work: Work, names: &str) -> StepError {
         Problem::NotStarted(error) => {
             StepError::new(codes::NO_APT, format!("cannot {} {names}", work.verb())).with_source(error)
         }
-        problem @ Problem::Trouble(_) => problem.into_error(work, names),
+        problem @ Problem::Failure(_) => problem.into_error(work, names),
     }
 }
 
 /// Runs a command, again and again while somebody else works with packages.
-async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
-    let read = |said: &str| {
-        let trouble = trouble::read(said);
-        words::of_dpkg(&*host.disk, said).map_or(trouble.clone(), |words| trouble::with_words(trouble, words))
+async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
+    let read = |output: &str| {
+        let failure = failure::read(output);
+        dpkg_output::of_dpkg(&*host.disk, output)
+            .map_or(failure.clone(), |output| failure::with_output(failure, output))
     };
-    packaging::patiently(host, || packaging::attempt(host, command, trouble::DPKG, read)).await
+    packaging::with_retries(host, || packaging::attempt(host, command, failure::DPKG, read)).await
 }
 
 fn apt_get<const N: usize>(source: Source<'_>, arguments: [&str; N]) -> Cmd {

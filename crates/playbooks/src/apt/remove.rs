@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use engine::StepError;
 use host::Host;
 
-use super::{Packages, Problem, Source, Work, apt_get, explained, patiently, repair};
+use super::{Packages, Problem, Source, Work, apt_get, explained, repair, with_retries};
 
 /// What came only because something needs it, and nothing does. That somebody would like to have it is no need: those who
 /// do were there before, without it.
@@ -60,7 +60,7 @@ async fn take_away(host: &Host, names: &[&str], ours: &BTreeSet<String>) -> Resu
         let listed = goes.join(", ");
         host.doing(format!("removing {listed}"));
         let command = apt_get(Source::Mirrors, ["remove", "--yes"]).args(goes);
-        patiently(host, &command).await.map_err(|problem| explained(problem, Work::Remove, &listed))?;
+        with_retries(host, &command).await.map_err(|problem| explained(problem, Work::Remove, &listed))?;
     }
     Ok(stay)
 }
@@ -68,9 +68,9 @@ async fn take_away(host: &Host, names: &[&str], ours: &BTreeSet<String>) -> Resu
 /// The packages that would go.
 async fn would_go(host: &Host, arguments: &[&str]) -> Result<BTreeSet<String>, StepError> {
     let command = apt_get(Source::Mirrors, ["--simulate"]).args(arguments.iter().copied());
-    let told = patiently(host, &command).await;
+    let reported = with_retries(host, &command).await;
     let error = |problem: Problem| explained(problem, Work::Remove, "packages");
-    Ok(removals(&told.map_err(error)?.stdout))
+    Ok(removals(&reported.map_err(error)?.stdout))
 }
 
 /// `Remv open-iscsi [2.1.8-1]`; of a package of another architecture, `Remv libc6:i386 [2.36]`.
@@ -125,7 +125,7 @@ mod tests {
         type Needs = &'static [(&'static str, &'static [&'static str])];
         const THEIRS: Needs = &[("open-iscsi", &["their-tool"])];
         const OURS: Needs = &[("open-iscsi", &["libisns0"])];
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, status, needs, unneeded) in [
             ("all goes", INSTALLED, &[][..], &["libisns0", "old-kernel"][..]),
             ("somebody needs it", INSTALLED, THEIRS, &[]),
@@ -140,9 +140,9 @@ mod tests {
             let host = Host { commands: apt.clone(), ..Host::rooted(root.path()) };
             let ours = ["open-iscsi", "libisns0"].map(str::to_owned).into();
             let stay = remove(&host, &["open-iscsi".to_owned()], &ours).await.unwrap();
-            told += &format!("{case}:\n  ran {:?}\n  stays {stay:?}\n", apt.removed.lock().unwrap());
+            reported += &format!("{case}:\n  ran {:?}\n  stays {stay:?}\n", apt.removed.lock().unwrap());
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[test]

@@ -26,9 +26,9 @@ impl Commands for Scripted {
         Box::pin(async move {
             match answer {
                 None => Ok(Printed::default()),
-                Some(said) => {
-                    let status = if said == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 100" };
-                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
+                Some(output) => {
+                    let status = if output == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 100" };
+                    Err(CommandError::Failed { command: shown, status: status.into(), output: output.into() })
                 }
             }
         })
@@ -36,7 +36,7 @@ impl Commands for Scripted {
 }
 
 const LOCKED: &str = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 (unattended-upgr)";
-const KILLED: &str = "it said nothing";
+const KILLED: &str = "it has no output";
 const AWAY: &str = "E: Failed to fetch http://mirror/x.deb  Could not connect to mirror";
 
 /// What was run, what was told meanwhile and how it ended.
@@ -46,24 +46,25 @@ async fn story(answers: &[Option<&'static str>], repairing: bool) -> String {
     let host = Host { commands: commands.clone(), listener: Some(listener), ..Host::rooted("/no/such/machine") };
     let result = if repairing { repair(&host).await } else { install(&host, &["ceph-mon", "ceph-osd"]).await };
     drop(host);
-    let mut told: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
-    told.dedup();
-    let mut said = Vec::new();
+    let mut reported: Vec<String> =
+        commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
+    reported.dedup();
+    let mut output = Vec::new();
     while let Ok(line) = heard.try_recv() {
-        said.push(format!("- {line}"));
+        output.push(format!("- {line}"));
     }
-    said.dedup();
-    told.extend(said);
-    told.push(match result {
+    output.dedup();
+    reported.extend(output);
+    reported.push(match result {
         Ok(()) => "done".to_owned(),
         Err(error) => format!("{}: {error}", error.code().id),
     });
-    told.join("\n") + "\n\n"
+    reported.join("\n") + "\n\n"
 }
 
 #[tokio::test(start_paused = true)]
-async fn packages_are_installed_with_patience() {
-    let mut told = String::new();
+async fn packages_are_installed_with_retries() {
+    let mut reported = String::new();
     for (case, answers) in [
         ("nothing in the way", &[][..]),
         ("somebody else works with packages for a while", &[Some(LOCKED), Some(LOCKED), None, Some(LOCKED)]),
@@ -72,9 +73,9 @@ async fn packages_are_installed_with_patience() {
         ("the mirror is away", &[Some(AWAY), Some(AWAY)]),
         ("somebody kills it", &[None, Some(KILLED)]),
     ] {
-        told += &format!("{case}:\n{}", story(answers, false).await);
+        reported += &format!("{case}:\n{}", story(answers, false).await);
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(reported);
 }
 
 #[tokio::test]
@@ -94,15 +95,15 @@ async fn what_was_unpacked_halfway_is_unpacked_again() {
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_dpkg_is_repaired() {
-    let mut told = String::new();
+    let mut reported = String::new();
     for (case, answers) in [
         ("it can be finished", &[][..]),
         ("it needs what apt can fetch", &[Some("dpkg: dependency problems prevent configuration of ceph-mon")]),
         ("it cannot be cured", &[None, Some("E: Sub-process /usr/bin/dpkg returned an error code (1)")]),
     ] {
-        told += &format!("{case}:\n{}", story(answers, true).await);
+        reported += &format!("{case}:\n{}", story(answers, true).await);
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(reported);
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ pub(super) struct Seen {
     /// What has to be written so that it starts at every boot.
     pub(super) missing: Vec<Change>,
     /// What it said before it ended.
-    pub(super) last_words: String,
+    pub(super) last_log_line: String,
 }
 
 impl Daemon {
@@ -78,10 +78,11 @@ impl Daemon {
         }
     }
 
-    pub(super) async fn look(&self, host: &Host) -> Result<Seen, StepError> {
-        let unit = systemd::look(host, &self.unit()).await?;
-        let last_words = if unit.is_failing() { systemd::last_words(host, &self.unit()).await } else { String::new() };
-        Ok(Seen { unit, missing: Change::missing(vec![self.enabled()], &*host.disk)?, last_words })
+    pub(super) async fn check(&self, host: &Host) -> Result<Seen, StepError> {
+        let unit = systemd::check(host, &self.unit()).await?;
+        let last_log_line =
+            if unit.is_failing() { systemd::last_log_line(host, &self.unit()).await } else { String::new() };
+        Ok(Seen { unit, missing: Change::missing(vec![self.enabled()], &*host.disk)?, last_log_line })
     }
 
     /// What is left to do until it runs, now and after every boot.
@@ -102,11 +103,11 @@ impl Daemon {
         key == self.start_key()
     }
 
-    /// Starts it. Whether it runs is for the next look to say.
+    /// Starts it. Whether it runs is for the next check to say.
     pub(super) async fn start(&self, host: &Host) -> Result<(), StepError> {
         let unit = self.unit();
         // One that failed too often is not started by `start` alone.
-        if systemd::look(host, &unit).await?.active == "failed" {
+        if systemd::check(host, &unit).await?.active == "failed" {
             systemd::systemctl(host, &["reset-failed", &unit]).await?;
         }
         systemd::systemctl(host, &["start", "--no-block", &unit]).await.map(drop)
@@ -116,8 +117,12 @@ impl Daemon {
     pub(super) fn silence(&self, seen: &Seen) -> String {
         let UnitState { active, sub, restarts, .. } = &seen.unit;
         let again = if *restarts > 0 { format!(", started {restarts} times again") } else { String::new() };
-        let said = if seen.last_words.is_empty() { String::new() } else { format!("; it said: {}", seen.last_words) };
-        format!("{} to answer; it is {active} ({sub}){again}{said}", self.unit())
+        let output = if seen.last_log_line.is_empty() {
+            String::new()
+        } else {
+            format!("; last log line: {}", seen.last_log_line)
+        };
+        format!("{} to answer; it is {active} ({sub}){again}{output}", self.unit())
     }
 }
 
@@ -144,10 +149,10 @@ mod tests {
     #[test]
     fn a_daemon_that_ends_again_and_again_is_quoted() {
         let unit = UnitState { active: "activating".into(), sub: "auto-restart".into(), pid: None, restarts: 3 };
-        let seen = Seen { unit, missing: Vec::new(), last_words: "error: no space".into() };
+        let seen = Seen { unit, missing: Vec::new(), last_log_line: "error: no space".into() };
         assert_eq!(
             Daemon::new(Kind::Osd, "7").silence(&seen),
-            "ceph-osd@7.service to answer; it is activating (auto-restart), started 3 times again; it said: error: no space"
+            "ceph-osd@7.service to answer; it is activating (auto-restart), started 3 times again; last log line: error: no space"
         );
     }
 }

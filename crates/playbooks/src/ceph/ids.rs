@@ -5,13 +5,13 @@ engine::step_ids! {
     KEYS = "ceph-keys";
     CONF = "ceph-conf";
     MON = "ceph-mon";
-    FOUNDED = "ceph-founded";
+    INITIALIZED = "ceph-initialized";
     MGR = "ceph-mgr";
     OSD_DATA = "ceph-osd-data";
     OSD = "ceph-osd";
     MANAGERS = "ceph-managers";
     DASHBOARD = "ceph-dashboard";
     DASHBOARD_USER = "ceph-dashboard-user";
-    SETTLED = "ceph-settled";
+    HEALTHY = "ceph-healthy";
     BOOTSTRAPPED = "ceph-bootstrapped";
 }

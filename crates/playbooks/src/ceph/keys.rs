@@ -18,7 +18,7 @@ use super::{
     source::Source,
     undo::{Daemons, remove_all},
 };
-use crate::residue::tree::Own;
+use crate::cleanup::tree::Own;
 
 const ASK: &str = "ask";
 const OWN: &str = "own";
@@ -152,7 +152,7 @@ impl Step for Keys {
     }
 }
 
-/// How keys are taken back: with everything that has our fsid, and the file that says which that is at the very end.
+/// How keys are undone: with everything that has our fsid, and the file that says which that is at the very end.
 pub(crate) struct Given;
 
 impl Undo for Given {
@@ -186,14 +186,14 @@ mod tests {
     #[test]
     fn each_role_has_its_files_and_the_cluster_is_named_last() {
         let cluster = cluster();
-        let mut told = String::new();
+        let mut reported = String::new();
         for node in cluster.nodes() {
             let keys = Keys::new(node, &source(&cluster, &node.name));
             let changes = keys.write(&handed(&cluster, &node.name)).unwrap();
             let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
-            told += &format!("{}:\n  {}\n", node.name, shown.join("\n  "));
+            reported += &format!("{}:\n  {}\n", node.name, shown.join("\n  "));
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[test]

@@ -10,32 +10,32 @@ use host::Host;
 /// Lets Ceph forget an OSD whose daemon has been stopped; if it cannot be told, what a person has to do.
 pub(super) async fn forget_osd(host: &Host, id: &str) -> Option<String> {
     let by_hand = format!("`ceph osd purge {id} --yes-i-really-mean-it`");
-    let told = async {
+    let reported = async {
         let admin = admin(host)?;
-        admin.tell(&["osd", "down", id]).await.ok()?;
-        admin.tell(&["osd", "purge", id, "--yes-i-really-mean-it"]).await.ok()
+        admin.send(&["osd", "down", id]).await.ok()?;
+        admin.send(&["osd", "purge", id, "--yes-i-really-mean-it"]).await.ok()
     };
     let note = || format!("Ceph still lists osd.{id}; on a monitor's node: {by_hand}");
-    told.await.is_none().then(note)
+    reported.await.is_none().then(note)
 }
 
 /// Lets the other monitors go on without this one; if they cannot be told, what a person has to do.
 pub(super) async fn forget_monitor(host: &Host, name: &str) -> Option<String> {
-    let told = async {
+    let reported = async {
         let admin = admin(host)?;
         let quorum = admin.quorum().await.ok()?;
         // The last one has nobody to tell.
         if quorum.monmap.mons.len() > 1 && quorum.monmap.mons.iter().any(|mon| mon.name == name) {
-            admin.tell(&["mon", "remove", name]).await.ok()?;
+            admin.send(&["mon", "remove", name]).await.ok()?;
         }
         Some(())
     };
     let note =
         || format!("Ceph may still list the monitor {name}; on another monitor's node: `ceph mon remove {name}`");
-    told.await.is_none().then(note)
+    reported.await.is_none().then(note)
 }
 
 fn admin(host: &Host) -> Option<Client<'_>> {
     let has_key = host.disk.exists(Path::new(paths::ADMIN_KEYRING)).unwrap_or(false);
-    (host.is_live && has_key).then(|| Client::admin(host).impatient())
+    (host.is_live && has_key).then(|| Client::admin(host).with_short_timeout())
 }

@@ -1,4 +1,4 @@
-//! Ceph knows the key of every manager in cluster.yaml. Those of the first hour it knows from its founding; one that comes
+//! Ceph knows the key of every manager in cluster.yaml. Those of the first hour it knows from the bootstrap; one that comes
 //! later has its key from the Secret like the others, and Ceph has to be told.
 
 use std::{sync::Arc, time::Duration};
@@ -9,15 +9,15 @@ use host::Host;
 use serde::Deserialize;
 use spec::{Role, ValidatedCluster};
 
-use super::{client, ids, pace::Paced, source::Source};
+use super::{cached_probe::CachedProbe, client, ids, source::Source};
 
-const PACE: Duration = Duration::from_secs(3);
+const CACHED_FOR: Duration = Duration::from_secs(3);
 
 /// The keys of all managers.
 pub(crate) struct Managers {
     entities: Vec<Entity>,
     source: Arc<Source>,
-    looked: Paced<Seen>,
+    probe: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -43,10 +43,10 @@ struct Name {
 impl Managers {
     pub(crate) fn new(cluster: &ValidatedCluster, source: &Arc<Source>) -> Self {
         let entities = cluster.with_role(Role::CephMgr).map(|node| Entity::Mgr(node.name.clone())).collect();
-        Self { entities, source: source.clone(), looked: Paced::new(PACE) }
+        Self { entities, source: source.clone(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen::Unknown(Vec::new()));
         }
@@ -59,14 +59,14 @@ impl Managers {
         Ok(Seen::Unknown(self.entities.iter().filter(|entity| !is_known(entity)).cloned().collect()))
     }
 
-    async fn tell(&self, host: &Host, key: &str) -> Result<(), StepError> {
+    async fn send(&self, host: &Host, key: &str) -> Result<(), StepError> {
         let handed = self.source.handed(host).await?;
         for entity in self.entities.iter().filter(|entity| entity.to_string() == key) {
             let missing = || BadIdentity { field: format!("key.{entity}") };
             let key = handed.key(entity).ok_or_else(|| StepError::from_explained(&missing()))?;
-            let said =
-                Client::admin(host).tell_with(&["auth", "import", "-i", "-"], keyring_text([(entity, key)])).await;
-            said.map_err(|error| client::failed(&error))?;
+            let output =
+                Client::admin(host).send_with(&["auth", "import", "-i", "-"], keyring_text([(entity, key)])).await;
+            output.map_err(|error| client::failed(&error))?;
         }
         Ok(())
     }
@@ -78,20 +78,20 @@ impl Step for Managers {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::MANAGERS, "Tell Ceph of its managers", "a manager that comes later has to be known, too")
+        About::new(ids::MANAGERS, "Register Ceph's managers", "a manager that comes later has to be known, too")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let Seen::Unknown(unknown) = seen else { return Ok(Vec::new()) };
-        let act = |entity: &Entity| Planned::act(entity.to_string(), format!("tell Ceph of {entity}"));
+        let act = |entity: &Entity| Planned::act(entity.to_string(), format!("register {entity} with Ceph"));
         Ok(unknown.iter().map(act).collect())
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match seen {
             Seen::Unknown(_) => Verdict::Met,
             Seen::Silent(why) => Verdict::Waiting { what: why.clone(), progress: String::new() },
@@ -99,8 +99,8 @@ impl Step for Managers {
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        let done = self.tell(host, key).await;
-        self.looked.forget().await;
+        let done = self.send(host, key).await;
+        self.probe.forget().await;
         done
     }
 }

@@ -8,21 +8,21 @@ use host::Host;
 use spec::Node;
 
 use super::{
+    cached_probe::CachedProbe,
     client,
     daemon::{self, Daemon, Kind},
     ids,
-    pace::Paced,
     undo::Daemons,
 };
 
 /// How often it is looked at. It takes ten seconds and more to begin.
-const PACE: Duration = Duration::from_secs(2);
+const CACHED_FOR: Duration = Duration::from_secs(2);
 
 /// The manager of a node.
 pub(crate) struct Manager {
     name: String,
     daemon: Daemon,
-    looked: Paced<Seen>,
+    probe: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -37,18 +37,18 @@ pub(crate) struct Seen {
 impl Manager {
     pub(crate) fn new(node: &Node) -> Self {
         let daemon = Daemon::new(Kind::Mgr, &node.name);
-        Self { name: node.name.clone(), daemon, looked: Paced::new(PACE) }
+        Self { name: node.name.clone(), daemon, probe: CachedProbe::new(CACHED_FOR) }
     }
 
     fn keyring(&self) -> PathBuf {
         paths::mgr(&self.name).join("keyring")
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen { daemon: None, managers: Ok(MgrMap::default()) });
         }
-        Ok(Seen { daemon: Some(self.daemon.look(host).await?), managers: self.managers(host).await? })
+        Ok(Seen { daemon: Some(self.daemon.check(host).await?), managers: self.managers(host).await? })
     }
 
     async fn managers(&self, host: &Host) -> Result<Result<MgrMap, String>, StepError> {
@@ -56,7 +56,7 @@ impl Manager {
             Err(error) if error.is_transient() => Ok(Err(error.to_string())),
             // One that has come later is made known by the first monitor's node.
             Err(CephError::Denied { entity, .. }) => Ok(Err(format!(
-                "Ceph to know the key of {entity}: `blackstart node up` on the first monitor's node tells it"
+                "Ceph to know the key of {entity}: `blackstart node up` on the first monitor's node registers it"
             ))),
             answer => answer.map(Ok).map_err(|error| client::failed(&error)),
         }
@@ -73,7 +73,7 @@ impl Step for Manager {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -85,7 +85,7 @@ impl Step for Manager {
         }
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let Some(daemon) = &seen.daemon else { return Verdict::Met };
         match &seen.managers {
             Ok(managers) if managers.has(&self.name) && daemon.unit.active == "active" => Verdict::Met,
@@ -96,12 +96,12 @@ impl Step for Manager {
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         let done = self.daemon.start(host).await;
-        self.looked.forget().await;
+        self.probe.forget().await;
         done
     }
 
     /// All its modules are in Python, and several managers start at once.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(3)
     }
 }

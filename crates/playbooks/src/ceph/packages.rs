@@ -195,7 +195,7 @@ mod tests {
         const MON: &str = "Package: ceph-mon\nStatus: install ok installed\nVersion: 16\n\n";
         const HALF: &str = "Package: ceph-mon\nStatus: install ok half-configured\nVersion: 16\n\n";
         const OTHER: &str = "Package: vim\nStatus: install ok half-configured\nVersion: 9\n\n";
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, status, file) in [
             ("an empty machine", String::new(), None),
             ("one package", COMMON.to_owned(), None),
@@ -212,9 +212,9 @@ mod tests {
                 Some(("etc/systemd/system/rbdmap.service", "[Unit]\n")),
             ),
         ] {
-            told += &format!("{case}:\n  {}\n", planned(Some(&status), file).await.unwrap().join("\n  "));
+            reported += &format!("{case}:\n  {}\n", planned(Some(&status), file).await.unwrap().join("\n  "));
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
         assert_eq!(planned(None, None).await.unwrap_err().code(), codes::NO_APT);
     }
 }

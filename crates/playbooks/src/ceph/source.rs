@@ -1,6 +1,6 @@
 //! Where a node gets its part of Ceph's identity from: a master from the API, every other node from a join service.
 //!
-//! Asked each time: whether Ceph is founded can change between two questions, and decides what a monitor may do.
+//! Asked each time: whether Ceph is initialized can change between two questions, and decides what a monitor may do.
 
 use std::sync::Arc;
 
@@ -50,35 +50,35 @@ impl Source {
     }
 
     /// The same, after noting that there has been a quorum.
-    pub(super) async fn founded(&self, host: &Host) -> Result<Handed, StepError> {
+    pub(super) async fn initialized(&self, host: &Host) -> Result<Handed, StepError> {
         self.ask(host, true).await
     }
 
-    async fn ask(&self, host: &Host, is_founded: bool) -> Result<Handed, StepError> {
+    async fn ask(&self, host: &Host, is_initialized: bool) -> Result<Handed, StepError> {
         let own = paths::own_fsid(&*host.disk)?;
-        let handed = self.receive(host, own.as_ref(), is_founded).await?;
+        let handed = self.receive(host, own.as_ref(), is_initialized).await?;
         match own.filter(|own| *own != handed.fsid) {
             Some(own) => Err(StepError::from_explained(&NoIdentity::Other { named: handed.fsid, own })),
             None => Ok(handed),
         }
     }
 
-    async fn receive(&self, host: &Host, own: Option<&Fsid>, is_founded: bool) -> Result<Handed, StepError> {
+    async fn receive(&self, host: &Host, own: Option<&Fsid>, is_initialized: bool) -> Result<Handed, StepError> {
         if self.node.has(Role::Master) {
-            self.read_api(host, own, is_founded).await
+            self.read_api(host, own, is_initialized).await
         } else {
             let (applicant, trust) = self.membership.applicant(&*host.disk, ClaimedRole::Worker)?;
-            let answered = self.membership.client(trust).await.ceph_keys(&applicant, is_founded).await;
+            let answered = self.membership.client(trust).await.ceph_keys(&applicant, is_initialized).await;
             answered.map(|(_, handed)| handed).map_err(|error| membership::failed(&error))
         }
     }
 
     /// A machine that belongs to a cluster already never makes another one: what is missing then was lost.
-    async fn read_api(&self, host: &Host, own: Option<&Fsid>, is_founded: bool) -> Result<Handed, StepError> {
+    async fn read_api(&self, host: &Host, own: Option<&Fsid>, is_initialized: bool) -> Result<Handed, StepError> {
         let client = self.access.required(host).await?;
         let settle = |held: Option<&_>| match (held, own) {
             (None, Some(own)) => Err(NoIdentity::Gone(own.clone())),
-            _ => Identity::settled(held, &self.cluster, is_founded, host.clock.now()),
+            _ => Identity::settled(held, &self.cluster, is_initialized, host.clock.now()),
         };
         let settled = kubeapi::settle_secret(&client, SECRET, settle).await.map_err(|error| match error {
             Unsettled::Api(error) => access::failed(&error),

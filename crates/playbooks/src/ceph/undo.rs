@@ -1,4 +1,4 @@
-//! How daemons of Ceph are taken back: whatever carries our own fsid is ended and removed, and nothing else.
+//! How daemons of Ceph are undone: whatever carries our own fsid is ended and removed, and nothing else.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use engine::{Notes, StepError, Undo};
 use host::{Disk, Host};
 
 use super::{daemon::Kind, leave, workspace};
-use crate::{residue::tree, service};
+use crate::{cleanup::tree, service};
 
 /// The daemons of one kind.
 pub(crate) struct Daemons(pub(super) Kind);

@@ -6,7 +6,7 @@ use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Change, Host};
 
 use super::ids;
-use crate::{Layout, residue::tree::Own};
+use crate::{Layout, cleanup::tree::Own};
 
 const OWN: &str = "/root/.kube/config";
 /// What `kubectl` keeps of the clusters it has seen.
@@ -30,11 +30,7 @@ impl Step for AdminKubeconfig {
     type Undo = Linked;
 
     fn about(&self) -> About {
-        About::new(
-            ids::ADMIN_KUBECONFIG,
-            "Let root use kubectl",
-            "whoever logs in to a master wants to look at the cluster",
-        )
+        About::new(ids::ADMIN_KUBECONFIG, "Let root use kubectl", "kubectl works for root on a master")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Planned>, StepError> {
@@ -57,7 +53,7 @@ impl Step for AdminKubeconfig {
     }
 }
 
-/// How root's way to the cluster is taken back.
+/// How root's way to the cluster is undone.
 pub(super) struct Linked;
 
 impl Undo for Linked {

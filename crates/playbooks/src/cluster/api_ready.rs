@@ -6,7 +6,7 @@ use host::Host;
 use super::ids;
 use crate::service::{Health, Probe};
 
-/// Waits for `/readyz`, asked over TLS with the cluster's own authority.
+/// Waits for `/readyz`, asked over TLS with the cluster's own CA.
 pub(super) struct ApiReady {
     probe: Probe,
 }
@@ -27,10 +27,10 @@ impl Step for ApiReady {
     }
 
     async fn observe(&self, host: &Host) -> Result<Health, StepError> {
-        self.probe.look(host).await
+        self.probe.check(host).await
     }
 
-    fn judge(&self, seen: &Health) -> Verdict {
+    fn verify(&self, seen: &Health) -> Verdict {
         match seen {
             Health::Good | Health::Unknown => Verdict::Met,
             Health::NotYet { what, progress } => Verdict::Waiting { what: what.clone(), progress: progress.clone() },

@@ -52,7 +52,7 @@ impl ApiTurn {
     async fn is_one_coming(&self, host: &Host) -> Result<bool, StepError> {
         let mut is_one_there = false;
         for (address, probe) in &self.others {
-            if probe.look(host).await? == Health::Good {
+            if probe.check(host).await? == Health::Good {
                 return Ok(false);
             }
             is_one_there |= is_there(*address).await;
@@ -61,8 +61,8 @@ impl ApiTurn {
     }
 }
 
-/// Only founders start at the same moment. Whoever joins finds an API server, or is the one that makes it come back.
-fn founds_with_others(host: &Host) -> Result<bool, StepError> {
+/// Only initial members start at the same moment. Whoever joins finds an API server, or is the one that makes it come back.
+fn bootstraps_with_others(host: &Host) -> Result<bool, StepError> {
     let text = host.disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
     let initial = Initial::parse(&String::from_utf8_lossy(&text));
     Ok(initial.is_some_and(|initial| initial.state == State::New && initial.members.len() > 1))
@@ -93,13 +93,13 @@ impl Step for ApiTurn {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let is_over = self.since.get_or_init(Instant::now).elapsed() > LIMIT;
         let is_ours = is_over
-            || !founds_with_others(host)?
-            || systemd::look(host, "kube-apiserver.service").await?.is_up()
+            || !bootstraps_with_others(host)?
+            || systemd::check(host, "kube-apiserver.service").await?.is_up()
             || !self.is_one_coming(host).await?;
         Ok(Seen { is_ours })
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         if seen.is_ours {
             return Verdict::Met;
         }
@@ -117,15 +117,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_those_wait_who_found_together() {
+    fn only_those_wait_who_bootstrap_together() {
         let members = |names: &[&str]| -> BTreeMap<String, String> {
             names.iter().map(|name| ((*name).to_owned(), "https://10.0.0.1:2380".to_owned())).collect()
         };
-        let founding = |names| Initial { members: members(names), state: State::New, machines: BTreeMap::new() };
+        let bootstrapping = |names| Initial { members: members(names), state: State::New, machines: BTreeMap::new() };
         for (initial, expected) in [
             (None, false),
-            (Some(founding(&["a"])), false),
-            (Some(founding(&["a", "b"])), true),
+            (Some(bootstrapping(&["a"])), false),
+            (Some(bootstrapping(&["a", "b"])), true),
             (Some(Initial::joining(members(&["a", "b"]))), false),
         ] {
             let root = tempfile::tempdir().unwrap();
@@ -133,7 +133,7 @@ mod tests {
                 fs::create_dir_all(root.path().join("var/lib/etcd")).unwrap();
                 fs::write(root.path().join(&etcd::INITIAL[1..]), initial.text()).unwrap();
             }
-            assert_eq!(founds_with_others(&Host::rooted(root.path())).unwrap(), expected, "{initial:?}");
+            assert_eq!(bootstraps_with_others(&Host::rooted(root.path())).unwrap(), expected, "{initial:?}");
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct AwaitMaster {
     last_file: PathBuf,
 }
 
-/// What was found: nothing to wait for, or what is waited for and the number of this look.
+/// What was found: nothing to wait for, or what is waited for and the number of this check.
 pub(super) struct Seen(Option<(String, String)>);
 
 impl AwaitMaster {
@@ -66,7 +66,7 @@ impl Step for AwaitMaster {
         Ok(Seen(Some((what, host.clock.now().to_string()))))
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match &seen.0 {
             Some((what, progress)) => Verdict::Waiting { what: what.clone(), progress: progress.clone() },
             None => Verdict::Met,

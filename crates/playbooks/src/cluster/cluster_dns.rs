@@ -92,7 +92,7 @@ impl Step for ClusterDns {
         Ok(self.ask().await.err())
     }
 
-    fn judge(&self, problem: &Option<String>) -> Verdict {
+    fn verify(&self, problem: &Option<String>) -> Verdict {
         let Some(problem) = problem else { return Verdict::Met };
         let what = format!("the cluster's DNS to resolve {}: {problem}", self.name);
         Verdict::Waiting { what, progress: problem.clone() }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_judged() {
+    fn answers_are_evaluated() {
         for (flags, count, expected) in [
             (0x80, 1, Ok(())),
             (0x83, 0, Err("it knows no such name yet".to_owned())),

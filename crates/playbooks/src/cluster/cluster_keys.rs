@@ -1,4 +1,4 @@
-//! What all masters share: authorities, service account key, the key for encryption at rest, the join key.
+//! What all masters share: CAs, service account key, the key for encryption at rest, the join key.
 //!
 //! The master that starts the cluster takes them from its sealed directory, or makes them in the steps behind this one.
 //! Every other master asks one that has them. What is in use already wins. They are given to one machine of a name only, so
@@ -15,13 +15,14 @@ use host::{Change, Content, Disk, Host, HostError};
 use join::{Claim, MasterKeys, NoClaim, wire::ClaimedRole};
 
 use super::{
-    fence, ids,
+    ids,
     membership::{self, Membership},
+    split_brain,
 };
 use crate::Layout;
 
 const ENCRYPTION: &str = "encryption.yaml";
-/// Beside the authorities and not in the configuration directory, which is the operator's.
+/// Beside the CAs and not in the configuration directory, which is the operator's.
 const JOIN_KEY: &str = "pki/join.key";
 const ASK: &str = "ask";
 
@@ -89,8 +90,8 @@ impl ClusterKeys {
         Ok(())
     }
 
-    /// The certificate of the cluster's authority comes last of the files that are looked for: whoever has it has all. A
-    /// founder's decision comes behind everything, because its etcd starts with it.
+    /// The certificate of the cluster's CA comes last of the files that are looked for: whoever has it has all. A
+    /// initial member's decision comes behind everything, because its etcd starts with it.
     fn write(&self, keys: &MasterKeys) -> Vec<Change> {
         let secret = |name: &str, text: &str| Change::File {
             path: self.to.join(name),
@@ -102,14 +103,14 @@ impl ClusterKeys {
         let wanted = pki::table::shared_files();
         let files = keys.files.iter().filter(|(name, _)| wanted.contains(name));
         changes.extend(files.map(|(name, text)| secret(name, text)));
-        let founding = keys.founding.as_deref().and_then(Initial::parse);
-        changes.extend(founding.iter().flat_map(fence::decided));
+        let bootstrapping = keys.bootstrapping.as_deref().and_then(Initial::parse);
+        changes.extend(bootstrapping.iter().flat_map(split_brain::decided));
         changes
     }
 }
 
 /// Whether this master has decided to start a cluster.
-fn founds(disk: &dyn Disk) -> Result<bool, HostError> {
+fn bootstraps(disk: &dyn Disk) -> Result<bool, HostError> {
     let text = disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
     Ok(Initial::parse(&String::from_utf8_lossy(&text)).is_some_and(|initial| initial.state == State::New))
 }
@@ -119,7 +120,7 @@ impl Step for ClusterKeys {
     type Undo = Given;
 
     fn about(&self) -> About {
-        About::new(ids::CLUSTER_KEYS, "Take over the cluster's keys", "all masters sign with the same authorities")
+        About::new(ids::CLUSTER_KEYS, "Take over the cluster's keys", "all masters sign with the same CAs")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -131,7 +132,7 @@ impl Step for ClusterKeys {
         if all_there {
             return Ok(Seen::There);
         }
-        if self.leads && (founds(disk)? || !host.is_live) {
+        if self.leads && (bootstraps(disk)? || !host.is_live) {
             return Ok(Seen::Sealed(self.sealed(disk)?));
         }
         Ok(Seen::Elsewhere { directories: self.directories(disk)? })
@@ -154,14 +155,14 @@ impl Step for ClusterKeys {
     }
 }
 
-/// How keys that another master gave are taken back.
+/// How keys that another master gave are undone.
 pub(super) struct Given {
     pub(super) kubernetes_dir: PathBuf,
 }
 
 impl Undo for Given {
     fn shows_act(&self, key: &str) -> Option<String> {
-        Some(format!("take back {key}"))
+        Some(format!("undo {key}"))
     }
 
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {

@@ -37,7 +37,7 @@ impl Configuration {
             entries.sort_by_key(fs::DirEntry::file_name);
             for entry in entries {
                 let (path, below) = (entry.path(), below.join(entry.file_name()));
-                if entry.file_type().map_err(failed("look at", &path))?.is_dir() {
+                if entry.file_type().map_err(failed("stat", &path))?.is_dir() {
                     changes.push(Change::Directory { path: self.to.join(&below), mode: 0o700 });
                     open.push(below);
                 } else {

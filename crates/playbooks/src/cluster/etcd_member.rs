@@ -31,7 +31,7 @@ impl Step for EtcdMember {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::ETCD_MEMBER, "Note the etcd member's number", "whoever repairs etcd by hand needs it")
+        About::new(ids::ETCD_MEMBER, "Note the etcd member's number", "repairing etcd by hand needs it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {

@@ -42,7 +42,7 @@ impl EtcdVote {
     }
 
     /// A learner itself answers nothing of this.
-    async fn look(&self, host: &Host) -> Result<(Seen, Option<Etcd>), StepError> {
+    async fn check(&self, host: &Host) -> Result<(Seen, Option<Etcd>), StepError> {
         let access = etcd_access(host, &self.kubernetes_dir)?;
         let others = self.others.iter().map(|url| access.member(url));
         let mut why = Vec::new();
@@ -55,7 +55,7 @@ impl EtcdVote {
                 }
             };
             let Some(member) = members.iter().find(|member| member.peer_urls.contains(&self.peer_url)) else {
-                let text = "this master's member is in etcd's list no more; it was removed by somebody".to_owned();
+                let text = "this master's member was removed from etcd".to_owned();
                 return Ok((Seen::NotYet(text), None));
             };
             if !member.is_learner {
@@ -86,7 +86,7 @@ impl Step for EtcdVote {
         if self.others.is_empty() {
             return Ok(Seen::Has);
         }
-        Ok(self.look(host).await?.0)
+        Ok(self.check(host).await?.0)
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -94,7 +94,7 @@ impl Step for EtcdVote {
         Ok(vec![Planned::act("vote", format!("give etcd's member {id:x} a vote"))])
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match seen {
             Seen::NotYet(what) => Verdict::Waiting { what: what.clone(), progress: what.clone() },
             Seen::Has | Seen::May(_) => Verdict::Met,
@@ -103,7 +103,7 @@ impl Step for EtcdVote {
 
     /// etcd refuses while the member has not received everything: then it is tried again.
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let (Seen::May(id), Some(etcd)) = self.look(host).await? else { return Ok(()) };
+        let (Seen::May(id), Some(etcd)) = self.check(host).await? else { return Ok(()) };
         match etcd.promote(id).await {
             Ok(()) => Ok(()),
             Err(error) => {

@@ -66,7 +66,7 @@ impl Step for HostName {
         Ok(Seen { other_name: Some(live).filter(|name| *name != self.node.hostname), files })
     }
 
-    /// The name before the file: taken back in reverse, the file is the old one when the machine is named after it.
+    /// The name before the file: undone in reverse, the file is the old one when the machine is named after it.
     fn plan(&self, Seen { other_name, files }: &Seen) -> Result<Vec<Planned>, StepError> {
         let rename = other_name.iter().map(|old| {
             Planned::act(format!("{NAMED}{old}"), format!("rename the machine from {old} to {}", self.node.hostname))
@@ -86,7 +86,7 @@ impl Undo for Renamed {
     const ONLY_LIVE: bool = true;
 
     fn shows_act(&self, key: &str) -> Option<String> {
-        Some(format!("take back {key}"))
+        Some(format!("undo {key}"))
     }
 
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {

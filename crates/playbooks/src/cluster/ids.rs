@@ -11,13 +11,13 @@ engine::step_ids! {
     CONTAINERD = "containerd";
     PAUSE_IMAGE = "pause-image";
     AGENT = "agent";
-    FENCE = "fence";
+    SPLIT_BRAIN_GUARD = "split-brain-guard";
     CLUSTER_KEYS = "cluster-keys";
     PKI = "pki";
     ADMIN_KUBECONFIG = "admin-kubeconfig";
     ENCRYPTION_KEY = "encryption-key";
     KMS_PLUGIN = "kms-plugin";
-    ETCD_PLACE = "etcd-place";
+    ETCD_JOIN = "etcd-join";
     ETCD = "etcd";
     ETCD_VOTE = "etcd-vote";
     ETCD_MEMBER = "etcd-member";

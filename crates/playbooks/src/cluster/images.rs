@@ -71,7 +71,7 @@ impl Step for Images {
     }
 }
 
-/// How imported images are taken back. Where containerd does not run they go with its data, and where that was there
+/// How imported images are undone. Where containerd does not run they go with its data, and where that was there
 /// before us, whoever runs it next can remove them.
 pub(super) struct Imported;
 
@@ -79,11 +79,11 @@ impl Undo for Imported {
     const ONLY_LIVE: bool = true;
 
     fn shows_act(&self, key: &str) -> Option<String> {
-        Some(format!("take back {key}"))
+        Some(format!("undo {key}"))
     }
 
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
-        if !systemd::look(host, "containerd.service").await?.is_up() {
+        if !systemd::check(host, "containerd.service").await?.is_up() {
             return Ok(());
         }
         let there = ctr(host, &["images", "list", "--quiet"]).await?;

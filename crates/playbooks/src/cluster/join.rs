@@ -18,7 +18,7 @@ use super::{
     ids,
     membership::{self, Membership},
 };
-use crate::residue::tree::Own;
+use crate::cleanup::tree::Own;
 
 /// Where the kubelet keeps and renews its certificates.
 pub(super) const KUBELET_PKI: &str = "/var/lib/kubelet/pki";
@@ -128,14 +128,14 @@ impl Step for Join {
     }
 }
 
-/// How a member's files are taken back. The kubelet has renewed its own under other names, so its directory goes whole.
+/// How a member's files are undone. The kubelet has renewed its own under other names, so its directory goes whole.
 pub(super) struct Member {
     pub(super) kubernetes_dir: PathBuf,
 }
 
 impl Undo for Member {
     fn shows_act(&self, key: &str) -> Option<String> {
-        Some(format!("take back {key}"))
+        Some(format!("undo {key}"))
     }
 
     async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {

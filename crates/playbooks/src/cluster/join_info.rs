@@ -102,7 +102,7 @@ impl Step for JoinInfo {
             let content = Content::Secret(text.into_bytes());
             Change::File { path: path.clone(), mode: 0o600, content }.into()
         };
-        // A dry run comes before there is an authority.
+        // A dry run comes before there is a CA.
         let command = if seen.ca.is_empty() { String::new() } else { join_command(&self.cluster, &seen.ca, &token)? };
         let rule = match self.cluster.bootstrap().unlisted_nodes {
             UnlistedNodes::Deny => {

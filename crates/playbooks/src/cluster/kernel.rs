@@ -5,7 +5,7 @@ use host::{Change, Content, Host};
 use spec::ValidatedCluster;
 
 use super::ids;
-use crate::residue::settings;
+use crate::cleanup::settings;
 
 const FILE: &str = "/etc/sysctl.d/90-blackstart.conf";
 
@@ -85,7 +85,7 @@ pub(super) struct Set;
 
 impl Undo for Set {
     fn shows_act(&self, key: &str) -> Option<String> {
-        Some(format!("take back {key}"))
+        Some(format!("undo {key}"))
     }
 
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {

@@ -37,7 +37,7 @@ impl Step for KmsPlugin {
         let read = Encryption::parse(&String::from_utf8_lossy(&text));
         for provider in read.into_iter().flat_map(|read| read.providers) {
             let EncryptionProvider::Kms(kms) = provider else { continue };
-            let health = Probe::UnixSocket(kms.socket).look(host).await?;
+            let health = Probe::UnixSocket(kms.socket).check(host).await?;
             if health != Health::Good {
                 return Ok(health);
             }
@@ -45,7 +45,7 @@ impl Step for KmsPlugin {
         Ok(Health::Good)
     }
 
-    fn judge(&self, seen: &Health) -> Verdict {
+    fn verify(&self, seen: &Health) -> Verdict {
         match seen {
             Health::Good | Health::Unknown => Verdict::Met,
             Health::NotYet { what, progress } => {

@@ -1,5 +1,5 @@
 //! A node that is reset leaves the cluster: its Node object goes, and on a master its etcd member. A master that gives the
-//! cluster's keys up may be given them again: its name is armed anew.
+//! cluster's keys up may be given them again: its name is armed again.
 //!
 //! A worker may not delete Nodes; a master's join service does it for it. Where no master answers, the machine is reset
 //! all the same, and the person is told what is left in the cluster. The only master takes the cluster with it.
@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// An API that does not answer in this time is away.
-const PATIENCE: Duration = Duration::from_secs(15);
+const DEADLINE: Duration = Duration::from_secs(15);
 
 /// What is known of the cluster that the node leaves.
 pub(super) struct Cluster {
@@ -107,7 +107,7 @@ impl Cluster {
             let client = Access::new(as_master).required(host).await?;
             admissions::rearm(&client, node, host.clock.now()).await
         };
-        let why = match timeout(PATIENCE, armed).await {
+        let why = match timeout(DEADLINE, armed).await {
             Ok(Ok(_)) => return None,
             Ok(Err(error)) => error.to_string(),
             Err(_) => "the API does not answer".to_owned(),
@@ -143,7 +143,7 @@ impl Cluster {
             return Ok(());
         }
         let Ok(access) = etcd_access(host, &self.kubernetes_dir) else { return Ok(()) };
-        match Membership::look(&access).await {
+        match Membership::check(&access).await {
             Ok(membership) => membership.may_leave(),
             Err(_) => Ok(()),
         }
@@ -159,7 +159,7 @@ impl Cluster {
             Ok(()) => Ok(Notes::new()),
             Err(error) if error.code() == etcd::codes::QUORUM => Err(error),
             Err(error) => Ok(vec![format!(
-                "this machine's member may still be in etcd: {error}; `etcdctl member list` on another master tells"
+                "this machine's member may still be in etcd: {error}; check with `etcdctl member list` on another master"
             )]),
         }
     }
@@ -181,7 +181,7 @@ fn internal_ip(node: &ApiNode) -> Option<IpAddr> {
 
 /// Refuses where the others would have no majority.
 async fn leave_etcd(access: &etcd::Access) -> Result<(), StepError> {
-    let membership = Membership::look(access).await?;
+    let membership = Membership::check(access).await?;
     if membership.members.len() == 1 {
         return Ok(()); // it goes with its data
     }
@@ -198,7 +198,7 @@ struct Membership {
 }
 
 impl Membership {
-    async fn look(access: &etcd::Access) -> Result<Self, StepError> {
+    async fn check(access: &etcd::Access) -> Result<Self, StepError> {
         let failed = |error: etcd::EtcdError| StepError::from_explained(&error);
         let client = access.own();
         let own = client.status().await.map_err(failed)?.member_id();

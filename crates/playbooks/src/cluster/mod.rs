@@ -12,11 +12,9 @@ mod cluster_keys;
 mod components;
 mod configuration;
 mod encryption;
+mod etcd_join;
 mod etcd_member;
-mod etcd_place;
 mod etcd_vote;
-mod fence;
-mod footprint;
 mod hostname;
 pub mod ids;
 mod images;
@@ -35,12 +33,14 @@ mod node_role;
 mod objects;
 mod options;
 mod own_image;
+mod owned_resources;
 mod pki;
 mod preflight;
 mod program;
 mod record;
 mod reset;
 mod services;
+mod split_brain;
 mod unit_files;
 
 use std::{net::IpAddr, path::Path, sync::Arc};
@@ -70,16 +70,15 @@ use self::{
     cluster_keys::ClusterKeys,
     configuration::Configuration,
     encryption::EncryptionKey,
+    etcd_join::EtcdJoin,
     etcd_member::EtcdMember,
-    etcd_place::EtcdPlace,
     etcd_vote::EtcdVote,
-    fence::Fence,
     hostname::HostName,
     ids::{
         AGENT, API_READY, API_TURN, AWAIT_MASTER, CLUSTER_DNS, CLUSTER_INFO, CLUSTER_KEYS, CONTAINERD, DNS,
-        ENCRYPTION_KEY, ETCD, ETCD_MEMBER, ETCD_PLACE, ETCD_VOTE, FENCE, HOST_NAME, IMAGES, JOIN, JOIN_INFO,
-        KMS_PLUGIN, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, KUBE_SCHEDULER, KUBELET, NETWORK,
-        NETWORK_ADD_ON, NODE_IDENTITY, NODE_READY, OWN_UNITS, PAUSE_IMAGE, PKI, PREFLIGHT, ROLES, UNITS,
+        ENCRYPTION_KEY, ETCD, ETCD_JOIN, ETCD_MEMBER, ETCD_VOTE, HOST_NAME, IMAGES, JOIN, JOIN_INFO, KMS_PLUGIN,
+        KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_PROXY, KUBE_SCHEDULER, KUBELET, NETWORK, NETWORK_ADD_ON,
+        NODE_IDENTITY, NODE_READY, OWN_UNITS, PAUSE_IMAGE, PKI, PREFLIGHT, ROLES, SPLIT_BRAIN_GUARD, UNITS,
     },
     images::Images,
     join::Join,
@@ -94,14 +93,15 @@ use self::{
     own_image::OwnImage,
     program::Program,
     record::Record,
-    services::Of,
+    services::NodeContext,
+    split_brain::SplitBrainGuard,
     unit_files::UnitFiles,
 };
 use crate::{
     Layout,
     access::Access,
     ceph,
-    preflight::{MachineIds, NobodyToAsk},
+    preflight::{MachineIds, NoPeers},
 };
 
 /// The playbook's name in ledger and events.
@@ -129,27 +129,32 @@ pub fn playbook(
     layout: &Layout,
     options: &Options,
 ) -> Result<Playbook, PlaybookError> {
-    let of = Of { cluster, node, layout, machine: &options.machine };
+    let context = NodeContext { cluster, node, layout, machine: &options.machine };
     let membership = Arc::new(Membership::new(cluster, node, layout, options.token.as_ref()));
     let undos = undos(&Reset::of(layout));
-    let list = prepared(Playbook::undone_by(&undos), &of, &membership, options);
+    let list = prepared(Playbook::undone_by(&undos), &context, &membership, options);
     let list = match cluster.bootstrap_role(node) {
-        BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(list, &of, &membership, options),
-        BootstrapRole::Worker => worker(list, &of, &membership),
+        BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(list, &context, &membership, options),
+        BootstrapRole::Worker => worker(list, &context, &membership),
     };
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;
-    let of = ceph::Of { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
-    ceph::steps(list.step(OwnImage, &[IMAGES]), &of).build()
+    let context = ceph::CephContext { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
+    ceph::steps(list.step(OwnImage, &[IMAGES]), &context).build()
 }
 
 /// A machine on which services can be started, whatever it is going to be.
-fn prepared<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>, options: &Options) -> List<'a> {
-    identified(list, of.cluster, of.node, of.layout)
-        .step(checks(of, membership, &options.skip), &[HOST_NAME])
-        .step(KernelSettings::new(of.cluster), &[PREFLIGHT])
-        .step(of.units(&options.pause_image), &[PREFLIGHT])
-        .step(of.containerd(&options.pause_image), &[UNITS])
+fn prepared<'a>(
+    list: List<'a>,
+    context: &NodeContext<'_>,
+    membership: &Arc<Membership>,
+    options: &Options,
+) -> List<'a> {
+    identified(list, context.cluster, context.node, context.layout)
+        .step(checks(context, membership, &options.skip), &[HOST_NAME])
+        .step(KernelSettings::new(context.cluster), &[PREFLIGHT])
+        .step(context.units(&options.pause_image), &[PREFLIGHT])
+        .step(context.containerd(&options.pause_image), &[UNITS])
         .step(Images::pause(&options.pause_image), &[CONTAINERD])
         .step(services::agent(), &[UNITS])
 }
@@ -164,8 +169,8 @@ fn identified<'a>(list: List<'a>, cluster: &ValidatedCluster, node: &Node, layou
 
 /// A master. The first one by name starts the cluster where there is none, with the others that are there; whoever comes
 /// later, and whoever lost its disk, joins.
-fn master<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>, options: &Options) -> List<'a> {
-    let Of { cluster, node, layout, .. } = of;
+fn master<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Membership>, options: &Options) -> List<'a> {
+    let NodeContext { cluster, node, layout, .. } = context;
     let role = cluster.bootstrap_role(node);
     let leads = role == BootstrapRole::MasterFirst;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
@@ -176,27 +181,27 @@ fn master<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>, options
         NetworkAddOn::Basic | NetworkAddOn::None => (NODE_READY, if leads { NODE_READY } else { API_TURN }),
     };
     let dns_after = [NODE_READY, IMAGES, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBE_PROXY];
-    list.step(Fence::new(of, membership, options.force_new_cluster), &[UNITS])
-        .step(ClusterKeys::new(layout, membership, leads), &[FENCE])
+    list.step(SplitBrainGuard::new(context, membership, options.force_new_cluster), &[UNITS])
+        .step(ClusterKeys::new(layout, membership, leads), &[SPLIT_BRAIN_GUARD])
         .step(Pki::new(cluster, node, layout), &[CLUSTER_KEYS])
         .step(AdminKubeconfig::new(layout), &[PKI])
         .step(EncryptionKey::new(cluster, layout), &[PKI])
-        .step(EtcdPlace::new(cluster, node, layout), &[PKI])
-        .step(of.etcd(), &[ETCD_PLACE])
+        .step(EtcdJoin::new(cluster, node, layout), &[PKI])
+        .step(context.etcd(), &[ETCD_JOIN])
         .step(EtcdVote::new(cluster, node, layout), &[ETCD])
         .step(EtcdMember::new(layout), &[ETCD])
         .step_if(cluster.kms().is_some(), KmsPlugin::new(layout), &[ENCRYPTION_KEY])
-        .step_if(!leads, of.api_turn(), &[PKI])
-        .step(of.kube_apiserver(), &[API_TURN, ENCRYPTION_KEY, KMS_PLUGIN, UNITS])
-        .step(of.kubelet(), &[kubelet_after, CONTAINERD, AGENT])
-        .step(of.api_ready(), &[KUBE_APISERVER, ETCD_VOTE])
+        .step_if(!leads, context.api_turn(), &[PKI])
+        .step(context.kube_apiserver(), &[API_TURN, ENCRYPTION_KEY, KMS_PLUGIN, UNITS])
+        .step(context.kubelet(), &[kubelet_after, CONTAINERD, AGENT])
+        .step(context.api_ready(), &[KUBE_APISERVER, ETCD_VOTE])
         .step(roles(cluster, &access), &[API_READY])
         .step(network_add_on::step(cluster, layout, &access), &[API_READY])
         .step(NodeReady::new(&node.name, &access), &[KUBELET, NETWORK_ADD_ON])
-        .step(of.kube_controller_manager(), &[controllers_after])
-        .step(of.kube_scheduler(), &[controllers_after])
-        .step(of.kube_proxy(), &[pods_after, AGENT, PKI])
-        .step(cluster_info(of, &access), &[NODE_READY, ROLES])
+        .step(context.kube_controller_manager(), &[controllers_after])
+        .step(context.kube_scheduler(), &[controllers_after])
+        .step(context.kube_proxy(), &[pods_after, AGENT, PKI])
+        .step(cluster_info(context, &access), &[NODE_READY, ROLES])
         // One token is enough for the cluster.
         .step_if(leads, JoinInfo::new(cluster, layout, &access), &[NODE_READY, ROLES])
         .step(Images::all(), &[pods_after, PAUSE_IMAGE])
@@ -206,8 +211,8 @@ fn master<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>, options
 }
 
 /// A node that joins.
-fn worker<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>) -> List<'a> {
-    let Of { cluster, node, layout, .. } = of;
+fn worker<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Membership>) -> List<'a> {
+    let NodeContext { cluster, node, layout, .. } = context;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("agent.conf")));
     // Pods of an add-on run before the node is Ready. Otherwise this can wait, and leaves the processors to the others.
     let pods_after = match cluster.networking().add_on {
@@ -216,8 +221,8 @@ fn worker<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>) -> List
     };
     list.step(AwaitMaster::new(membership, &layout.kubernetes_dir), &[PREFLIGHT])
         .step(Join::new(membership, &layout.kubernetes_dir), &[AWAIT_MASTER])
-        .step(of.kubelet(), &[JOIN, CONTAINERD, AGENT])
-        .step(of.kube_proxy(), &[JOIN, AGENT])
+        .step(context.kubelet(), &[JOIN, CONTAINERD, AGENT])
+        .step(context.kube_proxy(), &[JOIN, AGENT])
         .step(NodeReady::new(&node.name, &access), &[KUBELET])
         .step(Images::all(), &[pods_after, PAUSE_IMAGE])
         .step(Record::new(&node.name, BootstrapRole::Worker, layout), &[NODE_READY, IMAGES, KUBE_PROXY])
@@ -225,13 +230,13 @@ fn worker<'a>(list: List<'a>, of: &Of<'_>, membership: &Arc<Membership>) -> List
 
 /// Only the checks of the machine.
 pub fn preflight(cluster: &ValidatedCluster, node: &Node, layout: &Layout, options: &Options) -> Preflight {
-    let of = Of { cluster, node, layout, machine: &options.machine };
-    checks(&of, &Arc::new(Membership::new(cluster, node, layout, options.token.as_ref())), &options.skip)
+    let context = NodeContext { cluster, node, layout, machine: &options.machine };
+    checks(&context, &Arc::new(Membership::new(cluster, node, layout, options.token.as_ref())), &options.skip)
 }
 
 /// Every service of a node, as it should be on the machine. A step has the name of its service, see [`step_of`].
 pub fn services(cluster: &ValidatedCluster, node: &Node, layout: &Layout, options: &Options) -> Vec<render::Service> {
-    Of { cluster, node, layout, machine: &options.machine }.services(&options.pause_image)
+    NodeContext { cluster, node, layout, machine: &options.machine }.services(&options.pause_image)
 }
 
 /// The step that starts a service: `kubelet` starts `kubelet.service`.
@@ -244,15 +249,15 @@ pub fn step_of(unit: &str) -> Option<StepId> {
 /// Who knows the cluster's other machines, seen from this node.
 pub fn machine_ids(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Arc<dyn MachineIds> {
     if is_only_master(cluster, node) {
-        Arc::new(NobodyToAsk)
+        Arc::new(NoPeers)
     } else {
         Arc::new(AskMasters::new(&Arc::new(Membership::new(cluster, node, layout, None))))
     }
 }
 
-fn checks(of: &Of<'_>, membership: &Arc<Membership>, skip: &[String]) -> Preflight {
-    let preflight = Preflight::new(of.cluster, of.node, of.layout).skipping(skip.iter().cloned());
-    if is_only_master(of.cluster, of.node) {
+fn checks(context: &NodeContext<'_>, membership: &Arc<Membership>, skip: &[String]) -> Preflight {
+    let preflight = Preflight::new(context.cluster, context.node, context.layout).skipping(skip.iter().cloned());
+    if is_only_master(context.cluster, context.node) {
         preflight
     } else {
         preflight.asking(Arc::new(AskMasters::new(membership)))
@@ -270,13 +275,13 @@ fn roles(cluster: &ValidatedCluster, access: &Arc<Access>) -> Objects {
     Objects::new(about, access, move |_| Ok(objects.clone()))
 }
 
-fn cluster_info(of: &Of<'_>, access: &Arc<Access>) -> Objects {
+fn cluster_info(context: &NodeContext<'_>, access: &Arc<Access>) -> Objects {
     let about = About::new(CLUSTER_INFO, "Publish the cluster's settings", "kubeadm and its kin find them there");
     // The same from every master, or each would correct the others.
-    let published = of.cluster.masters().next().unwrap_or(of.node);
-    let (cluster, url) = (of.cluster.clone(), services::api_url(of.cluster, published));
-    let ca = of.layout.kubernetes_dir.join("pki/ca.crt");
-    let unwanted = rendered::kubeadm_unwanted(of.cluster);
+    let published = context.cluster.masters().next().unwrap_or(context.node);
+    let (cluster, url) = (context.cluster.clone(), services::api_url(context.cluster, published));
+    let ca = context.layout.kubernetes_dir.join("pki/ca.crt");
+    let unwanted = rendered::kubeadm_unwanted(context.cluster);
     Objects::new(about, access, move |host| {
         let ca = host.disk.read_optional(&ca)?.unwrap_or_default();
         Ok(rendered::kubeadm(&cluster, &String::from_utf8_lossy(&ca), &url))

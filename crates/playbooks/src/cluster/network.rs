@@ -9,7 +9,7 @@
 //! ```
 //! The guard is NetworkManager's own: unless it is lifted in time, NetworkManager takes the change back. It holds when
 //! this program is killed in between; after a power cut `/run` is empty. Either way the machine has its old network and
-//! the next run begins anew. Profiles of others are not touched: ours has the higher priority.
+//! the next run begins again. Profiles of others are not touched: ours has the higher priority.
 //!
 //! An image has no NetworkManager that runs; there, the files are all there is to do.
 
@@ -39,7 +39,7 @@ pub(super) struct Network {
     node: Node,
 }
 
-/// What a look at the machine finds out.
+/// What a check of the machine finds out.
 pub(super) struct Seen {
     /// NetworkManager's settings in `/etc`, where they are not as they should be.
     settings: Vec<Change>,
@@ -122,7 +122,7 @@ impl Step for Network {
         let act = |key: &str, what: String| Planned::act(key, what);
         let mut changes = Vec::new();
         if !settings.is_empty() {
-            changes.push(act(LEAVE_PODS_ALONE, "tell NetworkManager to leave the interfaces of pods alone".to_owned()));
+            changes.push(act(LEAVE_PODS_ALONE, "make NetworkManager ignore the interfaces of pods".to_owned()));
             changes.extend(Planned::files(settings));
         }
         if !connection.is_empty() || !live.is_active {
@@ -132,7 +132,7 @@ impl Step for Network {
             changes.extend(Planned::files(connection));
         }
         if live.is_on_trial || !changes.is_empty() {
-            changes.push(act(KEEP, "tell NetworkManager to keep what was tried out".to_owned()));
+            changes.push(act(KEEP, "make NetworkManager keep what was tried out".to_owned()));
         }
         Ok(changes)
     }

@@ -62,7 +62,7 @@ impl Step for NodeReady {
         Ok(Seen { boot_id, node, is_kubelet_older })
     }
 
-    /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was founded anew,
+    /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was bootstrapped again,
     /// runs on without ever being seen again.
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let restart = || {
@@ -78,7 +78,7 @@ impl Step for NodeReady {
         systemd::systemctl(host, &["restart", KUBELET]).await.map(drop)
     }
 
-    fn judge(&self, Seen { boot_id, node, .. }: &Seen) -> Verdict {
+    fn verify(&self, Seen { boot_id, node, .. }: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         let node = match node {
             Err(what) => return waiting(format!("node {} to be Ready: {what}", self.node)),
@@ -103,7 +103,7 @@ impl Step for NodeReady {
 
 /// Whether the kubelet runs since before this process began.
 async fn is_kubelet_older(host: &Host) -> Result<bool, StepError> {
-    let kubelet = systemd::look(host, KUBELET).await?.pid;
+    let kubelet = systemd::check(host, KUBELET).await?.pid;
     let began = |pid| run_record::began(&*host.disk, pid);
     let (kubelet, own) = (kubelet.and_then(began), began(std::process::id()));
     Ok(kubelet.zip(own).is_some_and(|(kubelet, own)| kubelet < own))
@@ -127,15 +127,15 @@ mod tests {
             });
             Ok(Some(serde_json::from_value(json!({"metadata": {"name": "worker-01"}, "status": status})).unwrap()))
         };
-        let judged = |node| match step.judge(&Seen { boot_id: "b2".into(), node, is_kubelet_older: false }) {
+        let evaluated = |node| match step.verify(&Seen { boot_id: "b2".into(), node, is_kubelet_older: false }) {
             Verdict::Met => "met".to_owned(),
             Verdict::Waiting { what, .. } => what,
         };
-        assert_eq!(judged(node("b2", "True", "")), "met");
-        assert_eq!(judged(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
-        assert_eq!(judged(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
-        assert_eq!(judged(Ok(None)), "the kubelet to register node worker-01");
-        assert_eq!(judged(Err("403 forbidden".into())), "node worker-01 to be Ready: 403 forbidden");
+        assert_eq!(evaluated(node("b2", "True", "")), "met");
+        assert_eq!(evaluated(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
+        assert_eq!(evaluated(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
+        assert_eq!(evaluated(Ok(None)), "the kubelet to register node worker-01");
+        assert_eq!(evaluated(Err("403 forbidden".into())), "node worker-01 to be Ready: 403 forbidden");
     }
     #[test]
     fn only_a_kubelet_that_was_there_before_is_restarted() {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long an image may be missing before that is the answer.
-const IMAGE_PATIENCE: Duration = Duration::from_secs(20);
+const IMAGE_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The two things that are done.
 const APPLY: &str = "apply";
@@ -47,7 +47,7 @@ pub(super) struct Seen {
 }
 
 impl Objects {
-    /// The objects that `objects` makes of what is on the machine: an authority's certificate, a manifest.
+    /// The objects that `objects` makes of what is on the machine: a CA's certificate, a manifest.
     pub(super) fn new(
         about: About,
         access: &Arc<Access>,
@@ -71,7 +71,7 @@ impl Objects {
             *since = None;
             return Ok(());
         };
-        if since.get_or_insert_with(Instant::now).elapsed() < IMAGE_PATIENCE {
+        if since.get_or_insert_with(Instant::now).elapsed() < IMAGE_DEADLINE {
             return Ok(());
         }
         *since = None;
@@ -122,7 +122,7 @@ impl Step for Objects {
         Ok(act(APPLY, "apply", count).into_iter().chain(act(REMOVE, "remove", seen.left_over)).collect())
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let Some(first) = seen.waiting.first() else { return Verdict::Met };
         let all: Vec<&str> = seen.waiting.iter().map(|waiting| waiting.what.as_str()).collect();
         Verdict::Waiting { what: all.join(" / "), progress: first.progress.clone() }

@@ -1,7 +1,7 @@
 //! What a run has to know besides the configuration.
 
 use engine::StepError;
-use host::{Host, Surroundings};
+use host::{Capabilities, Host};
 use render::{Cgroup, Machine};
 use spec::Token;
 
@@ -27,17 +27,17 @@ pub struct Options {
 impl Options {
     /// As the machine and its installed bundle say, with nothing left out and no token.
     pub fn read(host: &Host) -> Result<Self, StepError> {
-        let surroundings = Surroundings::read(&*host.disk)?;
+        let capabilities = Capabilities::read(&*host.disk)?;
         let bundle = installed(host)?;
         let image = |name: &str| bundle.as_ref().and_then(|bundle| bundle.image(name)).unwrap_or_default().to_owned();
         let resolv_conf =
-            if surroundings.has_resolved { "/run/systemd/resolve/resolv.conf" } else { "/etc/resolv.conf" };
+            if capabilities.has_resolved { "/run/systemd/resolve/resolv.conf" } else { "/etc/resolv.conf" };
         Ok(Self {
             machine: Machine {
-                cgroup: if surroundings.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
-                may_raise_limits: surroundings.may_raise_limits,
-                may_size_conntrack: surroundings.may_set_conntrack,
-                has_own_disk: surroundings.has_own_disk,
+                cgroup: if capabilities.cgroup_v2 { Cgroup::V2 } else { Cgroup::V1 },
+                may_raise_limits: capabilities.may_raise_limits,
+                may_size_conntrack: capabilities.may_set_conntrack,
+                has_own_disk: capabilities.has_own_disk,
                 resolv_conf: resolv_conf.into(),
             },
             pause_image: image("pause"),

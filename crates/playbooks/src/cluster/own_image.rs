@@ -14,7 +14,7 @@ use super::{
     images::{Imported, ctr},
     program::TARGET,
 };
-use crate::{program_image, residue::tree};
+use crate::{cleanup::tree, program_image};
 
 /// Of which program the image is.
 const MADE_OF: &str = "blackstart.io/program";

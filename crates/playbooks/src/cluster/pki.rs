@@ -13,7 +13,7 @@ use crate::Layout;
 /// Everything in `/etc/kubernetes/pki` and the kubeconfigs above it.
 pub struct Pki {
     root: PathBuf,
-    /// There where the authorities were made before any node was.
+    /// There where the CAs were made before any node was.
     sealed: PathBuf,
     input: Input,
 }
@@ -27,7 +27,7 @@ pub struct Seen {
 }
 
 impl Pki {
-    /// For this master. Only the first one may make certificate authorities.
+    /// For this master. Only the first one may make CAs.
     pub fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
         Self {
             root: layout.kubernetes_dir.clone(),
@@ -51,7 +51,7 @@ impl Step for Pki {
     type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new(ids::PKI, "Create certificates and kubeconfigs", "every component proves with them who it is")
+        About::new(ids::PKI, "Create certificates and kubeconfigs", "every component authenticates with them")
     }
 
     async fn observe(&self, host: &Host) -> Result<Self::Seen, StepError> {
@@ -63,7 +63,7 @@ impl Step for Pki {
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Change>, StepError> {
-        // Nodes were given the pin of the sealed authorities: others made here would lock them out.
+        // Nodes were given the pin of the sealed CAs: others made here would lock them out.
         let shared = if seen.is_sealed { Shared::Bring } else { self.input.shared };
         let input = Input { shared, ..self.input.clone() };
         pki::plan(&seen.existing, &input, seen.now).map_err(|errors| StepError::from_explained(&errors))

@@ -14,7 +14,7 @@ use spec::{Node, ValidatedCluster};
 use super::ids;
 use crate::{
     Layout,
-    preflight::{self, Context, Finding, MachineIds, NobodyToAsk, Outcome, Stage},
+    preflight::{self, Context, Finding, MachineIds, NoPeers, Outcome, Stage},
 };
 
 /// Runs the checks that are meant for this node.
@@ -34,7 +34,7 @@ impl Preflight {
             node: node.clone(),
             layout: layout.clone(),
             skip: Vec::new(),
-            machine_ids: Arc::new(NobodyToAsk),
+            machine_ids: Arc::new(NoPeers),
         }
     }
 
@@ -73,11 +73,7 @@ impl Step for Preflight {
     type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new(
-            ids::PREFLIGHT,
-            "Check the machine",
-            "what would fail later is better told before anything is changed",
-        )
+        About::new(ids::PREFLIGHT, "Check the machine", "failing early, before anything is changed")
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Outcome>, StepError> {
@@ -131,7 +127,7 @@ mod tests {
 
     #[test]
     fn all_problems_are_told_and_nothing_else_stops() {
-        let told = |outcomes: &[Outcome]| {
+        let reported = |outcomes: &[Outcome]| {
             let error = problems(outcomes)?;
             Some(format!("{}: {error}\nhint: {}", error.code(), error.advice()))
         };
@@ -142,9 +138,9 @@ mod tests {
         let clock = Outcome { check: "clock", finding: Finding::Unknown { why: "no `timedatectl`".into() } };
         let root = problem("root", codes::NOT_ROOT, "the program runs as user 1000");
         let port = problem("ports", codes::PORT_HELD, "ports are held: 6443 (for the API server) by `nginx`");
-        assert_eq!(told(&[swap.clone(), clock.clone()]), None);
-        let one = told(&[clock.clone(), root.clone()]).unwrap();
-        let two = told(&[root, swap, clock, port]).unwrap();
+        assert_eq!(reported(&[swap.clone(), clock.clone()]), None);
+        let one = reported(&[clock.clone(), root.clone()]).unwrap();
+        let two = reported(&[root, swap, clock, port]).unwrap();
         insta::assert_snapshot!(format!("{one}\n\n{two}"));
     }
 }

@@ -7,7 +7,7 @@
 //! hold_still: our units do not start again ─► the ledger, the last step first ─► tidy: nothing of ours is left,
 //!                                                                               or enable_again: the next boot tries again
 //! ```
-//! Killed at any point, a second reset goes on: what is taken back is forgotten by the ledger only afterwards, and the
+//! Killed at any point, a second reset goes on: what is undone is forgotten by the ledger only afterwards, and the
 //! ledger itself goes last.
 
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     Layout, ceph,
-    residue::tree,
+    cleanup::tree,
     service::{self, Started},
 };
 
@@ -56,7 +56,7 @@ const ALL_UNITS: &[&str] = &[
     "blackstart-agent.service",
 ];
 
-/// What is to be taken back, and what is known.
+/// What is to be undone, and what is known.
 pub struct Reset<'a> {
     /// Where things are.
     pub layout: &'a Layout,
@@ -77,7 +77,7 @@ impl<'a> Reset<'a> {
     }
 }
 
-/// How the steps of a node are undone. A place and a vote in etcd, and the decision to found one, go with `etcd`; the kubelet
+/// How the steps of a node are undone. The member and its vote in etcd, and the decision to bootstrap one, go with `etcd`; the kubelet
 /// that `node-ready` has restarted goes with `kubelet`.
 pub fn undos(reset: &Reset<'_>) -> Undos {
     let cluster = Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki);
@@ -93,10 +93,10 @@ pub fn undos(reset: &Reset<'_>) -> Undos {
         .step(ids::CONTAINERD, Started { units: &["containerd.service"] })
         .step(ids::PAUSE_IMAGE, Imported)
         .step(ids::AGENT, Started { units: &["blackstart-agent.service"] })
-        .step(ids::FENCE, Stays)
+        .step(ids::SPLIT_BRAIN_GUARD, Stays)
         .step(ids::CLUSTER_KEYS, Given { kubernetes_dir: reset.layout.kubernetes_dir.clone() })
         .step(ids::ADMIN_KUBECONFIG, Linked)
-        .step(ids::ETCD_PLACE, Stays)
+        .step(ids::ETCD_JOIN, Stays)
         .step(ids::ETCD, EtcdService { cluster: cluster.clone() })
         .step(ids::ETCD_VOTE, Stays)
         .step(ids::KUBE_APISERVER, Started { units: &["kube-apiserver.service"] })
@@ -126,7 +126,7 @@ pub async fn arm_again(reset: &Reset<'_>, host: &Host) -> Option<String> {
     Cluster::new(reset.cluster, reset.node, reset.layout, reset.keep_pki).arm_again(host).await
 }
 
-/// Sees to it that nothing of ours begins anew while it is taken back, not even after a restart of the machine in the
+/// Sees to it that nothing of ours begins again while it is undone, not even after a restart of the machine in the
 /// middle: units that are about to be removed are no longer wanted at boot, and the bootstrap lets the machine go.
 pub async fn hold_still(host: &Host, plan: &[StepUndo]) -> Result<(), StepError> {
     let starts_it = |path: &Path| path.parent().and_then(Path::extension).is_some_and(|kind| kind == "wants");

@@ -16,7 +16,7 @@ use crate::{
 const CONTAINERD: &str = "/run/containerd/containerd.sock";
 
 /// A node of a cluster and what is known of its machine.
-pub(super) struct Of<'a> {
+pub(super) struct NodeContext<'a> {
     /// The cluster.
     pub(super) cluster: &'a ValidatedCluster,
     /// The node.
@@ -27,7 +27,7 @@ pub(super) struct Of<'a> {
     pub(super) machine: &'a Machine,
 }
 
-impl Of<'_> {
+impl NodeContext<'_> {
     /// Every unit of the node, the agent's too.
     pub(super) fn units(&self, pause_image: &str) -> UnitFiles {
         let about = About::new(ids::UNITS, "Install the services", "systemd starts them, now and at every boot");

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use engine::{About, Act, Notes, Planned, Step, StepError, Undo};
 use host::{Change, Host};
 
-use super::footprint;
+use super::owned_resources;
 use crate::{
-    residue::tree::Own,
+    cleanup::tree::Own,
     service::{self, file},
     systemd,
 };
@@ -25,7 +25,7 @@ pub(super) struct UnitFiles {
 /// What was found.
 pub(super) struct Seen {
     /// What services whose units are new will make, and nobody has made yet.
-    claims: Vec<Planned>,
+    owned: Vec<Planned>,
     missing: Vec<Change>,
     /// systemd may have read other files than there are.
     is_stale: bool,
@@ -45,15 +45,15 @@ impl UnitFiles {
         self.services.iter().flat_map(both).collect()
     }
 
-    async fn claims(&self, host: &Host) -> Result<Vec<Planned>, StepError> {
-        let mut claims: Vec<Planned> = Vec::new();
+    async fn owned(&self, host: &Host) -> Result<Vec<Planned>, StepError> {
+        let mut owned: Vec<Planned> = Vec::new();
         for service in &self.services {
             if !host.disk.exists(&service.unit_file().path)? {
-                let more = footprint::claims(host, service.name).await?;
-                claims.extend(more.into_iter().filter(|claim| !claims.contains(claim)).collect::<Vec<_>>());
+                let more = owned_resources::owned(host, service.name).await?;
+                owned.extend(more.into_iter().filter(|one| !owned.contains(one)).collect::<Vec<_>>());
             }
         }
-        Ok(claims)
+        Ok(owned)
     }
 }
 
@@ -68,11 +68,11 @@ impl Step for UnitFiles {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let missing = Change::missing(self.wanted(), &*host.disk)?;
         let is_stale = host.is_live && (has_units(&missing) || systemd::is_stale(host, &self.names()).await?);
-        Ok(Seen { claims: self.claims(host).await?, missing, is_stale })
+        Ok(Seen { owned: self.owned(host).await?, missing, is_stale })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
-        let mut changes = seen.claims.clone();
+        let mut changes = seen.owned.clone();
         changes.extend(seen.missing.iter().cloned().map(Planned::File));
         if seen.is_stale {
             changes.push(Planned::act(RELOAD, "let systemd read what has changed"));
@@ -99,7 +99,7 @@ fn has_units(missing: &[Change]) -> bool {
     missing.iter().any(|change| matches!(change, Change::File { .. }))
 }
 
-/// How units are taken back: also those are stopped that systemd has started by itself, at a boot before the step that
+/// How units are undone: also those are stopped that systemd has started by itself, at a boot before the step that
 /// would have started them.
 pub(super) struct Installed {
     /// In the order in which they are stopped.
@@ -114,7 +114,7 @@ impl Undo for Installed {
     }
 
     fn shows_act(&self, key: &str) -> Option<String> {
-        footprint::shows(key)
+        owned_resources::shows(key)
     }
 
     fn keeps(&self, key: &str) -> bool {
@@ -131,7 +131,7 @@ impl Undo for Installed {
     async fn act(&self, key: &str, host: &Host) -> Result<(), StepError> {
         let except: Vec<&Path> = self.except.iter().map(PathBuf::as_path).collect();
         // What is no claim is the reload, which comes when the files are gone.
-        footprint::release(host, key, &except).await.map(drop)
+        owned_resources::release(host, key, &except).await.map(drop)
     }
 
     async fn after(&self, host: &Host) -> Result<(), StepError> {

@@ -1,11 +1,11 @@
 //! Packages of Fedora, RHEL and their relatives: what is installed ([`installed`]), how more are ([`install`]), and how they
 //! go ([`remove`]).
 //!
-//! dnf waits for another dnf without end and without a word to us; so it is told not to wait, and we do, with a word to
+//! dnf waits for another dnf without end and without a word to us; so it is run without waiting, and we do, with a word to
 //! whoever watches and an end. A repository that is away must be an error: some distributions leave it out silently. rpm has
-//! no word for a package that was interrupted halfway; who knows of one has it begun anew ([`forget`]).
+//! no word for a package that was interrupted halfway; who knows of one has it begun again ([`forget`]).
 
-mod trouble;
+mod failure;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,12 +13,12 @@ use std::{
 };
 
 use engine::StepError;
+use failure::read;
 use host::{Cmd, Host, Printed};
-use trouble::read;
 
 use crate::{
     codes,
-    packaging::{self, Problem, Trouble, Work},
+    packaging::{self, Failure, Problem, Work},
 };
 
 /// What packages end with.
@@ -41,7 +41,7 @@ pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> 
     let command = dnf(["install", "--assumeyes", "--setopt=install_weak_deps=False"]);
     let Some(dir) = dir else {
         host.doing(format!("installing {listed}"));
-        let installed = patiently(host, &command.args(names.iter().copied())).await;
+        let installed = with_retries(host, &command.args(names.iter().copied())).await;
         return installed.map(drop).map_err(|problem| problem.into_error(Work::Install, &listed));
     };
     let lacks = |what: &str| {
@@ -56,11 +56,11 @@ pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> 
         return Err(lacks("no file in it ends with .rpm"));
     }
     let error = |problem: Problem| match problem {
-        Problem::Trouble(Trouble::Failed(told)) if told.contains(UNMET) => lacks(&told),
+        Problem::Failure(Failure::Failed(reported)) if reported.contains(UNMET) => lacks(&reported),
         problem => problem.into_error(Work::Install, &listed),
     };
     let question = rpm(["--query", "--package", "--queryformat=%{NAME}\\n"]).args(&files);
-    let offered = patiently(host, &question).await.map_err(error)?.stdout;
+    let offered = with_retries(host, &question).await.map_err(error)?.stdout;
     let missing: Vec<&str> = names.iter().copied().filter(|name| !offered.lines().any(|line| line == *name)).collect();
     if !missing.is_empty() {
         return Err(lacks(&missing.join(", ")));
@@ -68,7 +68,7 @@ pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> 
     let before = installed(host).await?;
     host.doing(format!("installing {listed}"));
     // Without a list of what is in there, dnf resolves only between the files that it is given.
-    patiently(host, &command.arg("--disablerepo=*").args(&files)).await.map_err(error)?;
+    with_retries(host, &command.arg("--disablerepo=*").args(&files)).await.map_err(error)?;
     let came = installed(host).await?.into_keys().filter(|name| !before.contains_key(name));
     let with_them: Vec<String> = came.filter(|name| !names.contains(&name.as_str())).collect();
     mark(host, &with_them).await.map_err(error)
@@ -80,9 +80,9 @@ async fn mark(host: &Host, names: &[String]) -> Result<(), Problem> {
         return Ok(());
     }
     let as_dependency = |word: &str| dnf(["--disablerepo=*", "mark", word]).args(names);
-    match patiently(host, &as_dependency("remove")).await {
+    match with_retries(host, &as_dependency("remove")).await {
         // dnf 5 has another word for it.
-        Err(Problem::Trouble(Trouble::Failed(_))) => patiently(host, &as_dependency("dependency")).await.map(drop),
+        Err(Problem::Failure(Failure::Failed(_))) => with_retries(host, &as_dependency("dependency")).await.map(drop),
         ended => ended.map(drop),
     }
 }
@@ -94,9 +94,9 @@ async fn mark(host: &Host, names: &[String]) -> Result<(), Problem> {
 pub(crate) async fn forget(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
     disown(host, names, before).await?;
     let listed = names.join(", ");
-    host.doing(format!("beginning anew with what was interrupted: {listed}"));
+    host.doing(format!("starting again with what was interrupted: {listed}"));
     let command = rpm(["--erase", "--justdb", "--nodeps", "--noscripts", "--notriggers"]).args(names);
-    patiently(host, &command).await.map(drop).map_err(|problem| problem.into_error(Work::Install, &listed))
+    with_retries(host, &command).await.map(drop).map_err(|problem| problem.into_error(Work::Install, &listed))
 }
 
 /// Tells dnf what has come only because the packages `names` need it. Of an interrupted installation it does not know, and
@@ -130,7 +130,7 @@ pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String
         host.doing(format!("removing {listed}"));
         // It removes what came as a dependency only, and leaves what somebody has asked for by name.
         let command = dnf(["remove", "--assumeyes", "--setopt=clean_requirements_on_remove=True"]).args(goes);
-        patiently(host, &command).await.map_err(|problem| problem.into_error(Work::Remove, &listed))?;
+        with_retries(host, &command).await.map_err(|problem| problem.into_error(Work::Remove, &listed))?;
     }
     Ok(stay)
 }
@@ -138,19 +138,19 @@ pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String
 /// The installed packages that dnf would remove with this one, because they need it.
 async fn needed_by(host: &Host, name: &str) -> Result<BTreeSet<String>, StepError> {
     let question = ["repoquery", "--installed", "--recursive", "--queryformat=%{name}\\n", "--whatrequires", name];
-    let printed = patiently(host, &dnf(question)).await.map_err(|problem| problem.into_error(Work::Remove, name))?;
+    let printed = with_retries(host, &dnf(question)).await.map_err(|problem| problem.into_error(Work::Remove, name))?;
     let lines = printed.stdout.lines().map(str::trim).filter(|line| !line.is_empty() && *line != name);
     Ok(lines.map(str::to_owned).collect())
 }
 
 /// Runs a command, again and again while somebody else works with packages. While somebody has rpm's lock it is not even
 /// tried: dnf would come to it last, not say who that is, and leave a line in its history each time.
-async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
-    packaging::patiently(host, || async move {
+async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
+    packaging::with_retries(host, || async move {
         if let Some(holder) = holder(host).await {
-            return Err(Problem::Trouble(Trouble::Busy(holder)));
+            return Err(Problem::Failure(Failure::Busy(holder)));
         }
-        packaging::attempt(host, command, "dnf", |said| read(said, |pid| name_of(host, pid))).await
+        packaging::attempt(host, command, "dnf", |output| read(output, |pid| name_of(host, pid))).await
     })
     .await
 }
@@ -159,7 +159,7 @@ async fn patiently(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
 async fn holder(host: &Host) -> Option<String> {
     let question = ["--noheadings", "--raw", "--notruncate", "--output=PID,COMMAND,PATH"];
     let printed = host.commands.run(&Cmd::new("lslocks").args(question)).await.ok()?;
-    trouble::holder(&printed.stdout)
+    failure::holder(&printed.stdout)
 }
 
 /// What a process is called; one that is gone by now has no name.

@@ -34,9 +34,9 @@ impl Commands for Scripted {
         Box::pin(async move {
             match answer {
                 Ok(stdout) => Ok(Printed { stdout: stdout.to_owned(), ..Printed::default() }),
-                Err(said) => {
-                    let status = if said == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 1" };
-                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
+                Err(output) => {
+                    let status = if output == KILLED { "signal: 9 (SIGKILL)" } else { "exit status: 1" };
+                    Err(CommandError::Failed { command: shown, status: status.into(), output: output.into() })
                 }
             }
         })
@@ -52,7 +52,7 @@ enum Asked {
     Remove,
 }
 
-const KILLED: &str = "it said nothing";
+const KILLED: &str = "it has no output";
 const RPM_LOCKED: &str = "812 dockerd /run/docker.pid\n2106 perl /var/lib/rpm/.rpm.lock\n";
 const LOCKED: Answer = Err("Error: metadata already locked by 3541");
 const AWAY: Answer = Err("Error: Failed to download metadata for repo 'baseos'");
@@ -91,12 +91,13 @@ async fn story(asked: &Asked, answers: &[Answer], locks: &[&'static str]) -> Str
         Asked::Remove => remove(&host, &owned[..1], &owned.clone().into()).await,
     };
     drop(host);
-    let mut told: Vec<String> = commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
+    let mut reported: Vec<String> =
+        commands.asked.lock().unwrap().iter().map(|command| format!("$ {command}")).collect();
     while let Ok(line) = heard.try_recv() {
-        told.push(format!("- {line}"));
+        reported.push(format!("- {line}"));
     }
-    told.dedup();
-    told.push(match result {
+    reported.dedup();
+    reported.push(match result {
         Ok(stay) if stay.is_empty() => "done".to_owned(),
         Ok(stay) => format!("done, and there stay: {stay:?}"),
         Err(error) => {
@@ -104,12 +105,12 @@ async fn story(asked: &Asked, answers: &[Answer], locks: &[&'static str]) -> Str
             format!("{}: {error}{retry}", error.code().id)
         }
     });
-    told.join("\n") + "\n\n"
+    reported.join("\n") + "\n\n"
 }
 
 #[tokio::test(start_paused = true)]
-async fn packages_come_and_go_with_patience() {
-    let mut told = String::new();
+async fn packages_come_and_go_with_retries() {
+    let mut reported = String::new();
     let never = vec![LOCKED; 700];
     for (case, asked, answers) in [
         ("nothing in the way", Asked::Install, &[][..]),
@@ -127,9 +128,9 @@ async fn packages_come_and_go_with_patience() {
         ("somebody needs it", Asked::Remove, &[INSTALLED, Ok("nfs-utils\ntheir-tool\n\n")]),
         ("it is gone", Asked::Remove, &[BASH]),
     ] {
-        told += &format!("{case}:\n{}", story(&asked, answers, &[]).await);
+        reported += &format!("{case}:\n{}", story(&asked, answers, &[]).await);
     }
     let locks = [RPM_LOCKED, RPM_LOCKED];
-    told += &format!("somebody has rpm's lock for a while:\n{}", story(&Asked::Install, &[], &locks).await);
-    insta::assert_snapshot!(told);
+    reported += &format!("somebody has rpm's lock for a while:\n{}", story(&Asked::Install, &[], &locks).await);
+    insta::assert_snapshot!(reported);
 }

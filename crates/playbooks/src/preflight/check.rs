@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use spec::BootstrapRole;
 
 use super::Context;
-pub(super) use crate::looking::CouldNotLook;
+pub(super) use crate::checking::Inconclusive;
 
 /// A check, as data and a function.
 #[derive(Clone, Copy, Serialize)]
@@ -21,11 +21,11 @@ pub struct Check {
     /// The time it is for.
     pub when: When,
     #[serde(skip)]
-    pub(super) look: for<'a> fn(&'a Context<'a>) -> Looking<'a>,
+    pub(super) check: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
 }
 
 /// A check at work.
-pub(super) type Looking<'a> = Pin<Box<dyn Future<Output = Result<Finding, CouldNotLook>> + Send + 'a>>;
+pub(super) type Checking<'a> = Pin<Box<dyn Future<Output = Result<Finding, Inconclusive>> + Send + 'a>>;
 
 /// The nodes a check is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -109,9 +109,9 @@ impl Finding {
     }
 }
 
-impl From<Result<Finding, CouldNotLook>> for Finding {
-    fn from(looked: Result<Finding, CouldNotLook>) -> Self {
-        looked.unwrap_or_else(|CouldNotLook(why)| Self::Unknown { why })
+impl From<Result<Finding, Inconclusive>> for Finding {
+    fn from(checked: Result<Finding, Inconclusive>) -> Self {
+        checked.unwrap_or_else(|Inconclusive(why)| Self::Unknown { why })
     }
 }
 
@@ -127,7 +127,7 @@ pub struct Outcome {
 
 /// What a person would read of these findings.
 #[cfg(test)]
-pub(super) fn told(findings: impl IntoIterator<Item = impl Into<Finding>>) -> String {
+pub(super) fn reported(findings: impl IntoIterator<Item = impl Into<Finding>>) -> String {
     let outcome = |finding: Finding| Outcome { check: "case", finding };
     super::show(&findings.into_iter().map(Into::into).map(outcome).collect::<Vec<_>>())
 }

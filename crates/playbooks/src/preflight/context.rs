@@ -6,8 +6,8 @@ use engine::{Ledger, LedgerError, LedgerStore};
 use host::{Disk, Host, HostError};
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
-use super::check::CouldNotLook;
-use crate::{Layout, cluster, looking};
+use super::check::Inconclusive;
+use crate::{Layout, checking, cluster};
 
 /// Everything a check may look at.
 pub struct Context<'a> {
@@ -35,7 +35,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// As the machine's ledger says: taking back a bootstrap takes back the record, too.
+    /// As the machine's ledger says: undoing a bootstrap undoes the record, too.
     pub fn read(disk: &dyn Disk, layout: &Layout) -> Result<Self, LedgerError> {
         let ledger = LedgerStore::new(&layout.state_dir).open(disk)?.ledger;
         let passed = ledger.is_verified(&Ledger::key(cluster::NAME, cluster::ids::PREFLIGHT.as_str()));
@@ -54,9 +54,9 @@ pub trait MachineIds: Send + Sync {
 pub type Answer<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Option<String>, String>> + Send + 'a>>;
 
 /// Where there is no cluster yet.
-pub struct NobodyToAsk;
+pub struct NoPeers;
 
-impl MachineIds for NobodyToAsk {
+impl MachineIds for NoPeers {
     fn holder<'a>(&'a self, _host: &'a Host, _machine_id: &'a str) -> Answer<'a> {
         Box::pin(async { Err("no other node can be asked yet".to_owned()) })
     }
@@ -75,7 +75,7 @@ impl Context<'_> {
 
     /// A file's text; `None` if there is no such file.
     pub(super) fn text_if_any(&self, path: impl AsRef<Path>) -> Result<Option<String>, HostError> {
-        looking::text(self.host, path.as_ref())
+        checking::text(self.host, path.as_ref())
     }
 
     /// What a command prints, in the language that parsers know.
@@ -83,7 +83,7 @@ impl Context<'_> {
         &self,
         program: &str,
         arguments: [&str; N],
-    ) -> Result<String, CouldNotLook> {
-        looking::output(self.host, program, arguments).await
+    ) -> Result<String, Inconclusive> {
+        checking::output(self.host, program, arguments).await
     }
 }

@@ -4,7 +4,7 @@
 //! registry ─► run: all at once, each with its own time limit ─► an Outcome per check ─► the step, the command
 //! ```
 //! A check looks and never changes anything that stays. It ends in one of five ways (see [`Finding`]); "could not look"
-//! is not "found a problem" and stops nobody. Reading is apart from judging: what a check makes of a file's or a
+//! is not "found a problem" and stops nobody. Reading is apart from evaluating: what a check makes of a file's or a
 //! command's text is a pure function with fixtures beside it.
 //!
 //! To add a check: a file in `checks/` with a `CHECK`, its line in [`registry`], a code in `codes.rs` if it can find a
@@ -17,7 +17,7 @@ mod run;
 mod show;
 
 pub use check::{Check, Finding, Outcome, Roles, When};
-pub use context::{Answer, Context, MachineIds, NobodyToAsk, Stage};
+pub use context::{Answer, Context, MachineIds, NoPeers, Stage};
 pub use run::{UnknownCheck, run};
 pub use show::{list, show};
 

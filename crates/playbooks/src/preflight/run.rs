@@ -6,7 +6,7 @@ use explain::{Code, Explain, did_you_mean};
 use futures::future::join_all;
 use tokio::time::timeout;
 
-use super::{Check, Context, Finding, Outcome, Stage, When, check::CouldNotLook, registry};
+use super::{Check, Context, Finding, Outcome, Stage, When, check::Inconclusive, registry};
 use crate::codes;
 
 /// A check that takes longer tells nothing worth waiting for.
@@ -54,12 +54,12 @@ async fn find(check: &Check, skip: &[String], context: &Context<'_>) -> Finding 
     }
     let finding = async {
         if !context.host.is_live {
-            return Err(CouldNotLook("the machine is not running".to_owned()));
+            return Err(Inconclusive("the machine is not running".to_owned()));
         }
-        (check.look)(context).await
+        (check.check)(context).await
     };
     match timeout(LIMIT, finding).await {
-        Ok(looked) => looked.into(),
+        Ok(checked) => checked.into(),
         Err(_) => Finding::Unknown { why: format!("no answer within {} s", LIMIT.as_secs()) },
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::{
         Layout,
-        preflight::{NobodyToAsk, Roles, check::Looking, list, show},
+        preflight::{NoPeers, Roles, check::Checking, list, show},
     };
 
     const CLUSTER: &str = "cluster: { name: home }\n\
@@ -89,7 +89,7 @@ mod tests {
             node: cluster.node(node).unwrap(),
             layout: &layout,
             stage,
-            machine_ids: &NobodyToAsk,
+            machine_ids: &NoPeers,
         };
         let skip: Vec<String> = skip.iter().map(|name| (*name).to_owned()).collect();
         match run(checks, &skip, &context).await {
@@ -98,8 +98,13 @@ mod tests {
         }
     }
 
-    fn check(name: &'static str, roles: Roles, when: When, look: for<'a> fn(&'a Context<'a>) -> Looking<'a>) -> Check {
-        Check { name, about: "", roles, when, look }
+    fn check(
+        name: &'static str,
+        roles: Roles,
+        when: When,
+        check: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
+    ) -> Check {
+        Check { name, about: "", roles, when, check }
     }
 
     #[test]
@@ -115,7 +120,7 @@ mod tests {
         let checks = [
             check("root", Roles::All, When::Always, |_| Box::pin(async { Ok(Finding::Fine) })),
             check("clock", Roles::All, When::Always, |_| Box::pin(std::future::pending())),
-            check("swap", Roles::All, When::Always, |_| Box::pin(async { Err(CouldNotLook("no /proc".into())) })),
+            check("swap", Roles::All, When::Always, |_| Box::pin(async { Err(Inconclusive("no /proc".into())) })),
             check("disk-latency", Roles::Masters, When::FirstTime, |_| {
                 Box::pin(async { Ok(Finding::problem(codes::DISK_SLOW, "slow")) })
             }),

@@ -116,7 +116,7 @@ impl Manager {
         matches!(self, Self::Apt)
     }
 
-    /// Begins anew with packages that were listed and not finished.
+    /// Begins again with packages that were listed and not finished.
     pub(super) async fn forget(
         self,
         host: &Host,

@@ -32,7 +32,7 @@ use host::{Disk, HostError};
 pub use report::boot_id;
 pub use survey::Survey;
 
-use crate::residue::tree;
+use crate::cleanup::tree;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,14 +173,14 @@ mod tests {
     fn the_lists_make_sense_and_can_be_undone() {
         let iscsi = Task { packages: None, goal: Goal::Iscsi { with_nfs: true } };
         let gpu = Task { packages: None, goal: Goal::Gpu { even_without_gpu: true, add_non_free: true } };
-        let mut told = String::new();
+        let mut reported = String::new();
         for task in [iscsi, gpu] {
             let playbook = task.playbook(&Survey::default()).unwrap();
-            told += &format!("{}:\n", playbook.name());
+            reported += &format!("{}:\n", playbook.name());
             for about in playbook.about() {
-                told += &format!("  {}: {}, as {}\n", about.id, about.title, about.why);
+                reported += &format!("  {}: {}, as {}\n", about.id, about.title, about.why);
             }
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 }

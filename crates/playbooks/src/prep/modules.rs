@@ -23,7 +23,7 @@ pub(super) struct Kernel {
 /// How a module is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Standing {
+pub(super) enum ModuleState {
     /// Part of the kernel.
     BuiltIn,
     /// Loaded.
@@ -34,7 +34,7 @@ pub(super) enum Standing {
     Absent,
 }
 
-impl Standing {
+impl ModuleState {
     /// Whether what it offers can be used now.
     pub(super) const fn works(self) -> bool {
         matches!(self, Self::BuiltIn | Self::Loaded)
@@ -72,15 +72,15 @@ impl Kernel {
         })
     }
 
-    pub(super) fn standing(&self, module: &str) -> Standing {
+    pub(super) fn state(&self, module: &str) -> ModuleState {
         if self.built_in.contains(module) {
-            Standing::BuiltIn
+            ModuleState::BuiltIn
         } else if self.loaded.contains(module) {
-            Standing::Loaded
+            ModuleState::Loaded
         } else if self.loadable.contains(module) {
-            Standing::Loadable
+            ModuleState::Loadable
         } else {
-            Standing::Absent
+            ModuleState::Absent
         }
     }
 }
@@ -99,8 +99,8 @@ fn name(module: &str) -> String {
 /// Loads a module.
 pub(super) async fn load(host: &Host, module: &str) -> Result<(), StepError> {
     let refused = |error: CommandError| match error {
-        CommandError::Failed { said, .. } => {
-            StepError::new(codes::MODULE_REFUSED, format!("the kernel does not load {module}: {said}"))
+        CommandError::Failed { output, .. } => {
+            StepError::new(codes::MODULE_REFUSED, format!("the kernel does not load {module}: {output}"))
         }
         error @ CommandError::NotStarted { .. } => StepError::from_explained(&error),
     };
@@ -113,13 +113,13 @@ mod tests {
 
     #[test]
     fn loaded_built_in_loadable_or_absent() {
-        use Standing::{Absent, BuiltIn, Loadable, Loaded};
+        use ModuleState::{Absent, BuiltIn, Loadable, Loaded};
         let machine = Machine::default();
-        let standings = |machine: &Machine| {
+        let states = |machine: &Machine| {
             let kernel = Kernel::read(&*machine.host().disk).unwrap();
-            ["i915", "drm", "iscsi_tcp", "drm_kms_helper", "video"].map(|module| kernel.standing(module))
+            ["i915", "drm", "iscsi_tcp", "drm_kms_helper", "video"].map(|module| kernel.state(module))
         };
-        assert_eq!(standings(&machine), [Absent; 5]);
+        assert_eq!(states(&machine), [Absent; 5]);
         machine.write("/proc/sys/kernel/osrelease", "6.1.0-54-amd64\n");
         machine.write("/proc/modules", "i915 3051520 25 - Live 0x0\ndrm_kms_helper 204800 1 i915, Live 0x0\n");
         let dir = "/lib/modules/6.1.0-54-amd64";
@@ -127,6 +127,6 @@ mod tests {
         let dep =
             "kernel/drivers/gpu/i915/i915.ko: kernel/drivers/acpi/video.ko\nkernel/drivers/scsi/iscsi-tcp.ko.xz:\n";
         machine.write(&format!("{dir}/modules.dep"), dep);
-        assert_eq!(standings(&machine), [Loaded, BuiltIn, Loadable, Loaded, Absent]);
+        assert_eq!(states(&machine), [Loaded, BuiltIn, Loadable, Loaded, Absent]);
     }
 }

@@ -11,7 +11,7 @@ use crate::codes;
 /// Reads a note; `None` where there is none.
 pub(super) fn read<T: DeserializeOwned>(disk: &dyn Disk, path: &Path) -> Result<Option<T>, StepError> {
     let Some(bytes) = disk.read_optional(path)? else { return Ok(None) };
-    let bad = |error| StepError::new(codes::BAD_NOTE, format!("{} cannot be understood: {error}", path.display()));
+    let bad = |error| StepError::new(codes::BAD_NOTE, format!("cannot parse {}: {error}", path.display()));
     serde_json::from_slice(&bytes).map(Some).map_err(bad)
 }
 

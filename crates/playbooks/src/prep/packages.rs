@@ -192,7 +192,7 @@ impl Undo for Installed {
             (false, count) => {
                 let others = explain::counted(count, "package");
                 vec![format!(
-                    "remove packages {}, and of {others} that came with them those nobody needs",
+                    "remove packages {}, and of {others} that came with them those no longer needed",
                     asked.join(", ")
                 )]
             }
@@ -244,7 +244,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_done_depends_on_what_is_there() {
-        let mut told = String::new();
+        let mut reported = String::new();
         let before = r#"{"asked": ["open-iscsi"], "added": [], "before": ["bash"]}"#;
         for (case, status, note, dir) in [
             ("an empty machine", BASH.to_owned(), None, None),
@@ -258,9 +258,9 @@ mod tests {
             if let Some(note) = note {
                 machine.write("/var/lib/node-bootstrap/iscsi/packages.json", note);
             }
-            told += &format!("{case}:\n{}", machine.planned(&step(dir)).await);
+            reported += &format!("{case}:\n{}", machine.planned(&step(dir)).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[tokio::test]
@@ -310,7 +310,7 @@ mod tests {
             } else if command.contains(" install ") {
                 std::fs::write(&list, "bash 1\niscsi-initiator-utils 2\nisns-utils-libs 2\n").unwrap();
                 if tries.fetch_add(1, Ordering::Relaxed) == 0 {
-                    return Err("signal: 9 (SIGKILL)|it said nothing".to_owned());
+                    return Err("signal: 9 (SIGKILL)|it has no output".to_owned());
                 }
             }
             Ok(String::new())

@@ -81,14 +81,14 @@ struct Ending {
 }
 
 fn ending(survey: &Survey, task: &Task, ended: &engine::Report, seen: &BTreeMap<String, String>) -> Ending {
-    if let Some(failure) = telling_failure(&ended.failed) {
+    if let Some(failure) = reported_failure(&ended.failed) {
         let StepFailure { step, error } = failure;
         let is_incapable = INCAPABLE.contains(&error.code());
-        let told = explain::chain(error);
+        let reported = explain::chain(error);
         return Ending {
             state: if is_incapable { State::Incapable } else { State::Failed },
             code: Some(error.code()),
-            message: if is_incapable { told } else { format!("step `{step}`: {told}") },
+            message: if is_incapable { reported } else { format!("step `{step}`: {reported}") },
             hint: Some(error.advice()),
         };
     }
@@ -121,7 +121,7 @@ fn ending(survey: &Survey, task: &Task, ended: &engine::Report, seen: &BTreeMap<
 }
 
 /// The one failure that a person should hear of first: what can be cured comes before what cannot.
-fn telling_failure(failed: &[StepFailure]) -> Option<&StepFailure> {
+fn reported_failure(failed: &[StepFailure]) -> Option<&StepFailure> {
     failed.iter().find(|failure| !INCAPABLE.contains(&failure.error.code())).or(failed.first())
 }
 
@@ -152,7 +152,7 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
-        let mut told = String::new();
+        let mut reported = String::new();
         for (goal, has_gpu, ended) in [
             (iscsi.clone(), false, engine::Report::default()),
             (iscsi.clone(), false, failed(&[none])),
@@ -169,8 +169,8 @@ mod tests {
         ] {
             let survey = Survey { has_gpu, ..Survey::default() };
             let Ending { state, code, message, .. } = ending(&survey, &Task { packages: None, goal }, &ended, &seen);
-            told += &format!("{state} {}: {message}\n", code.map_or("-", |code| code.id));
+            reported += &format!("{state} {}: {message}\n", code.map_or("-", |code| code.id));
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 }

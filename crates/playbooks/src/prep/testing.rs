@@ -17,12 +17,12 @@ pub(super) type Answer = Result<String, String>;
 
 type Answering = Box<dyn Fn(&str) -> Answer + Send + Sync>;
 
-struct Told {
+struct Reported {
     answer: Answering,
     asked: Mutex<Vec<String>>,
 }
 
-impl Commands for Told {
+impl Commands for Reported {
     fn run<'a>(&'a self, command: &'a Cmd) -> Running<'a> {
         let shown = command.to_string();
         self.asked.lock().unwrap().push(shown.clone());
@@ -30,9 +30,9 @@ impl Commands for Told {
         Box::pin(async move {
             match answer {
                 Ok(stdout) => Ok(Printed { stdout, ..Printed::default() }),
-                Err(said) => {
-                    let (status, said) = said.split_once('|').unwrap_or(("exit status: 1", &said));
-                    Err(CommandError::Failed { command: shown, status: status.into(), said: said.into() })
+                Err(output) => {
+                    let (status, output) = output.split_once('|').unwrap_or(("exit status: 1", &output));
+                    Err(CommandError::Failed { command: shown, status: status.into(), output: output.into() })
                 }
             }
         })
@@ -42,17 +42,17 @@ impl Commands for Told {
 /// A machine that is a directory.
 pub(super) struct Machine {
     root: TempDir,
-    commands: Arc<Told>,
+    commands: Arc<Reported>,
 }
 
 impl Default for Machine {
     fn default() -> Self {
-        Self { root: tempfile::tempdir().unwrap(), commands: told(|_| Ok(String::new())) }
+        Self { root: tempfile::tempdir().unwrap(), commands: reported(|_| Ok(String::new())) }
     }
 }
 
-fn told(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Arc<Told> {
-    Arc::new(Told { answer: Box::new(answer), asked: Mutex::default() })
+fn reported(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Arc<Reported> {
+    Arc::new(Reported { answer: Box::new(answer), asked: Mutex::default() })
 }
 
 impl Machine {
@@ -65,7 +65,7 @@ impl Machine {
 
     /// One whose commands answer this.
     pub(super) fn answering(mut self, answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
-        self.commands = told(answer);
+        self.commands = reported(answer);
         self
     }
 
@@ -101,7 +101,7 @@ impl Machine {
     /// What a step would do, or wait for, or why it cannot.
     pub(super) async fn planned<S: Step>(&self, step: &S) -> String {
         let planned = match step.observe(&self.host()).await {
-            Ok(seen) => step.plan(&seen).map(|changes| (changes, step.judge(&seen))),
+            Ok(seen) => step.plan(&seen).map(|changes| (changes, step.verify(&seen))),
             Err(error) => Err(error),
         };
         match planned {

@@ -18,7 +18,7 @@ use super::{Removal, Target, ids};
 use crate::{codes, etcd_access::etcd_access};
 
 /// Longer than a lock that a killed run left behind lasts, and than etcd's own pause between two changes.
-const PATIENCE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Takes the node's member out of etcd.
@@ -47,7 +47,7 @@ impl EtcdMember {
         etcd_access(host, &self.kubernetes_dir)
     }
 
-    async fn look(&self, access: &Access) -> Result<Agreed, StepError> {
+    async fn check(&self, access: &Access) -> Result<Agreed, StepError> {
         let heard = survey::ask(access, self.masters.iter().cloned()).await;
         Agreed::of(&heard).map_err(|why| StepError::new(etcd::codes::NO_MAJORITY, why).retryable())
     }
@@ -59,7 +59,7 @@ impl EtcdMember {
     /// One try, under the lock.
     async fn remove(&self, host: &Host) -> Result<(), StepError> {
         let access = self.access(host)?;
-        let agreed = self.look(&access).await?;
+        let agreed = self.check(&access).await?;
         let Some(member) = self.member(&agreed) else { return Ok(()) };
         let id = member.id;
         // The last member has nobody else to ask; the arithmetic refuses its removal.
@@ -75,7 +75,7 @@ impl EtcdMember {
         };
         let removed = async {
             // What was seen before the lock was taken may be old.
-            let agreed = self.look(&access).await?;
+            let agreed = self.check(&access).await?;
             if self.member(&agreed).is_none_or(|member| member.id != id) {
                 return Ok(());
             }
@@ -112,7 +112,7 @@ impl Step for EtcdMember {
     }
 
     async fn observe(&self, host: &Host) -> Result<Agreed, StepError> {
-        self.look(&self.access(host)?).await
+        self.check(&self.access(host)?).await
     }
 
     fn plan(&self, agreed: &Agreed) -> Result<Vec<Planned>, StepError> {
@@ -123,7 +123,7 @@ impl Step for EtcdMember {
     }
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + DEADLINE;
         loop {
             match self.remove(host).await {
                 Err(error) if error.is_retryable() && Instant::now() < until => {

@@ -5,5 +5,5 @@ engine::step_ids! {
     DRAIN = "drain";
     ETCD_MEMBER = "etcd-member";
     NODE_OBJECT = "node-object";
-    TRACES = "traces";
+    CLEANUP = "cleanup";
 }

@@ -1,19 +1,19 @@
 //! The `remove` playbook: takes another node out of the cluster, from a master. The node may be there or gone for good.
 //!
 //! ```text
-//! cordon ─► drain ─► etcd-member ─► node-object ─► traces
+//! cordon ─► drain ─► etcd-member ─► node-object ─► cleanup
 //! ```
 //! Nothing happens on the machine of that node: what is on it stays until `node reset` is run there. Every step looks at the
 //! cluster and not at what an earlier run has done, so a run that was killed goes on where it was, from any master. A plan is
 //! made of all steps before the first one runs, and one that refuses (a majority that would be lost, pods nobody can see
 //! end) keeps all of them from running. To add a step: a file here, and its line in [`playbook`].
 
+mod cleanup;
 mod cordon;
 mod drain;
 mod etcd_member;
 pub mod ids;
 mod node_object;
-mod traces;
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -27,18 +27,18 @@ use kubeapi::{
 use spec::ValidatedCluster;
 
 use self::{
+    cleanup::Cleanup,
     cordon::Cordon,
     drain::Drain,
     etcd_member::EtcdMember,
     ids::{CORDON, DRAIN, ETCD_MEMBER, NODE_OBJECT},
     node_object::NodeObject,
-    traces::Traces,
 };
 use crate::{
     Layout,
     access::{self, Access},
+    cleanup::tree,
     codes,
-    residue::tree,
 };
 
 /// The playbook's name in ledger and events.
@@ -87,7 +87,7 @@ pub fn playbook(removal: &Removal<'_>) -> Result<Playbook, RemoveError> {
     Ok(playbook
         .step(EtcdMember::new(removal, &target), &[drained])
         .step(NodeObject::new(&target), &[ETCD_MEMBER])
-        .step(Traces::new(&target), &[NODE_OBJECT])
+        .step(Cleanup::new(&target), &[NODE_OBJECT])
         .build()?)
 }
 
@@ -145,7 +145,7 @@ impl Target {
             name: removal.node.to_owned(),
             ip: removal.cluster.node(removal.node).map(|node| node.ip),
             // A budget that holds a pod back is told by "too many requests".
-            api: Arc::new(Access::impatient(removal.layout.kubernetes_dir.join("super-admin.conf"))),
+            api: Arc::new(Access::with_short_timeout(removal.layout.kubernetes_dir.join("super-admin.conf"))),
         }
     }
 
@@ -203,8 +203,8 @@ mod tests {
             playbook.about().map(|about| about.id.to_string()).collect::<Vec<_>>().join(" ")
         };
         let evict = Pods::Evict { within: Duration::from_mins(2), force: false };
-        assert_eq!(steps(evict), "cordon drain etcd-member node-object traces");
-        assert_eq!(steps(Pods::Leave), "cordon etcd-member node-object traces");
+        assert_eq!(steps(evict), "cordon drain etcd-member node-object cleanup");
+        assert_eq!(steps(Pods::Leave), "cordon etcd-member node-object cleanup");
     }
 
     #[test]

@@ -10,7 +10,9 @@ use explain::Code;
 use host::Disk;
 use jiff::Timestamp;
 
-use super::{Outcome, Process, Purpose, RunRecord, Trouble, process::boot_id, store, tell::Origin, writer::Writer};
+use super::{
+    Outcome, Process, Purpose, RecordedError, RunRecord, apply::Origin, process::boot_id, store, writer::Writer,
+};
 
 /// Keeps the record of one run. Nothing is written before the run begins.
 pub struct RecordKeeper {
@@ -45,7 +47,7 @@ impl RecordKeeper {
         record.outcome = Outcome::Failed;
         record.ended = Some(now);
         "it ended before the first step".clone_into(&mut record.summary);
-        record.last_error = Some(Trouble {
+        record.last_error = Some(RecordedError {
             step: None,
             code: code.id.to_owned(),
             message: message.to_owned(),
@@ -94,7 +96,7 @@ impl Sink for RecordKeeper {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *kept {
             Some(kept) => {
-                kept.record.tell(event);
+                kept.record.apply(event);
                 self.put(kept);
             }
             None => *kept = Some(self.keep(RunRecord::begun(&self.origin, event))),

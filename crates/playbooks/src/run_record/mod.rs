@@ -1,20 +1,20 @@
 //! What became of each run on this node: its steps with their times, attempts, waits and errors, kept for whoever asks
 //! later (`node status`, `node timeline`, `watch`) and for whoever looks from outside while it goes on.
 //!
-//! Events come in through [`RecordKeeper`], a sink of the engine. [`RunRecord::tell`] makes the record of them and touches
+//! Events come in through [`RecordKeeper`], a sink of the engine. [`RunRecord::apply`] makes the record of them and touches
 //! nothing; a thread of its own writes it to `runs/RUN.json` in the state directory, whole at every instant but not
 //! synced, so that the bootstrap waits for no disk because of it. Nobody decides from a record what is done on the
-//! machine: that is the ledger's and the next look's.
+//! machine: that is the ledger's and the next check's.
 //!
 //! After a crash the last record still says that the run is working. [`RunRecord::outcome_seen_by`] knows better: the
 //! process that wrote it is gone, or the machine has booted since.
 //!
-//! To keep something more of a run: a field here, its line in `tell.rs`, its row in `docs/reference/node-timeline.md`.
+//! To keep something more of a run: a field here, its line in `apply.rs`, its row in `docs/reference/node-timeline.md`.
 
+mod apply;
 mod keeper;
 mod process;
 mod store;
-mod tell;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -59,7 +59,7 @@ pub struct RunRecord {
     pub ended: Option<Timestamp>,
     /// How it ended.
     pub outcome: Outcome,
-    /// Steps whose promise is kept; when undoing, those that are taken back.
+    /// Steps whose promise is kept; when undoing, those that are undone.
     pub done: usize,
     /// Steps in all.
     pub total: usize,
@@ -69,7 +69,7 @@ pub struct RunRecord {
     pub steps: Vec<StepRun>,
     /// What went wrong last, also when another attempt has cured it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<Trouble>,
+    pub last_error: Option<RecordedError>,
 }
 
 /// What a run is for.
@@ -144,9 +144,9 @@ pub enum StepState {
     NotTried,
     /// It was stopped with the run.
     Cancelled,
-    /// What it had made is taken back.
+    /// What it had made is undone.
     Undone,
-    /// Something that it had made could not be taken back.
+    /// Something that it had made could not be undone.
     NotUndone,
 }
 
@@ -162,7 +162,7 @@ pub struct Attempt {
     pub ended: Option<Timestamp>,
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Trouble>,
+    pub error: Option<RecordedError>,
 }
 
 /// Something that was waited for.
@@ -179,7 +179,7 @@ pub struct Wait {
 
 /// Something that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct RecordedError {
     /// In which step; absent where it was the run as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,

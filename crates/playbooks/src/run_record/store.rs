@@ -32,7 +32,7 @@ pub enum RecordError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// The file holds something else.
-    #[error("{path} is no record of a run")]
+    #[error("{path} is not a run record")]
     Form {
         /// The file.
         path: PathBuf,

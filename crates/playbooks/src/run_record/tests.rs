@@ -8,7 +8,8 @@ use host::{Disk, RealDisk};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Outcome, Process, Purpose, RecordError, RecordKeeper, RunRecord, StepState, Waiting, store::make_room, tell::Origin,
+    Outcome, Process, Purpose, RecordError, RecordKeeper, RunRecord, StepState, Waiting, apply::Origin,
+    store::make_room,
 };
 
 const STATE: &str = "/var/lib/cluster-state";
@@ -48,7 +49,7 @@ fn wrong(millis: i64, step: &str, state: State, attempt: u32, message: &str) -> 
 fn record(events: &[Event]) -> RunRecord {
     let origin = Origin { purpose: Purpose::Up, boot_id: "b1".into(), process: Process { pid: 7, began: 100 } };
     let mut record = RunRecord::begun(&origin, &events[0]);
-    events[1..].iter().for_each(|event| record.tell(event));
+    events[1..].iter().for_each(|event| record.apply(event));
     record
 }
 
@@ -109,9 +110,9 @@ fn how_runs_end() {
         ("one failed", vec![start(), wrong(5, "x", State::Failed, 1, "no"), end(0, 1)], Outcome::Failed),
         ("stopped in a step", vec![start(), step(State::Cancelled), end(0, 1)], Outcome::Cancelled),
         ("stopped between steps", vec![start(), step(State::Verified), end(1, 2)], Outcome::Cancelled),
-        ("all taken back", vec![start(), step(State::Undoing), step(State::Undone), end(1, 1)], Outcome::Done),
+        ("all undone", vec![start(), step(State::Undoing), step(State::Undone), end(1, 1)], Outcome::Done),
         (
-            "something could not be taken back",
+            "something could not be undone",
             vec![
                 start(),
                 step(State::Undoing),
@@ -138,7 +139,7 @@ fn how_runs_end() {
 #[test]
 fn what_could_not_be_taken_back_stays_so() {
     let record = record(&[
-        say(0, "", State::RunStarted, "1 step to take back"),
+        say(0, "", State::RunStarted, "1 step to undo"),
         say(1, "x", State::Undoing, "remove /a"),
         wrong(2, "x", State::UndoFailed, 1, "cannot remove /a"),
         say(3, "x", State::Undoing, "remove /b"),

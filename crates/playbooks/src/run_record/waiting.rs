@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Outcome, RunRecord, StepRun, StepState, Trouble};
+use super::{Outcome, RecordedError, RunRecord, StepRun, StepState};
 
 /// Something that a step waits for right now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl StepRun {
     }
 
     /// Why the last attempt failed, if it did.
-    pub fn error(&self) -> Option<&Trouble> {
+    pub fn error(&self) -> Option<&RecordedError> {
         self.attempts.last()?.error.as_ref()
     }
 }
@@ -49,9 +49,9 @@ impl RunRecord {
     }
 
     /// Why the run ended badly: the first step that failed for good, else what went wrong last.
-    pub fn cause(&self) -> Option<&Trouble> {
+    pub fn cause(&self) -> Option<&RecordedError> {
         let bad = self.steps.iter().filter(|step| step.state.is_bad());
-        let first = bad.filter_map(StepRun::error).min_by_key(|trouble| trouble.time);
+        let first = bad.filter_map(StepRun::error).min_by_key(|failure| failure.time);
         first.or(self.last_error.as_ref())
     }
 
@@ -61,10 +61,10 @@ impl RunRecord {
         let waiting: Vec<&str> = self.waiting().iter().map(|waiting| waiting.what).collect();
         let doing: Vec<&str> = self.steps.iter().filter_map(|step| step.doing.as_deref()).collect();
         match (self.outcome, self.cause()) {
-            (Outcome::Failed, Some(Trouble { step: Some(step), code, message, .. })) => {
+            (Outcome::Failed, Some(RecordedError { step: Some(step), code, message, .. })) => {
                 format!("{code}: step `{step}`: {message}")
             }
-            (Outcome::Failed, Some(Trouble { code, message, .. })) => format!("{code}: {message}"),
+            (Outcome::Failed, Some(RecordedError { code, message, .. })) => format!("{code}: {message}"),
             (Outcome::Working, _) if !waiting.is_empty() => waiting.join("; "),
             (Outcome::Working, _) => doing.join("; "),
             _ => self.summary.clone(),

@@ -48,7 +48,7 @@ pub(crate) struct Seen {
     unit: UnitState,
     configuration: Configuration,
     health: Health,
-    last_words: String,
+    last_log_line: String,
 }
 
 impl<U: Undo> Service<U> {
@@ -72,7 +72,7 @@ impl<U: Undo> Service<U> {
         {
             return Ok(state);
         }
-        let state = systemd::look(host, self.rendered.name).await?;
+        let state = systemd::check(host, self.rendered.name).await?;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), state.clone()));
         Ok(state)
     }
@@ -142,10 +142,10 @@ impl<U: Undo> Step for Service<U> {
         let unit = if is_live { self.unit(host).await? } else { UnitState::default() };
         let configuration = if is_live { self.configuration(host, &unit)? } else { Configuration::Unknown };
         let health =
-            if configuration == Configuration::Current { self.probe.look(host).await? } else { Health::Unknown };
+            if configuration == Configuration::Current { self.probe.check(host).await? } else { Health::Unknown };
         let fails = unit.is_failing() || (unit.restarts > 0 && health != Health::Good);
-        let last_words = if fails { systemd::last_words(host, self.rendered.name).await } else { String::new() };
-        Ok(Seen { missing, is_live, unit, configuration, health, last_words })
+        let last_log_line = if fails { systemd::last_log_line(host, self.rendered.name).await } else { String::new() };
+        Ok(Seen { missing, is_live, unit, configuration, health, last_log_line })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -164,22 +164,26 @@ impl<U: Undo> Step for Service<U> {
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let name = self.rendered.name;
         if !seen.is_live {
             return Verdict::Met;
         }
-        let said = if seen.last_words.is_empty() { String::new() } else { format!("; it said: {}", seen.last_words) };
+        let output = if seen.last_log_line.is_empty() {
+            String::new()
+        } else {
+            format!("; last log line: {}", seen.last_log_line)
+        };
         let waiting = |what: String, progress: &str| Verdict::Waiting { what, progress: progress.to_owned() };
         if seen.configuration != Configuration::Current {
             let UnitState { active, sub, restarts, .. } = &seen.unit;
             let again = if *restarts > 0 { format!(", started {restarts} times again") } else { String::new() };
-            return waiting(format!("{name} to run; it is {active} ({sub}){again}{said}"), "");
+            return waiting(format!("{name} to run; it is {active} ({sub}){again}{output}"), "");
         }
         match &seen.health {
             Health::Good => Verdict::Met,
             Health::Unknown => waiting(format!("{name} to run"), ""),
-            Health::NotYet { what, progress } => waiting(format!("{what}{said}"), progress),
+            Health::NotYet { what, progress } => waiting(format!("{what}{output}"), progress),
         }
     }
 

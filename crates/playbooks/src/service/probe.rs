@@ -54,16 +54,16 @@ pub(crate) enum Probe {
     ApiAnswers {
         /// `https://192.168.1.10:6443`.
         url: String,
-        /// The authority's certificate.
+        /// The CA's certificate.
         ca: PathBuf,
         /// Made when the certificate is there.
         client: OnceCell<reqwest::Client>,
     },
-    /// The API server says that it is ready, to a client that trusts only the cluster's authority.
+    /// The API server says that it is ready, to a client that trusts only the cluster's CA.
     ApiServer {
         /// `https://192.168.1.10:6443`.
         url: String,
-        /// The authority's certificate.
+        /// The CA's certificate.
         ca: PathBuf,
         /// Made when the certificate is there.
         client: OnceCell<reqwest::Client>,
@@ -87,7 +87,7 @@ impl Probe {
     }
 
     /// Asks.
-    pub(crate) async fn look(&self, host: &Host) -> Result<Health, StepError> {
+    pub(crate) async fn check(&self, host: &Host) -> Result<Health, StepError> {
         let not_yet = |what: String| Ok(Health::NotYet { what, progress: String::new() });
         match self {
             Self::UnixSocket(path) => match timeout(LIMIT, UnixStream::connect(path)).await {

@@ -19,7 +19,7 @@ fn unit(active: &str, sub: &str, pid: Option<u32>, restarts: u32) -> UnitState {
 }
 
 fn seen(unit: UnitState, configuration: Configuration, health: Health) -> Seen {
-    Seen { missing: Vec::new(), is_live: true, unit, configuration, health, last_words: String::new() }
+    Seen { missing: Vec::new(), is_live: true, unit, configuration, health, last_log_line: String::new() }
 }
 
 fn not_yet() -> Health {
@@ -46,14 +46,14 @@ fn everything_that_can_be_seen_has_an_answer() {
         (
             "in a crash loop",
             Seen {
-                last_words: "Error: no such flag".into(),
+                last_log_line: "Error: no such flag".into(),
                 ..seen(unit("activating", "auto-restart", None, 3), Configuration::Unknown, Health::Unknown)
             },
         ),
         ("healthy", seen(running(), Configuration::Current, Health::Good)),
     ] {
         let plan: Vec<String> = service().plan(&seen).unwrap().iter().map(ToString::to_string).collect();
-        let verdict = match service().judge(&seen) {
+        let verdict = match service().verify(&seen) {
             Verdict::Met => "met".to_owned(),
             Verdict::Waiting { what, .. } => format!("waiting for {what}"),
         };
@@ -66,7 +66,7 @@ fn everything_that_can_be_seen_has_an_answer() {
 fn a_crash_loop_is_no_progress() {
     let after = |restarts| {
         let unit = unit("activating", "auto-restart", None, restarts);
-        match service().judge(&seen(unit, Configuration::Unknown, Health::Unknown)) {
+        match service().verify(&seen(unit, Configuration::Unknown, Health::Unknown)) {
             Verdict::Waiting { progress, .. } => progress,
             Verdict::Met => panic!("a service that does not run is not met"),
         }

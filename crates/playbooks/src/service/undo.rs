@@ -6,7 +6,7 @@ use engine::{Notes, StepError, Undo};
 use host::Host;
 
 use crate::{
-    residue::{chains, containers, groups, mounts, nft, routes},
+    cleanup::{chains, containers, groups, mounts, nft, routes},
     systemd,
 };
 
@@ -91,7 +91,7 @@ pub(crate) async fn stop(host: &Host, unit: &str) -> Result<(), StepError> {
         return Ok(());
     }
     systemd::systemctl(host, &["stop", unit]).await?;
-    if systemd::look(host, unit).await?.active == "failed" {
+    if systemd::check(host, unit).await?.active == "failed" {
         systemd::systemctl(host, &["reset-failed", unit]).await?;
     }
     Ok(())

@@ -15,10 +15,10 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    news::{is_told, news, patch, since, with_api},
+    node_events::{is_reported, new_events, patch, since, with_api},
     outage::Outage,
 };
-use crate::{PodError, Prep, Report, Told};
+use crate::{PodError, Prep, Report, Reported};
 
 /// A pod that tells does not work: it must not wait long.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub(super) struct Cluster {
     access: Option<Access>,
     outage: Outage,
     /// What was last told, and when.
-    told: Option<(Report, Instant)>,
+    reported: Option<(Report, Instant)>,
     /// Events that have not been sent yet.
     pending: Vec<Value>,
 }
@@ -46,7 +46,7 @@ struct Access {
 impl Cluster {
     pub(super) fn new(prep: Prep, node: &str, trusted: Duration) -> Self {
         let outage = Outage::new("reach the Kubernetes API");
-        Self { prep, node: node.to_owned(), trusted, access: None, outage, told: None, pending: Vec::new() }
+        Self { prep, node: node.to_owned(), trusted, access: None, outage, reported: None, pending: Vec::new() }
     }
 
     /// Whether the API answered when it was last asked.
@@ -82,33 +82,33 @@ impl Cluster {
     }
 
     async fn try_begin(&mut self, report: &Report) -> Result<(), PodError> {
-        if self.told.is_none() && self.look().await?.0.is_none() {
+        if self.reported.is_none() && self.check().await?.0.is_none() {
             self.patch(&patch(report, report.at)).await?;
         }
         Ok(())
     }
 
     /// Tells what a report says, as far as the Node does not say so already.
-    pub(super) async fn tell(&mut self, report: &Report) {
-        let told = answered(self.try_tell(report)).await;
-        self.note(told);
+    pub(super) async fn report(&mut self, report: &Report) {
+        let reported = answered(self.try_report(report)).await;
+        self.note(reported);
     }
 
-    async fn try_tell(&mut self, report: &Report) -> Result<(), PodError> {
+    async fn try_report(&mut self, report: &Report) -> Result<(), PodError> {
         let report = with_api(report, &self.access()?.address);
-        let is_known = self.told.as_ref().is_some_and(|(told, when)| {
-            when.elapsed() < self.trusted && Report { at: report.at, ..told.clone() } == report
+        let is_known = self.reported.as_ref().is_some_and(|(reported, when)| {
+            when.elapsed() < self.trusted && Report { at: report.at, ..reported.clone() } == report
         });
         if !is_known {
-            let (said, uid) = self.look().await?;
-            if !is_told(said.as_ref(), &report) {
-                self.patch(&patch(&report, since(said.as_ref(), &report))).await?;
-                let before = said.and_then(|said| said.report);
+            let (output, uid) = self.check().await?;
+            if !is_reported(output.as_ref(), &report) {
+                self.patch(&patch(&report, since(output.as_ref(), &report))).await?;
+                let before = output.and_then(|output| output.report);
                 let now = Timestamp::now();
-                let news = news(before.as_ref(), &report);
-                self.pending.extend(news.iter().map(|news| news.event(self.prep, (&self.node, &uid), now)));
+                let events = new_events(before.as_ref(), &report);
+                self.pending.extend(events.iter().map(|event| event.event(self.prep, (&self.node, &uid), now)));
             }
-            self.told = Some((report, Instant::now()));
+            self.reported = Some((report, Instant::now()));
         }
         self.send_pending().await
     }
@@ -131,11 +131,11 @@ impl Cluster {
     }
 
     /// What the Node says, and its uid.
-    async fn look(&mut self) -> Result<(Option<Told>, String), PodError> {
+    async fn check(&mut self) -> Result<(Option<Reported>, String), PodError> {
         let nodes: Api<Node> = Api::all(self.access()?.client);
         let found = nodes.get_metadata(&self.node).await.map_err(ApiError::of("read the own Node"))?.metadata;
-        let told = Told::of(self.prep, found.labels.as_ref(), found.annotations.as_ref());
-        Ok((told, found.uid.unwrap_or_default()))
+        let reported = Reported::of(self.prep, found.labels.as_ref(), found.annotations.as_ref());
+        Ok((reported, found.uid.unwrap_or_default()))
     }
 
     async fn patch(&mut self, patch: &Value) -> Result<(), PodError> {
@@ -181,7 +181,7 @@ mod tests {
         Cluster { access: Some(access), ..cluster }
     }
 
-    fn said(server: &Server) -> (String, usize, usize) {
+    fn output(server: &Server) -> (String, usize, usize) {
         server.with(|held| {
             let label = held.node["metadata"]["labels"][names::label(Prep::Iscsi)].as_str().unwrap_or("-").to_owned();
             (label, held.patches, held.events.len())
@@ -194,19 +194,19 @@ mod tests {
         let mut cluster = cluster(&server).await;
         let working = Report { state: State::Working, ..samples::ready() };
         cluster.begin(&working).await;
-        assert_eq!(said(&server), ("working".into(), 1, 0));
+        assert_eq!(output(&server), ("working".into(), 1, 0));
         for _ in 0..3 {
-            cluster.tell(&samples::incapable()).await;
+            cluster.report(&samples::incapable()).await;
         }
-        assert_eq!(said(&server), ("incapable".into(), 2, 3));
+        assert_eq!(output(&server), ("incapable".into(), 2, 3));
         cluster.begin(&working).await;
-        assert_eq!(said(&server), ("incapable".into(), 2, 3), "a second look takes nothing back");
+        assert_eq!(output(&server), ("incapable".into(), 2, 3), "a second look takes nothing back");
 
-        let mut next = Cluster { told: None, ..cluster };
-        next.tell(&samples::incapable()).await;
-        assert_eq!(said(&server), ("incapable".into(), 2, 3), "nor does the next pod");
-        next.tell(&samples::ready()).await;
-        assert_eq!(said(&server), ("ready".into(), 3, 4));
+        let mut next = Cluster { reported: None, ..cluster };
+        next.report(&samples::incapable()).await;
+        assert_eq!(output(&server), ("incapable".into(), 2, 3), "nor does the next pod");
+        next.report(&samples::ready()).await;
+        assert_eq!(output(&server), ("ready".into(), 3, 4));
     }
 
     #[tokio::test]
@@ -214,24 +214,24 @@ mod tests {
         let server = Server::default();
         let mut cluster = cluster(&server).await;
         server.with(|held| held.is_away = true);
-        cluster.tell(&samples::ready()).await;
+        cluster.report(&samples::ready()).await;
         assert!(!cluster.answers());
         server.with(|held| held.is_away = false);
-        cluster.tell(&samples::ready()).await;
-        cluster.tell(&samples::ready()).await;
-        assert_eq!((cluster.answers(), said(&server)), (true, ("ready".into(), 1, 1)));
+        cluster.report(&samples::ready()).await;
+        cluster.report(&samples::ready()).await;
+        assert_eq!((cluster.answers(), output(&server)), (true, ("ready".into(), 1, 1)));
     }
 
     #[tokio::test]
     async fn a_label_that_somebody_removed_comes_back() {
         let server = Server::default();
         let mut cluster = cluster(&server).await;
-        cluster.tell(&samples::ready()).await;
+        cluster.report(&samples::ready()).await;
         server.with(|held| held.node["metadata"]["labels"] = Value::Null);
-        cluster.tell(&samples::ready()).await;
-        assert_eq!(said(&server).0, "-", "it is not looked for all the time");
+        cluster.report(&samples::ready()).await;
+        assert_eq!(output(&server).0, "-", "it is not looked for all the time");
         cluster.trusted = Duration::ZERO;
-        cluster.tell(&samples::ready()).await;
-        assert_eq!(said(&server), ("ready".into(), 2, 1));
+        cluster.report(&samples::ready()).await;
+        assert_eq!(output(&server), ("ready".into(), 2, 1));
     }
 }

@@ -109,7 +109,7 @@ impl fmt::Display for Why {
             Self::Rebooted => "the node was started again since the last run",
             Self::Changed => "program, script or options are newer than the last run",
             Self::Failed => "the last run failed",
-            Self::Due => "it is time to look again",
+            Self::Due => "it is time to check again",
         })
     }
 }
@@ -127,8 +127,8 @@ pub(super) fn next(seen: &Seen<'_>) -> Next {
 /// The next run there would be, and when, if none of this pod had failed.
 fn wanted(seen: &Seen<'_>) -> (Why, Timestamp) {
     let Some(report) = seen.report else { return (Why::First, seen.now) };
-    // A clock that was set back must not put off the next look by years.
-    let said = report.at.min(seen.now);
+    // A clock that was set back must not put off the next check by years.
+    let output = report.at.min(seen.now);
     // No pod outlives its boot; and whatever a report says, one run is enough for a boot, and for a change of files.
     let is_of_this_boot = report.boot_id == seen.boot_id || seen.history.ran.is_some();
     let last = seen.history.ran.map_or(report.at, |ran| ran.max(report.at));
@@ -138,8 +138,8 @@ fn wanted(seen: &Seen<'_>) -> (Why, Timestamp) {
         State::Working => (Why::Killed, seen.now),
         _ if !is_of_this_boot => (Why::Rebooted, seen.now),
         _ if is_older_than_files => (Why::Changed, seen.now),
-        State::Failed => (Why::Failed, later(said, pause(seen.history.failures.max(1)))),
-        State::Ready | State::NotApplicable | State::Incapable => (Why::Due, later(said, seen.interval)),
+        State::Failed => (Why::Failed, later(output, pause(seen.history.failures.max(1)))),
+        State::Ready | State::NotApplicable | State::Incapable => (Why::Due, later(output, seen.interval)),
     }
 }
 
@@ -224,15 +224,15 @@ mod tests {
     fn a_new_boot_and_new_files_are_reasons_unless_runs_fail() {
         let (ready, fresh) = (report(State::Ready, 60), History::default());
         let failing = failed(1, 10);
-        let look =
+        let check =
             |boot_id, put: i64, history| next(&Seen { boot_id, put_at: Some(at(put)), ..seen(Some(&ready), history) });
-        assert_eq!(look("next", -90, &fresh), Next::Run(Why::Rebooted));
-        assert_eq!(look("next", -90, &failing), Next::Wait(at(20)));
-        assert_eq!(look("now", -30, &fresh), Next::Run(Why::Changed));
-        assert_eq!(look("now", 30, &fresh), Next::Wait(at(540)), "a file from the future");
+        assert_eq!(check("next", -90, &fresh), Next::Run(Why::Rebooted));
+        assert_eq!(check("next", -90, &failing), Next::Wait(at(20)));
+        assert_eq!(check("now", -30, &fresh), Next::Run(Why::Changed));
+        assert_eq!(check("now", 30, &fresh), Next::Wait(at(540)), "a file from the future");
         let ran = History { ran: Some(at(-20)), ..History::default() };
-        assert_eq!(look("never", -30, &ran), Next::Wait(at(540)), "one run is enough");
-        assert_eq!(look("never", -10, &ran), Next::Run(Why::Changed));
+        assert_eq!(check("never", -30, &ran), Next::Wait(at(540)), "one run is enough");
+        assert_eq!(check("never", -10, &ran), Next::Run(Why::Changed));
     }
 
     #[test]

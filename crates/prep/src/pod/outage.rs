@@ -23,7 +23,7 @@ impl Outage {
     pub(super) fn failed(&mut self, error: &PodError) {
         let reason = reason(error);
         let began = match &self.since {
-            Some((_, said)) if *said == reason => return,
+            Some((_, output)) if *output == reason => return,
             Some((began, _)) => *began,
             None => Instant::now(),
         };

@@ -7,7 +7,7 @@ use crate::PodError;
 
 /// How often a node is looked at again when nothing seems wrong with it.
 const CHECK_INTERVAL: Duration = Duration::from_mins(10);
-/// Nobody is helped by more: a look is a whole run.
+/// Nobody is helped by more: a check is a whole run.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What a `DaemonSet` tells its pods.
@@ -65,8 +65,8 @@ mod tests {
             by_default,
             Settings { node: "w1".into(), check_interval: CHECK_INTERVAL, limit: Limit::Percent(10) }
         );
-        let told = read(&[("NODE_NAME", "w1"), ("CHECK_INTERVAL", "60"), ("MAX_CONCURRENT", "3")]).unwrap();
-        assert_eq!((told.check_interval, told.limit), (Duration::from_mins(1), Limit::Nodes(3)));
+        let reported = read(&[("NODE_NAME", "w1"), ("CHECK_INTERVAL", "60"), ("MAX_CONCURRENT", "3")]).unwrap();
+        assert_eq!((reported.check_interval, reported.limit), (Duration::from_mins(1), Limit::Nodes(3)));
 
         assert_eq!(read(&[]), Err("the variable NODE_NAME is not set".into()));
         for (name, value) in [("CHECK_INTERVAL", "1"), ("CHECK_INTERVAL", "10m"), ("MAX_CONCURRENT", "none")] {

@@ -2,7 +2,7 @@
 //!
 //! A node that wants to start takes one of N slots, keeps it fresh while it works, and gives it back. N is a share of the
 //! nodes there are. Whoever dies with a slot stops keeping it fresh, and another takes it. Whether one is still fresh is
-//! judged by whether it changes, never by the times in it: a node whose clock is wrong must not block the others.
+//! evaluated by whether it changes, never by the times in it: a node whose clock is wrong must not block the others.
 
 mod leases;
 

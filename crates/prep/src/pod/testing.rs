@@ -41,8 +41,8 @@ fn refused(code: StatusCode) -> Answer {
 }
 
 impl Server {
-    pub(super) fn with<T>(&self, look: impl FnOnce(&mut Held) -> T) -> T {
-        look(&mut self.0.lock().unwrap())
+    pub(super) fn with<T>(&self, check: impl FnOnce(&mut Held) -> T) -> T {
+        check(&mut self.0.lock().unwrap())
     }
 
     fn asked(&self, answer: impl FnOnce(&mut Held) -> Answer) -> Answer {

@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
-    Pod, Trouble,
-    news::of_pod,
+    Failure, Pod,
     next::{Next, Seen, Why, next},
+    node_events::of_pod,
     slots::Held,
     turns::spread,
     unit::{self, Journal},
@@ -16,7 +16,7 @@ use super::{
 use crate::{PodError, Report, State, paths};
 
 /// Between two looks at a node with which nothing happens.
-const LOOK: Duration = Duration::from_secs(30);
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// Between two looks at a unit that runs.
 const POLL: Duration = Duration::from_secs(3);
 /// So many looks in a row may go unanswered.
@@ -27,7 +27,7 @@ const RENEW: Duration = Duration::from_secs(15);
 impl Pod {
     /// Does the next thing and says for how long there is nothing to do.
     pub(super) async fn turn(&mut self) -> Result<Duration, PodError> {
-        self.pulse.beat();
+        self.heartbeat.beat();
         self.put()?;
         let (report, boot_id) = (self.report()?, self.boot_id()?);
         let now = Timestamp::now();
@@ -45,7 +45,7 @@ impl Pod {
                 self.tidy_slots().await;
                 self.settle_on(report).await;
                 let left = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
-                Ok(left.min(LOOK))
+                Ok(left.min(CHECK_INTERVAL))
             }
             Next::Follow => {
                 tracing::info!("{} runs already; following it", paths::unit(self.prep));
@@ -61,13 +61,13 @@ impl Pod {
 
     /// What is told while nothing happens: what is wrong with the runs, else what the last one said.
     async fn settle_on(&mut self, report: Option<Report>) {
-        let is_over = |trouble: &mut Trouble| {
+        let is_over = |failure: &mut Failure| {
             // The turn got this far, so what was wrong around the runs is; what was wrong with one, if a later one ended.
-            let later = report.as_ref().filter(|report| report.at > trouble.report.at);
-            !trouble.of_run || later.is_some_and(|report| report.state != State::Working)
+            let later = report.as_ref().filter(|report| report.at > failure.report.at);
+            !failure.of_run || later.is_some_and(|report| report.state != State::Working)
         };
-        self.trouble.take_if(is_over);
-        let wrong = self.trouble.as_ref().map(|trouble| trouble.report.clone());
+        self.failure.take_if(is_over);
+        let wrong = self.failure.as_ref().map(|failure| failure.report.clone());
         if let Some(report) = wrong.or(report) {
             self.settle(&report).await;
         }
@@ -118,7 +118,7 @@ impl Pod {
             return Err(PodError::Killed { unit });
         }
         self.history.note(Timestamp::now(), report.state);
-        self.trouble = None;
+        self.failure = None;
         let code = report.code.as_deref().unwrap_or("none");
         tracing::info!(state = report.state.name(), code, "{unit} has ended: {}", report.message);
         self.settle(&report).await;
@@ -150,7 +150,7 @@ impl Pod {
                     }
                 },
                 _ = poll.tick() => {
-                    self.pulse.beat();
+                    self.heartbeat.beat();
                     match unit::is_running(&*self.commands, self.prep).await {
                         Ok(true) => misses = 0,
                         Ok(false) => break,

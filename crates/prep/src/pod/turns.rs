@@ -17,7 +17,7 @@ use crate::PodError;
 /// Between two attempts to take a slot; every node adds up to as much.
 const ATTEMPT: Duration = Duration::from_secs(5);
 /// For so long a slot is waited for before the node is looked at again; then the waiting goes on.
-const PATIENCE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(1);
 /// Longer than that nobody keeps others waiting: the slot is given back, and the unit goes on without.
 const LONGEST_HOLD: Duration = Duration::from_mins(10);
 /// What the API may take while something else is waited for.
@@ -26,20 +26,20 @@ const ANSWER: Duration = Duration::from_secs(10);
 impl Pod {
     /// A slot, or none within the time after which the node has to be looked at again.
     pub(super) async fn slot(&mut self) -> Option<Held> {
-        let patience = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEADLINE;
         let start = usize::try_from(hash(&self.settings.node) % 1024).unwrap_or(0);
         sleep(spread(&self.settings.node, ATTEMPT)).await;
         let mut held = None;
-        let mut said = None;
-        while held.is_none() && Instant::now() < patience {
-            self.pulse.beat();
+        let mut output = None;
+        while held.is_none() && Instant::now() < deadline {
+            self.heartbeat.beat();
             match self.attempt(start).await {
                 Some(Attempt::Got(slot)) => held = Some(*slot),
                 Some(Attempt::Full(holders)) => {
                     let words = holders.to_string();
-                    if said.as_ref() != Some(&words) {
+                    if output.as_ref() != Some(&words) {
                         tracing::info!("waiting for a slot; other nodes hold {words}");
-                        said = Some(words);
+                        output = Some(words);
                     }
                     self.metrics.set(|figures| figures.waits_for_slot = true);
                     sleep(ATTEMPT + spread(&self.settings.node, ATTEMPT)).await;

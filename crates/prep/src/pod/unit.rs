@@ -24,7 +24,7 @@ const MOST_MEMORY: &str = "1G";
 /// Whether a unit runs, and that systemd answers at all.
 const ANSWER: Duration = Duration::from_mins(1);
 /// The journal is behind the unit by less, unless the node is very busy.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_LOG_LINES: Duration = Duration::from_secs(2);
 
 /// A command of the node's own programs.
 fn on_node(program: &str) -> Cmd {
@@ -37,7 +37,7 @@ async fn ask(commands: &dyn Commands, command: &Cmd) -> Result<String, PodError>
         Err(host::CommandError::Failed {
             command: command.to_string(),
             status: format!("no answer within {} s", ANSWER.as_secs()),
-            said: "it said nothing".to_owned(),
+            output: "it has no output".to_owned(),
         })
     });
     Ok(printed.map_err(PodError::Systemd)?.stdout)
@@ -105,7 +105,7 @@ impl Journal {
     pub(super) async fn rest(mut self, say: &(dyn Fn(&str) + Send + Sync)) {
         const MOST_LINES: usize = 1000;
         for _ in 0..MOST_LINES {
-            match timeout(LAST_WORDS, self.next()).await {
+            match timeout(LAST_LOG_LINES, self.next()).await {
                 Ok(Ok(Some(line))) => say(&line),
                 // Silence, the end, or a journal that cannot be read any more: the unit itself has ended long ago.
                 _ => return,

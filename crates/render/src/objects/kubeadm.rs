@@ -16,7 +16,7 @@ use crate::{services::kubelet_for_every_node, yaml};
 
 const NODES: &str = "system:nodes";
 
-/// All that this cluster is to have. `ca_pem` is the cluster's authority, `server_url` what a new machine reaches the API by.
+/// All that this cluster is to have. `ca_pem` is the cluster's CA, `server_url` what a new machine reaches the API by.
 pub fn kubeadm(cluster: &ValidatedCluster, ca_pem: &str, server_url: &str) -> Vec<Value> {
     let mut objects = vec![
         configuration("kube-public", "cluster-info", "kubeconfig", &cluster_info(ca_pem, server_url)),

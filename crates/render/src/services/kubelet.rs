@@ -86,7 +86,7 @@ pub(crate) fn for_every_node(cluster: &ValidatedCluster) -> Value {
         "containerRuntimeEndpoint": CONTAINERD_SOCKET,
         "enableDebugFlagsHandler": false,
         "enableProfilingHandler": false,
-        // Old control groups and swap are for the preflight checks to judge, before anything runs. A node that has
+        // Old control groups and swap are for the preflight checks to evaluate, before anything runs. A node that has
         // been up must come back; its pods do not swap, whatever the machine does.
         "failCgroupV1": false,
         "failSwapOn": false,

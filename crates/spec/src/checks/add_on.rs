@@ -14,16 +14,16 @@ pub(super) fn manifest_fits(draft: &Draft<'_>, problems: &mut Problems<'_>) {
         (Some(add_on), None) if section.clean && add_on.value == AddOnKind::Manifest => {
             let message = "`add_on: manifest` needs the path of the manifest";
             let hint = "add `manifest: PATH` beside it".to_owned();
-            problems.push(Finding::error(codes::ADD_ON_MANIFEST, add_on.place, message).hint(hint));
+            problems.push(Finding::error(codes::ADD_ON_MANIFEST, add_on.location, message).hint(hint));
         }
         (Some(add_on), Some(manifest)) if add_on.value != AddOnKind::Manifest => {
-            let finding = Finding::error(codes::ADD_ON_MANIFEST, manifest.place, "this manifest would not be used");
-            problems.push(finding.also(add_on.place, "another add-on is chosen here"));
+            let finding = Finding::error(codes::ADD_ON_MANIFEST, manifest.location, "this manifest would not be used");
+            problems.push(finding.also(add_on.location, "another add-on is chosen here"));
         }
         (None, Some(manifest)) if section.clean => {
             let message = "this manifest would not be used: the add-on is `basic` by default";
             let hint = "add `add_on: manifest` beside it".to_owned();
-            problems.push(Finding::error(codes::ADD_ON_MANIFEST, manifest.place, message).hint(hint));
+            problems.push(Finding::error(codes::ADD_ON_MANIFEST, manifest.location, message).hint(hint));
         }
         _ => {}
     }

@@ -26,7 +26,7 @@ pub(super) fn port_is_free(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Some(port) = draft.cluster.api.as_ref().and_then(|api| api.port.as_ref()) else { return };
     if let Some((number, owner)) = TAKEN.iter().find(|(number, _)| *number == port.0) {
         let message = format!("port {number} of a master is used by {owner}");
-        problems.push(Finding::error(codes::PORT_TAKEN, port.place, message));
+        problems.push(Finding::error(codes::PORT_TAKEN, port.location, message));
     }
 }
 

@@ -42,8 +42,9 @@ pub(super) fn monitors_are_in_the_public_network(draft: &Draft<'_>, problems: &m
                 ip.value,
                 network.value
             );
-            problems
-                .push(Finding::error(codes::CEPH_NETWORK, ip.place, message).also(network.place, "the public network"));
+            problems.push(
+                Finding::error(codes::CEPH_NETWORK, ip.location, message).also(network.location, "the public network"),
+            );
         }
     }
 }
@@ -52,7 +53,7 @@ pub(super) fn settings_are_used(draft: &Draft<'_>, problems: &mut Problems<'_>) 
     let Some(section) = &draft.cluster.ceph else { return };
     if draft.nodes_complete && !draft.nodes.iter().any(DraftNode::has_ceph_role) {
         let message = "these settings have no effect: no node has a Ceph role";
-        problems.push(Finding::warning(codes::CEPH_UNUSED, section.place, message));
+        problems.push(Finding::warning(codes::CEPH_UNUSED, section.location, message));
     }
 }
 

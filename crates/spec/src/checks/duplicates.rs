@@ -11,7 +11,7 @@ use explain::Code;
 use crate::{
     codes,
     draft::{Draft, DraftNode},
-    place::{Place, Spanned},
+    location::{Location, Spanned},
     problems::{Finding, Problems},
 };
 
@@ -20,11 +20,11 @@ pub(super) fn names(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     for name in draft.nodes.iter().filter_map(DraftNode::name) {
         match seen.entry(name.0.as_str()) {
             Entry::Vacant(free) => {
-                free.insert(name.place);
+                free.insert(name.location);
             }
             Entry::Occupied(first) => {
                 let message = format!("the name `{}` is used twice", name.0);
-                let finding = Finding::error(codes::DUPLICATE_NAME, name.place, message);
+                let finding = Finding::error(codes::DUPLICATE_NAME, name.location, message);
                 problems.push(finding.also(*first.get(), "first used here"));
             }
         }
@@ -33,29 +33,31 @@ pub(super) fn names(draft: &Draft<'_>, problems: &mut Problems<'_>) {
 
 pub(super) fn hostnames(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     unique(draft, problems, codes::DUPLICATE_HOSTNAME, "host name", |node| {
-        node.hostname().into_iter().map(|name| (name.0.as_str(), name.place))
+        node.hostname().into_iter().map(|name| (name.0.as_str(), name.location))
     });
 }
 
 pub(super) fn addresses(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     unique(draft, problems, codes::DUPLICATE_ADDRESS, "address", |node| {
-        node.listed.ip.iter().map(|ip| (ip.value, ip.place))
+        node.listed.ip.iter().map(|ip| (ip.value, ip.location))
     });
 }
 
 pub(super) fn macs(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    unique(draft, problems, codes::DUPLICATE_MAC, "MAC address", |node| node.macs().map(|mac| (mac.value, mac.place)));
+    unique(draft, problems, codes::DUPLICATE_MAC, "MAC address", |node| {
+        node.macs().map(|mac| (mac.value, mac.location))
+    });
 }
 
 pub(super) fn dmi_uuids(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     unique(draft, problems, codes::DUPLICATE_HARDWARE_ID, "DMI uuid", |node| {
-        node.dmi_uuid().into_iter().map(|uuid| (uuid.0.as_str(), uuid.place))
+        node.dmi_uuid().into_iter().map(|uuid| (uuid.0.as_str(), uuid.location))
     });
 }
 
 pub(super) fn dmi_serials(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     unique(draft, problems, codes::DUPLICATE_HARDWARE_ID, "DMI serial", |node| {
-        node.dmi_serial().into_iter().map(|serial| (serial.0.as_str(), serial.place))
+        node.dmi_serial().into_iter().map(|serial| (serial.0.as_str(), serial.location))
     });
 }
 
@@ -68,17 +70,17 @@ fn unique<'a, K, I>(
     values: impl Fn(&DraftNode<'a>) -> I,
 ) where
     K: Eq + Hash + Display,
-    I: IntoIterator<Item = (K, Place)>,
+    I: IntoIterator<Item = (K, Location)>,
 {
-    let mut seen: HashMap<K, (&DraftNode<'a>, Place)> = HashMap::new();
+    let mut seen: HashMap<K, (&DraftNode<'a>, Location)> = HashMap::new();
     for node in &draft.nodes {
-        for (key, place) in values(node) {
+        for (key, location) in values(node) {
             match seen.entry(key) {
                 Entry::Vacant(free) => {
-                    free.insert((node, place));
+                    free.insert((node, location));
                 }
                 Entry::Occupied(first) => {
-                    let (owner, first_place) = *first.get();
+                    let (owner, first_location) = *first.get();
                     let same_node = std::ptr::eq(owner, node);
                     let same_name = owner.name().is_some() && same(owner.name(), node.name());
                     if !same_node && !same_name {
@@ -88,7 +90,7 @@ fn unique<'a, K, I>(
                             node.shown(),
                             first.key()
                         );
-                        problems.push(Finding::error(code, place, message).also(first_place, "first used here"));
+                        problems.push(Finding::error(code, location, message).also(first_location, "first used here"));
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::{
     codes,
     draft::Draft,
-    place::Place,
+    location::Location,
     problems::{Finding, Problems},
 };
 
@@ -13,11 +13,11 @@ pub(super) fn are_not_mixed(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let networks = &draft.networks;
     let Some(node_network) = &networks.node else { return };
     let family = node_network.value.addr();
-    let mut compare = |what: String, address: IpAddr, place: Place| {
+    let mut compare = |what: String, address: IpAddr, location: Location| {
         if address.is_ipv4() != family.is_ipv4() {
             let message =
                 format!("{what} is {}, but the node network {} is {}", name(address), node_network.value, name(family));
-            problems.push(Finding::error(codes::MIXED_FAMILIES, place, message));
+            problems.push(Finding::error(codes::MIXED_FAMILIES, location, message));
         }
     };
     for (what, network) in [("pod", &networks.pod), ("service", &networks.service)] {
@@ -31,13 +31,13 @@ pub(super) fn are_not_mixed(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     if let Some(ceph) = &draft.cluster.ceph {
         for (what, network) in [("public", &ceph.public_network), ("cluster", &ceph.cluster_network)] {
             if let Some(network) = network {
-                compare(format!("Ceph's {what} network {}", network.value), network.addr(), network.place);
+                compare(format!("Ceph's {what} network {}", network.value), network.addr(), network.location);
             }
         }
     }
     for node in &draft.nodes {
         if let Some(ip) = &node.listed.ip {
-            compare(format!("the address `{}` of `{}`", ip.value, node.shown()), ip.value, ip.place);
+            compare(format!("the address `{}` of `{}`", ip.value, node.shown()), ip.value, ip.location);
         }
     }
 }

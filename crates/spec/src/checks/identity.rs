@@ -24,8 +24,8 @@ pub(super) fn every_machine_can_be_told_apart(draft: &Draft<'_>, problems: &mut 
         more => format!(" and {more} more"),
     };
     let message = format!("nothing identifies the machine of {}{more}", names.join(", "));
-    let place = first.name().map_or(first.listed.place, |name| name.place);
-    problems.push(Finding::warning(codes::NO_IDENTITY, place, message));
+    let location = first.name().map_or(first.listed.location, |name| name.location);
+    problems.push(Finding::warning(codes::NO_IDENTITY, location, message));
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{
     cluster::Role,
     codes,
     draft::{Draft, DraftNode},
-    place::{List, Place, Spanned},
+    location::{List, Location, Spanned},
     problems::{Finding, Problems},
     values::NodeName,
 };
@@ -24,23 +24,23 @@ pub(super) fn are_named_after_their_node(draft: &Draft<'_>, problems: &mut Probl
         let path = Path::new(file.file_name);
         if path.file_stem().is_some_and(|stem| stem != name.0.as_str()) {
             let message = format!("this file describes `{}`, but is not named after it", name.0);
-            let finding = Finding::error(codes::FILE_NAME, name.place, message);
+            let finding = Finding::error(codes::FILE_NAME, name.location, message);
             problems.push(finding.hint(format!("rename the file to `{}.yaml`, or correct the name", name.0)));
         }
     }
 }
 
 pub(super) fn are_one_per_node(draft: &Draft<'_>, problems: &mut Problems<'_>) {
-    let mut seen: HashMap<&str, Place> = HashMap::new();
+    let mut seen: HashMap<&str, Location> = HashMap::new();
     for file in draft.node_files {
         let Some(name) = &file.facts.name else { continue };
         match seen.entry(&name.0) {
             Entry::Vacant(free) => {
-                free.insert(name.place);
+                free.insert(name.location);
             }
             Entry::Occupied(first) => {
                 let message = format!("a second file describes `{}`", name.0);
-                let finding = Finding::error(codes::TWO_FILES, name.place, message);
+                let finding = Finding::error(codes::TWO_FILES, name.location, message);
                 problems.push(finding.also(*first.get(), "the first one"));
             }
         }
@@ -57,7 +57,7 @@ pub(super) fn belong_to_a_listed_node(draft: &Draft<'_>, problems: &mut Problems
     for (index, name) in unknown.filter(|name| !listed.contains(name.0.as_str())).enumerate() {
         let message = format!("cluster.yaml lists no node `{}`", name.0);
         let near = if index < MAX_SUGGESTIONS { explain::did_you_mean(&name.0, listed.iter().copied()) } else { None };
-        let finding = Finding::error(codes::UNKNOWN_NODE, name.place, message);
+        let finding = Finding::error(codes::UNKNOWN_NODE, name.location, message);
         problems.push(finding.hint(near.map(|near| format!("did you mean `{near}`? {}", codes::UNKNOWN_NODE.fix))));
     }
 }
@@ -66,13 +66,14 @@ pub(super) fn agree_with_the_cluster(draft: &Draft<'_>, problems: &mut Problems<
     for node in &draft.nodes {
         let Some(facts) = node.facts else { continue };
         let listed = node.listed;
-        let mut compare = |what: &str, here: Option<(String, Place)>, there: Option<(String, Place)>| {
-            if let (Some((here, place)), Some((there, other))) = (here, there)
+        let mut compare = |what: &str, here: Option<(String, Location)>, there: Option<(String, Location)>| {
+            if let (Some((here, location)), Some((there, other))) = (here, there)
                 && here != there
             {
                 let message = format!("{what} of `{}` is {here} here, but {there} in cluster.yaml", node.shown());
-                problems
-                    .push(Finding::error(codes::CONTRADICTION, place, message).also(other, "what cluster.yaml says"));
+                problems.push(
+                    Finding::error(codes::CONTRADICTION, location, message).also(other, "what cluster.yaml says"),
+                );
             }
         };
         compare("the address", shown(facts.ip.as_ref()), shown(listed.ip.as_ref()));
@@ -93,20 +94,20 @@ pub(super) fn agree_with_the_cluster(draft: &Draft<'_>, problems: &mut Problems<
     }
 }
 
-fn shown<T: Display>(value: Option<&Spanned<T>>) -> Option<(String, Place)> {
-    value.map(|value| (format!("`{}`", value.value), value.place))
+fn shown<T: Display>(value: Option<&Spanned<T>>) -> Option<(String, Location)> {
+    value.map(|value| (format!("`{}`", value.value), value.location))
 }
 
-fn text<T>(value: Option<&Spanned<T>>, text: impl Fn(&T) -> &str) -> Option<(String, Place)> {
-    value.map(|value| (format!("`{}`", text(&value.value)), value.place))
+fn text<T>(value: Option<&Spanned<T>>, text: impl Fn(&T) -> &str) -> Option<(String, Location)> {
+    value.map(|value| (format!("`{}`", text(&value.value)), value.location))
 }
 
 /// As a set: order, repetition and synonyms make no difference.
-fn roles(list: Option<&List<Spanned<Role>>>) -> Option<(String, Place)> {
+fn roles(list: Option<&List<Spanned<Role>>>) -> Option<(String, Location)> {
     let list = list.filter(|list| list.complete)?;
     let roles: BTreeSet<Role> = list.items.iter().map(|role| role.value).collect();
     let names: Vec<String> = roles.iter().map(Role::to_string).collect();
-    Some((format!("`[{}]`", names.join(", ")), list.place))
+    Some((format!("`[{}]`", names.join(", ")), list.location))
 }
 
 impl Display for NodeName {

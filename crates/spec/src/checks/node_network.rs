@@ -15,7 +15,8 @@ pub(super) fn given_once(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     if let (Some(network), Some(prefix)) = (&section.node_cidr, &section.prefix) {
         let message = "`prefix` and `node_cidr` say the same thing";
         problems.push(
-            Finding::error(codes::NODE_NETWORK_TWICE, prefix.place, message).also(network.place, "given here too"),
+            Finding::error(codes::NODE_NETWORK_TWICE, prefix.location, message)
+                .also(network.location, "given here too"),
         );
     }
 }
@@ -28,15 +29,15 @@ pub(super) fn prefix_fits_the_family(draft: &Draft<'_>, problems: &mut Problems<
         && prefix.0 > 32
     {
         let message = format!("a prefix of {} is too long for IPv4", prefix.0);
-        let finding =
-            Finding::error(codes::OUT_OF_RANGE, prefix.place, message).also(first.place, "the first node's address");
+        let finding = Finding::error(codes::OUT_OF_RANGE, prefix.location, message)
+            .also(first.location, "the first node's address");
         problems.push(finding.hint("use a number from 1 to 32".to_owned()));
     }
 }
 
 pub(super) fn gateway_is_a_host(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Networks { node: Some(node), gateway: Some(gateway), .. } = &draft.networks else { return };
-    let Some(place) = gateway.origin.given() else { return };
+    let Some(location) = gateway.origin.given() else { return };
     let address = gateway.value;
     let problem = match reserved(node.value, address) {
         Some(what) => format!("the gateway `{address}` is {what} of the node network {}", node.value),
@@ -45,7 +46,7 @@ pub(super) fn gateway_is_a_host(draft: &Draft<'_>, problems: &mut Problems<'_>) 
         }
         None => return,
     };
-    problems.push(Finding::error(codes::BAD_GATEWAY, place, problem));
+    problems.push(Finding::error(codes::BAD_GATEWAY, location, problem));
 }
 
 pub(super) fn addresses_are_hosts(draft: &Draft<'_>, problems: &mut Problems<'_>) {
@@ -54,7 +55,7 @@ pub(super) fn addresses_are_hosts(draft: &Draft<'_>, problems: &mut Problems<'_>
         let Some(ip) = &node.listed.ip else { continue };
         if let Some(what) = unusable(ip.value) {
             let message = format!("`{}` is {what}, which no node can have", ip.value);
-            problems.push(Finding::error(codes::UNUSABLE_ADDRESS, ip.place, message));
+            problems.push(Finding::error(codes::UNUSABLE_ADDRESS, ip.location, message));
             continue;
         }
         let Some(network) = network else { continue };
@@ -65,17 +66,17 @@ pub(super) fn addresses_are_hosts(draft: &Draft<'_>, problems: &mut Problems<'_>
         if !network.value.contains(&ip.value) {
             let message =
                 format!("`{}` is outside the node network {}{}", ip.value, network.value, network.origin.note());
-            let mut finding = Finding::error(codes::OUTSIDE_NETWORK, ip.place, message);
+            let mut finding = Finding::error(codes::OUTSIDE_NETWORK, ip.location, message);
             if let Some(given) = network.origin.given() {
                 finding = finding.also(given, "the node network");
             }
             problems.push(finding);
         } else if let Some(what) = reserved(network.value, ip.value) {
             let message = format!("`{}` is {what} of the node network {}", ip.value, network.value);
-            problems.push(Finding::error(codes::UNUSABLE_ADDRESS, ip.place, message));
+            problems.push(Finding::error(codes::UNUSABLE_ADDRESS, ip.location, message));
         } else if let Some(gateway) = gateway.as_ref().filter(|gateway| gateway.value == ip.value) {
             let message = format!("`{}` is the address of the gateway{}", ip.value, gateway.origin.note());
-            let finding = Finding::error(codes::UNUSABLE_ADDRESS, ip.place, message);
+            let finding = Finding::error(codes::UNUSABLE_ADDRESS, ip.location, message);
             problems.push(match gateway.origin.given() {
                 Some(given) => finding.also(given, "the gateway"),
                 None => finding.hint("choose another address, or set `cluster.networking.gateway`".to_owned()),

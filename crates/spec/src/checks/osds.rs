@@ -7,7 +7,7 @@ use crate::{
     codes,
     draft::{Draft, DraftNode},
     file::OsdSection,
-    place::Place,
+    location::Location,
     problems::{Finding, Problems},
 };
 
@@ -22,11 +22,11 @@ pub(super) fn are_listed_where_the_role_is(draft: &Draft<'_>, problems: &mut Pro
             }
             (true, Some(section)) if section.osds.as_ref().is_some_and(|osds| osds.items.is_empty()) => {
                 let message = format!("`{}` has the role `ceph-osd`, but its list of OSDs is empty", node.shown());
-                problems.push(Finding::error(codes::OSD_NOT_LISTED, section.place, message));
+                problems.push(Finding::error(codes::OSD_NOT_LISTED, section.location, message));
             }
             (false, Some(section)) => {
                 let message = format!("`{}` lists OSDs, but does not have the role `ceph-osd`", node.shown());
-                let finding = Finding::error(codes::OSD_WITHOUT_ROLE, section.place, message);
+                let finding = Finding::error(codes::OSD_WITHOUT_ROLE, section.location, message);
                 problems.push(finding.also(node.roles_place(), "its roles"));
             }
             (true, Some(_)) | (false, None) => {}
@@ -36,36 +36,37 @@ pub(super) fn are_listed_where_the_role_is(draft: &Draft<'_>, problems: &mut Pro
 
 pub(super) fn have_one_store_each(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     for (node, osd) in osds(draft).filter(|(_, osd)| osd.clean) {
-        let (place, message) = match (&osd.device, &osd.file, &osd.size) {
+        let (location, message) = match (&osd.device, &osd.file, &osd.size) {
             (Some(_), None, None) | (None, Some(_), Some(_)) => continue,
-            (None, None, _) => (osd.place, format!("an OSD of `{}` has neither a device nor a file", node.shown())),
+            (None, None, _) => (osd.location, format!("an OSD of `{}` has neither a device nor a file", node.shown())),
             (Some(_), Some(file), _) => {
-                (file.place, format!("an OSD of `{}` has both a device and a file", node.shown()))
+                (file.location, format!("an OSD of `{}` has both a device and a file", node.shown()))
             }
             (None, Some(file), None) => {
-                (file.place, format!("the file `{}` of `{}` has no size", file.0.display(), node.shown()))
+                (file.location, format!("the file `{}` of `{}` has no size", file.0.display(), node.shown()))
             }
-            (Some(device), None, Some(size)) => {
-                (size.place, format!("`{}` of `{}` is used whole and needs no size", device.0.display(), node.shown()))
-            }
+            (Some(device), None, Some(size)) => (
+                size.location,
+                format!("`{}` of `{}` is used whole and needs no size", device.0.display(), node.shown()),
+            ),
         };
-        problems.push(Finding::error(codes::OSD_STORE, place, message));
+        problems.push(Finding::error(codes::OSD_STORE, location, message));
     }
 }
 
 pub(super) fn share_no_store(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     for node in &draft.nodes {
-        let mut seen: HashMap<_, Place> = HashMap::new();
-        let devices = node.osds().filter_map(|osd| osd.device.as_ref()).map(|device| (&device.0, device.place));
-        let files = node.osds().filter_map(|osd| osd.file.as_ref()).map(|file| (&file.0, file.place));
-        for (path, place) in devices.chain(files) {
+        let mut seen: HashMap<_, Location> = HashMap::new();
+        let devices = node.osds().filter_map(|osd| osd.device.as_ref()).map(|device| (&device.0, device.location));
+        let files = node.osds().filter_map(|osd| osd.file.as_ref()).map(|file| (&file.0, file.location));
+        for (path, location) in devices.chain(files) {
             match seen.entry(path) {
                 Entry::Vacant(free) => {
-                    free.insert(place);
+                    free.insert(location);
                 }
                 Entry::Occupied(first) => {
                     let message = format!("`{}` lists `{}` twice", node.shown(), path.display());
-                    let finding = Finding::error(codes::OSD_TWICE, place, message);
+                    let finding = Finding::error(codes::OSD_TWICE, location, message);
                     problems.push(finding.also(*first.get(), "first listed here"));
                 }
             }
@@ -82,7 +83,7 @@ pub(super) fn hold_every_copy(draft: &Draft<'_>, problems: &mut Problems<'_>) {
         && usize::from(size.0) > nodes
     {
         let message = format!("pools of {} copies need as many nodes with OSDs, but there are {nodes}", size.0);
-        problems.push(Finding::error(codes::POOL_SIZE, size.place, message));
+        problems.push(Finding::error(codes::POOL_SIZE, size.location, message));
     }
     if let Some(min_size) = &section.pool_min_size
         && (section.pool_size.is_some() || draft.nodes_complete)
@@ -90,7 +91,7 @@ pub(super) fn hold_every_copy(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     {
         let message =
             format!("pools of {} copies never have the {} that writing would need", draft.pool_size(), min_size.0);
-        problems.push(Finding::error(codes::POOL_SIZE, min_size.place, message));
+        problems.push(Finding::error(codes::POOL_SIZE, min_size.location, message));
     }
 }
 

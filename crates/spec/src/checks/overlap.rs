@@ -5,7 +5,7 @@ use ipnet::IpNet;
 use crate::{
     codes,
     draft::{Draft, Origin, Setting},
-    place::Spanned,
+    location::Spanned,
     problems::{Finding, Problems},
 };
 
@@ -13,7 +13,7 @@ use crate::{
 pub(super) fn networks_are_apart(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let networks = &draft.networks;
     let ceph = |network: Option<&Spanned<IpNet>>| {
-        network.map(|network| Setting { value: network.value, origin: Origin::Given(network.place) })
+        network.map(|network| Setting { value: network.value, origin: Origin::Given(network.location) })
     };
     let section = draft.cluster.ceph.as_ref();
     let own = [("pod network", networks.pod), ("service network", networks.service)];

@@ -17,8 +17,8 @@ const MIN_BITS_FOR_PODS: u8 = 2;
 pub(super) fn prefix_divides_the_network(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Networks { pod: Some(pod), pod_prefix_per_node: Some(prefix), .. } = &draft.networks else { return };
     if let Some(problem) = division_problem(*pod, *prefix) {
-        let place = draft.place_of(prefix.origin.given().map_or(pod.origin, Origin::Given));
-        problems.push(Finding::error(codes::POD_PREFIX, place, problem).hint(format!(
+        let location = draft.place_of(prefix.origin.given().map_or(pod.origin, Origin::Given));
+        problems.push(Finding::error(codes::POD_PREFIX, location, problem).hint(format!(
             "choose `pod_prefix_per_node` from {} to {}, or another `pod_cidr`",
             pod.value.prefix_len(),
             (pod.value.prefix_len() + MAX_BITS_FOR_NODES).min(pod.value.max_prefix_len() - MIN_BITS_FOR_PODS)

@@ -20,7 +20,8 @@ pub(super) fn lists_are_not_empty(draft: &Draft<'_>, problems: &mut Problems<'_>
         if let Some(roles) = node.listed.roles.as_ref().filter(|roles| roles.items.is_empty() && roles.complete) {
             let message = format!("`{}` has no role", node.shown());
             problems.push(
-                Finding::error(codes::NO_NODES, roles.place, message).hint("write for example `[worker]`".to_owned()),
+                Finding::error(codes::NO_NODES, roles.location, message)
+                    .hint("write for example `[worker]`".to_owned()),
             );
         }
     }
@@ -34,11 +35,11 @@ pub(super) fn are_listed_once(draft: &Draft<'_>, problems: &mut Problems<'_>) {
         for role in roles {
             match first.entry(role.value) {
                 Entry::Vacant(free) => {
-                    free.insert(role.place);
+                    free.insert(role.location);
                 }
                 Entry::Occupied(first) => {
                     let message = format!("`{}` has the role `{}` twice", node.shown(), role.value);
-                    let finding = Finding::warning(codes::ROLE_TWICE, role.place, message);
+                    let finding = Finding::warning(codes::ROLE_TWICE, role.location, message);
                     problems.push(finding.also(*first.get(), "listed here already"));
                 }
             }
@@ -67,7 +68,7 @@ pub(super) fn even(draft: &Draft<'_>, role: Role, code: explain::Code, what: &st
     let (survives, instead) = (count / 2 - 1, count - 1);
     let message =
         format!("the number of {what} is even: {count} survive the loss of {survives}, the same as {instead}");
-    Some(Finding::warning(code, last.name().map_or(last.listed.place, |name| name.place), message))
+    Some(Finding::warning(code, last.name().map_or(last.listed.location, |name| name.location), message))
 }
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ pub(super) fn is_not_in_the_file(draft: &Draft<'_>, problems: &mut Problems<'_>)
     let finding = if is_example_token(token) {
         Finding::warning(
             codes::EXAMPLE_TOKEN,
-            token.place,
-            "this is the token from the documentation: everybody knows it",
+            token.location,
+            "this is the token from the documentation, so it is public",
         )
     } else {
         let message = format!("the bootstrap token `{}` is written in this file, which is less secure", token.id);
-        Finding::warning(codes::TOKEN_IN_FILE, token.place, message)
+        Finding::warning(codes::TOKEN_IN_FILE, token.location, message)
     };
     problems.push(finding.secret(true));
 }

@@ -4,7 +4,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 
 use crate::{
-    place::{List, Place, Spanned},
+    location::{List, Location, Spanned},
     read::{Fields, Section},
     values::{Copies, DevicePath, FileSize, MemoryTarget, StoreFile, Switch},
 };
@@ -29,7 +29,7 @@ pub(crate) struct CephSection {
     #[schemars(extend("default" = true))]
     pub(crate) dashboard: Option<Spanned<Switch>>,
     #[schemars(skip)]
-    pub(crate) place: Place,
+    pub(crate) location: Location,
 }
 
 /// What a node keeps for Ceph.
@@ -40,7 +40,7 @@ pub(crate) struct NodeCephSection {
     #[schemars(required, extend("minItems" = 1))]
     pub(crate) osds: Option<List<OsdSection>>,
     #[schemars(skip)]
-    pub(crate) place: Place,
+    pub(crate) location: Location,
 }
 
 /// One OSD: a device, or a file and its size.
@@ -57,7 +57,7 @@ pub(crate) struct OsdSection {
     #[schemars(extend("default" = false))]
     pub(crate) wipe: Option<Spanned<Switch>>,
     #[schemars(skip)]
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     /// Nothing in it was wrong: what is absent was not given.
     #[schemars(skip)]
     pub(crate) clean: bool,
@@ -72,14 +72,14 @@ impl Section for CephSection {
             pool_min_size: fields.optional("pool_min_size"),
             osd_memory_target: fields.optional("osd_memory_target"),
             dashboard: fields.optional("dashboard"),
-            place: fields.place(),
+            location: fields.location(),
         }
     }
 }
 
 impl Section for NodeCephSection {
     fn read(fields: &mut Fields<'_, '_>) -> Self {
-        Self { osds: fields.required("osds"), place: fields.place() }
+        Self { osds: fields.required("osds"), location: fields.location() }
     }
 }
 
@@ -90,7 +90,7 @@ impl Section for OsdSection {
             file: fields.optional("file"),
             size: fields.optional("size"),
             wipe: fields.optional("wipe"),
-            place: fields.place(),
+            location: fields.location(),
             clean: fields.clean(),
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     cluster::{Ceph, Osd, OsdStore},
     draft::{Draft, DraftNode},
     file::OsdSection,
-    place::Spanned,
+    location::Spanned,
     values::DEFAULT_MEMORY_TARGET,
 };
 
@@ -33,7 +33,7 @@ pub(super) fn cluster(draft: &Draft<'_>) -> Option<Ceph> {
 
 /// One OSD; `None` where the checks have refused it.
 pub(super) fn osd(section: &OsdSection) -> Option<Osd> {
-    let OsdSection { device, file, size, wipe, place: _, clean: _ } = section;
+    let OsdSection { device, file, size, wipe, location: _, clean: _ } = section;
     let store = match (device, file, size) {
         (Some(device), None, None) => OsdStore::Device(device.0.clone()),
         (None, Some(file), Some(size)) => OsdStore::File { path: file.0.clone(), size: size.0 },

@@ -30,7 +30,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::{
     excerpt::quoted_part,
-    place::{List, Spanned},
+    location::{List, Spanned},
 };
 
 pub(crate) use add_on::{AddOnKind, ManifestPath};

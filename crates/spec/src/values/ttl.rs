@@ -14,7 +14,7 @@ const NEVER: &str = "never";
 const LONGEST_DAYS: u64 = 3_650;
 
 impl Value for SecretTtl {
-    const EXPECTED: &'static str = "a length of time";
+    const EXPECTED: &'static str = "a duration";
 
     fn parse(text: &str) -> Result<Self, Complaint> {
         if text == NEVER {

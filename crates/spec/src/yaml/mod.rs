@@ -1,4 +1,4 @@
-//! YAML text to a tree of values, each with its place.
+//! YAML text to a tree of values, each with its location.
 //!
 //! The only module that knows the YAML library: [`parse`] takes its events and builds [`Node`]s. Serde is left out on
 //! purpose, because it stops at the first mistake and we want to report all of them.
@@ -12,7 +12,7 @@ mod syntax;
 
 use std::rc::Rc;
 
-use crate::place::{Place, Span};
+use crate::location::{Location, Span};
 
 pub(crate) use parse::parse;
 pub(crate) use scalar::{Meaning, Scalar};
@@ -31,7 +31,7 @@ pub(crate) mod limits {
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) kind: Kind,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
 }
 
 /// What a value is.
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) key: Rc<str>,
-    pub(crate) key_place: Place,
+    pub(crate) key_place: Location,
     pub(crate) value: Node,
 }
 
@@ -57,7 +57,7 @@ impl Node {
     }
 
     fn at(self, span: Span) -> Self {
-        let place = Place { file: self.place.file, span: Some(span) };
-        Self { place, ..self }
+        let location = Location { file: self.location.file, span: Some(span) };
+        Self { location, ..self }
     }
 }

@@ -14,7 +14,7 @@ use super::{Entry, Kind, Node, Scalar, limits, syntax};
 use crate::{
     codes,
     excerpt::quoted_part,
-    place::{FileId, Place, Span},
+    location::{FileId, Location, Span},
     problems::{Finding, Problems},
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn parse(file: FileId, text: &str, problems: &mut Problems<'_>) -> Op
     match (result, root) {
         (Ok(()), Some(root)) if !root.is_null() => Some(root),
         (Ok(()), _) => {
-            problems.push(Finding::error(codes::EMPTY, Place::whole(file), "this file has no content"));
+            problems.push(Finding::error(codes::EMPTY, Location::whole(file), "this file has no content"));
             None
         }
         (Err(finding), _) => {
@@ -49,7 +49,7 @@ struct Builder<'a, 'p> {
 /// A list or mapping whose end has not been seen.
 struct Open {
     collection: Collection,
-    place: Place,
+    location: Location,
     /// Written in brackets, so that its end is seen on the line.
     flow: bool,
     anchor: usize,
@@ -60,12 +60,12 @@ struct Open {
 
 enum Collection {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, seen: HashMap<Rc<str>, Place>, key: Option<Key> },
+    Map { entries: Vec<Entry>, seen: HashMap<Rc<str>, Location>, key: Option<Key> },
 }
 
 /// A key that waits for its value.
 enum Key {
-    Wanted(Rc<str>, Place),
+    Wanted(Rc<str>, Location),
     /// Reported already; its value is read and dropped.
     Refused,
 }
@@ -90,59 +90,59 @@ impl Builder<'_, '_> {
         let mut documents = 0;
         for event in Parser::new_from_str_with_options(text, options) {
             let (event, span) = event.map_err(|error| Box::new(syntax::finding(&error, self.file, text)))?;
-            let tag_place = span.tag_span().map(|tag| self.place(&tag.start, &tag.end));
-            let place = self.place(&span.start, &span.end);
+            let tag_place = span.tag_span().map(|tag| self.location(&tag.start, &tag.end));
+            let location = self.location(&span.start, &span.end);
             match event {
                 Event::DocumentStart(..) => {
                     documents += 1;
                     if documents > 1 {
                         let message = "a second YAML document begins here";
-                        return Err(Box::new(Finding::error(codes::SEVERAL_DOCUMENTS, place, message)));
+                        return Err(Box::new(Finding::error(codes::SEVERAL_DOCUMENTS, location, message)));
                     }
                 }
                 Event::Scalar(text, style, anchor, tag) => {
-                    let forced_text = self.tag(tag.as_deref(), "str", tag_place.unwrap_or(place));
+                    let forced_text = self.tag(tag.as_deref(), "str", tag_place.unwrap_or(location));
                     if text.len() > limits::SCALAR_BYTES {
                         let message = format!("this value is longer than {} bytes", limits::SCALAR_BYTES);
                         let hint = "check that this is the right file".to_owned();
-                        return Err(Box::new(Finding::error(codes::TOO_COMPLEX, place, message).hint(hint)));
+                        return Err(Box::new(Finding::error(codes::TOO_COMPLEX, location, message).hint(hint)));
                     }
                     let plain = style == ScalarStyle::Plain && !forced_text;
                     let scalar = Scalar { text: text.into(), plain };
-                    self.complete(Node { kind: Kind::Scalar(scalar), place }, anchor, 1, 0)?;
+                    self.complete(Node { kind: Kind::Scalar(scalar), location }, anchor, 1, 0)?;
                 }
                 Event::SequenceStart(style, anchor, tag) => {
-                    self.tag(tag.as_deref(), "seq", tag_place.unwrap_or(place));
-                    self.begin(Collection::List(Vec::new()), place, style, anchor);
+                    self.tag(tag.as_deref(), "seq", tag_place.unwrap_or(location));
+                    self.begin(Collection::List(Vec::new()), location, style, anchor);
                 }
                 Event::MappingStart(style, anchor, tag) => {
-                    self.tag(tag.as_deref(), "map", tag_place.unwrap_or(place));
+                    self.tag(tag.as_deref(), "map", tag_place.unwrap_or(location));
                     let map = Collection::Map { entries: Vec::new(), seen: HashMap::new(), key: None };
-                    self.begin(map, place, style, anchor);
+                    self.begin(map, location, style, anchor);
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.end(&span.end)?,
-                Event::Alias(id) => self.alias(id, place)?,
+                Event::Alias(id) => self.alias(id, location)?,
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, collection: Collection, place: Place, style: StructureStyle, anchor: usize) {
+    fn begin(&mut self, collection: Collection, location: Location, style: StructureStyle, anchor: usize) {
         let flow = style == StructureStyle::Flow;
-        self.open.push(Open { collection, place, flow, anchor, values_before: self.values, depth: 0 });
+        self.open.push(Open { collection, location, flow, anchor, values_before: self.values, depth: 0 });
     }
 
     fn end(&mut self, end: &Marker) -> Step {
-        let Some(Open { collection, place, flow, anchor, values_before, depth }) = self.open.pop() else {
+        let Some(Open { collection, location, flow, anchor, values_before, depth }) = self.open.pop() else {
             return Ok(());
         };
-        let place = if flow { up_to(place, end) } else { place };
+        let location = if flow { up_to(location, end) } else { location };
         let node = match collection {
-            Collection::List(items) => Node { kind: Kind::List(Rc::new(items)), place },
+            Collection::List(items) => Node { kind: Kind::List(Rc::new(items)), location },
             Collection::Map { entries, .. } => {
-                let place = entries.first().map_or(place, |first| first.key_place);
-                Node { kind: Kind::Map(Rc::new(entries)), place }
+                let location = entries.first().map_or(location, |first| first.key_place);
+                Node { kind: Kind::Map(Rc::new(entries)), location }
             }
         };
         // The values inside have been counted one by one.
@@ -151,13 +151,13 @@ impl Builder<'_, '_> {
         self.complete(node, anchor, values_inside + 1, depth + 1)
     }
 
-    fn alias(&mut self, id: usize, place: Place) -> Step {
+    fn alias(&mut self, id: usize, location: Location) -> Step {
         let Some(Anchored { node, values, depth }) = self.anchors.get(&id) else {
             let message = "this alias stands inside the value that it refers to";
-            return Err(Box::new(Finding::error(codes::TOO_COMPLEX, place, message)));
+            return Err(Box::new(Finding::error(codes::TOO_COMPLEX, location, message)));
         };
         let (values, depth) = (*values, *depth);
-        let node = match (&node.kind, place.span) {
+        let node = match (&node.kind, location.span) {
             // What is said about a scalar is said at the alias; what is inside a collection stands where it stands.
             (Kind::Scalar(_), Some(span)) => node.clone().at(span),
             _ => node.clone(),
@@ -170,10 +170,10 @@ impl Builder<'_, '_> {
         self.values = self.values.saturating_add(values);
         if self.values > limits::VALUES {
             let message = format!("this file unfolds to more than {} values", limits::VALUES);
-            return Err(Box::new(Finding::error(codes::TOO_COMPLEX, node.place, message)));
+            return Err(Box::new(Finding::error(codes::TOO_COMPLEX, node.location, message)));
         }
         if self.open.len() + depth > limits::DEPTH {
-            return Err(Box::new(syntax::too_deep(node.place)));
+            return Err(Box::new(syntax::too_deep(node.location)));
         }
         if anchor != 0 {
             self.anchors.insert(anchor, Anchored { node: node.clone(), values, depth });
@@ -197,51 +197,51 @@ impl Builder<'_, '_> {
     }
 
     /// True if the tag is the core schema's `expected`; any other tag is a problem.
-    fn tag(&mut self, tag: Option<&Tag>, expected: &str, place: Place) -> bool {
+    fn tag(&mut self, tag: Option<&Tag>, expected: &str, location: Location) -> bool {
         let Some(tag) = tag else { return false };
         let fits = tag.is_yaml_core_schema_tag(expected);
         if !fits {
-            let finding = Finding::error(codes::UNSUPPORTED_YAML, place, "tags are not read here")
+            let finding = Finding::error(codes::UNSUPPORTED_YAML, location, "tags are not read here")
                 .hint(Some("remove the tag; to make text of a number, put it in quotes".to_owned()));
             self.problems.push(finding);
         }
         fits
     }
 
-    fn place(&self, start: &Marker, end: &Marker) -> Place {
-        Place { file: self.file, span: Some(span(start, end)) }
+    fn location(&self, start: &Marker, end: &Marker) -> Location {
+        Location { file: self.file, span: Some(span(start, end)) }
     }
 }
 
-fn read_key(node: &Node, seen: &mut HashMap<Rc<str>, Place>, problems: &mut Problems<'_>) -> Key {
+fn read_key(node: &Node, seen: &mut HashMap<Rc<str>, Location>, problems: &mut Problems<'_>) -> Key {
     let refuse = |problems: &mut Problems<'_>, finding: Finding| {
         problems.push(finding);
         Key::Refused
     };
     let Kind::Scalar(scalar) = &node.kind else {
-        return refuse(problems, Finding::error(codes::UNSUPPORTED_YAML, node.place, "a key must be a single word"));
+        return refuse(problems, Finding::error(codes::UNSUPPORTED_YAML, node.location, "a key must be a single word"));
     };
     if scalar.plain && &*scalar.text == "<<" {
-        let finding = Finding::error(codes::UNSUPPORTED_YAML, node.place, "merge keys (`<<`) are not read here")
+        let finding = Finding::error(codes::UNSUPPORTED_YAML, node.location, "merge keys (`<<`) are not read here")
             .hint(Some("write the keys out, or use an alias (`*name`) for a whole value".to_owned()));
         return refuse(problems, finding);
     }
     match seen.entry(scalar.text.clone()) {
         hash_map::Entry::Vacant(free) => {
-            free.insert(node.place);
-            Key::Wanted(scalar.text.clone(), node.place)
+            free.insert(node.location);
+            Key::Wanted(scalar.text.clone(), node.location)
         }
         hash_map::Entry::Occupied(first) => {
             let message = format!("the key `{}` is given twice", quoted_part(&scalar.text));
             let finding =
-                Finding::error(codes::DUPLICATE_KEY, node.place, message).also(*first.get(), "first given here");
+                Finding::error(codes::DUPLICATE_KEY, node.location, message).also(*first.get(), "first given here");
             refuse(problems, finding)
         }
     }
 }
 
-fn up_to(place: Place, end: &Marker) -> Place {
-    Place { span: place.span.map(|start| Span { end: span(end, end).end, ..start }), ..place }
+fn up_to(location: Location, end: &Marker) -> Location {
+    Location { span: location.span.map(|start| Span { end: span(end, end).end, ..start }), ..location }
 }
 
 /// Our own span from the library's markers, whose columns begin at 0.

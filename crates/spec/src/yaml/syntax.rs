@@ -5,36 +5,36 @@ use granit_parser::{ErrorKind, ScanError};
 use super::{limits, parse::span};
 use crate::{
     codes,
-    place::{FileId, Place, Span},
+    location::{FileId, Location, Span},
     problems::Finding,
 };
 
 /// A syntax error as a finding.
 pub(super) fn finding(error: &ScanError, file: FileId, text: &str) -> Finding {
     let marker = error.marker();
-    let place = Place { file, span: Some(span(marker, marker)) };
+    let location = Location { file, span: Some(span(marker, marker)) };
     if *error.kind() == ErrorKind::RecursionLimitExceeded {
-        return too_deep(place);
+        return too_deep(location);
     }
     // A tab in front of a line breaks the structure somewhere behind it, so what the library reports is a symptom.
     if let Some(tab) = first_tab_in_indentation(text, marker.line()) {
-        let place = Place { file, span: Some(tab) };
-        return Finding::error(codes::TABS, place, "this line is indented with a tab");
+        let location = Location { file, span: Some(tab) };
+        return Finding::error(codes::TABS, location, "this line is indented with a tab");
     }
     let (message, hint) = explain(error);
-    Finding::error(codes::SYNTAX, place, message).hint(hint.map(str::to_owned))
+    Finding::error(codes::SYNTAX, location, message).hint(hint.map(str::to_owned))
 }
 
 /// More nesting than any description needs.
-pub(super) fn too_deep(place: Place) -> Finding {
+pub(super) fn too_deep(location: Location) -> Finding {
     let message = format!("lists and mappings are nested more than {} deep", limits::DEPTH);
-    Finding::error(codes::TOO_COMPLEX, place, message)
+    Finding::error(codes::TOO_COMPLEX, location, message)
 }
 
 fn explain(error: &ScanError) -> (String, Option<&'static str>) {
     match error.kind() {
         ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => (
-            "a quote is opened and never closed before this place".into(),
+            "a quote is opened and never closed before this line".into(),
             Some("close the quote on the line where it is opened"),
         ),
         ErrorKind::UnclosedFlowCollection { open } => {

@@ -101,8 +101,8 @@ fn serving_certificates() {
 fn nodes_that_are_not_listed_where_they_are_allowed() {
     let named = |name: &'static str, dns: &[&'static str], ips: &[&'static str]| {
         // Its kubelet may say of it whatever it likes.
-        let said = [name].into_iter().chain(dns.iter().copied()).map(|name| ("InternalDNS", name));
-        let addresses: Vec<_> = said.chain(ips.iter().map(|ip| ("InternalIP", *ip))).collect();
+        let output = [name].into_iter().chain(dns.iter().copied()).map(|name| ("InternalDNS", name));
+        let addresses: Vec<_> = output.chain(ips.iter().map(|ip| ("InternalIP", *ip))).collect();
         with_node(&addresses, serving(name, dns, ips))
     };
     let guest = |dns: &[&'static str], ips: &[&'static str]| named("guest", dns, ips);

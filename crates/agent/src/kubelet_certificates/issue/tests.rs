@@ -10,7 +10,7 @@ use super::{
 };
 use crate::testing::{Scripted, agent, cluster_with};
 
-/// A master with an authority.
+/// A master with a CA.
 fn master() -> Agent {
     let agent = agent("master-01", &Arc::new(Scripted::default()));
     let existing = Existing::read(&*agent.host.disk, &agent.paths.kubernetes_dir).unwrap();
@@ -26,7 +26,7 @@ fn ask(draft: &Draft) -> Ask {
 }
 
 /// What a verifier sees.
-fn said(pem: &str) -> String {
+fn output(pem: &str) -> String {
     let blocks: Vec<Pem> = Pem::iter_from_buffer(pem.as_bytes()).map(Result::unwrap).collect();
     let [block] = &blocks[..] else { panic!("a kubelet wants its own certificate and no chain: {pem}") };
     let certificate = block.parse_x509().unwrap();
@@ -67,7 +67,7 @@ fn certificates_say_what_cluster_yaml_says() {
         ("for too long a time", short(i32::MAX)),
     ];
     let report: Vec<String> =
-        cases.iter().map(|(what, draft)| format!("{what}: {}", said(&sign(&master, &ask(draft)).unwrap()))).collect();
+        cases.iter().map(|(what, draft)| format!("{what}: {}", output(&sign(&master, &ask(draft)).unwrap()))).collect();
     insta::assert_snapshot!(report.join("\n"));
 }
 
@@ -92,7 +92,7 @@ fn a_node_that_is_not_listed_gets_the_names_that_were_found_to_be_its_own() {
 }
 
 #[test]
-fn without_the_authority_nothing_is_signed() {
+fn without_the_ca_nothing_is_signed() {
     let agent = agent("master-01", &Arc::new(Scripted::default()));
     assert!(sign(&agent, &ask(&client("worker-01"))).is_err());
 }

@@ -42,10 +42,10 @@ pub(super) fn run(context: &Context, file: Option<&Path>, options: &KeyOptions) 
         Ok(backup::create(&source, &key, &path, &progress).await?)
     })?;
     drop(meter);
-    told(context, &made)
+    reported(context, &made)
 }
 
-fn told(context: &Context, Made { path, size, manifest }: &Made) -> Result<(), Ended> {
+fn reported(context: &Context, Made { path, size, manifest }: &Made) -> Result<(), Ended> {
     if context.out.is_json() {
         return Ok(context.out.json(&json!({ "file": path, "bytes": size, "manifest": manifest }))?);
     }

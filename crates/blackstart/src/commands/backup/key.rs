@@ -63,7 +63,7 @@ fn ask_twice() -> Result<Key, Failure> {
         let message = "the two passphrases are not the same; nothing was written";
         return Err(Failure::new(crate::codes::DECLINED, message).with_hint("run the command again"));
     }
-    note("Whoever loses this passphrase loses the backup.\n");
+    note("Without this passphrase the backup is lost.\n");
     Ok(key)
 }
 

@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, file: &Path, options: &KeyOptions, how: &Ho
     }
     Ok(context.out.text(&format!(
         "{}{} is ready to start as {} with what there was at {}: run `blackstart node up`\n",
-        of_etcd::told(&settled),
+        of_etcd::reported(&settled),
         node.name,
         cluster.name(),
         verified.manifest.made.strftime("%Y-%m-%d %H:%M:%S UTC"),

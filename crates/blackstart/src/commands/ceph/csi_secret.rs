@@ -43,7 +43,7 @@ async fn key(context: &Context, pool: Option<&str>) -> Result<Key, Ended> {
 /// What it may do is not changed behind somebody's back: others may use the same key.
 fn explained(error: CephError, caps: &[String]) -> Failure {
     let is_other =
-        matches!(&error, CephError::Command(CommandError::Failed { said, .. }) if said.contains("does not match"));
+        matches!(&error, CephError::Command(CommandError::Failed { output, .. }) if output.contains("does not match"));
     let failure = Failure::from(error);
     if !is_other {
         return failure;

@@ -15,7 +15,7 @@ use crate::{
 const NO_QUORUM: Exit = Exit::Other(3);
 
 pub(super) fn run(context: &Context) -> Result<(), Ended> {
-    let found = busy(context.out, "asking Ceph", || block_on(look(context)))??;
+    let found = busy(context.out, "asking Ceph", || block_on(check(context)))??;
     match found {
         Ok(report) => {
             if context.out.is_json() {
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
             } else {
                 context.out.text(&report.text(context.out.color()))?;
             }
-            if report.is_well() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+            if report.is_well() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
         }
         Err(silence) => {
             if context.out.is_json() {
@@ -32,20 +32,20 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
                 let hint = codes::NO_ANSWER.fix.to_owned();
                 context.out.failure(&Failure { hint, ..Failure::new(codes::NO_ANSWER, silence.text()) });
             }
-            Err(Ended::Told(NO_QUORUM))
+            Err(Ended::Reported(NO_QUORUM))
         }
     }
 }
 
 /// The quorum is asked first: without it nobody else answers, and one has to wait for that only once.
-async fn look(context: &Context) -> Result<Result<Report, Silence>, Ended> {
-    let admin = Client::admin(&context.host).impatient();
+async fn check(context: &Context) -> Result<Result<Report, Silence>, Ended> {
+    let admin = Client::admin(&context.host).with_short_timeout();
     let quorum = match admin.quorum().await {
         Ok(quorum) => quorum,
         Err(CephError::Silent { why }) => return Ok(Err(Silence::of(why, own(context).await?.as_ref()))),
         Err(error) => return Err(error.into()),
     };
-    // Each is a program that starts anew, and has not much to do but start.
+    // Each is a program that starts again, and has not much to do but start.
     let admin = Client::admin(&context.host);
     let (health, managers, tree, versions) =
         tokio::join!(admin.health(), admin.managers(), admin.tree(), admin.versions());

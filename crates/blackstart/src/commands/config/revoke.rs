@@ -59,7 +59,7 @@ pub(in crate::commands) fn revoke(context: &Context, options: &RevokeOptions) ->
         return Ok(context.out.json(&result)?);
     }
     let is_master = cluster.as_deref().is_none_or(|cluster| is_master(cluster, name));
-    Ok(context.out.text(&told(name, &revoked, options.secrets_only, is_master))?)
+    Ok(context.out.text(&reported(name, &revoked, options.secrets_only, is_master))?)
 }
 
 async fn client(context: &Context, options: &RevokeOptions) -> Result<Client, Ended> {
@@ -102,7 +102,7 @@ fn question(name: &str, secrets_only: bool) -> String {
     format!("No copy of {name}'s sealed directory that was made so far will join any more{certificates}.\n")
 }
 
-fn told(name: &str, revoked: &Revoked, secrets_only: bool, is_master: bool) -> String {
+fn reported(name: &str, revoked: &Revoked, secrets_only: bool, is_master: bool) -> String {
     let Revoked { admission, tokens } = revoked;
     let since = Timestamp::from_second(admission.minimum.0.into()).unwrap_or_default();
     let mut text = format!("every secret of {name} from before {since} is worthless\n");
@@ -140,9 +140,9 @@ mod tests {
     fn what_was_done_and_what_was_not() {
         let admission = Admission { minimum: Generation(1_800_000_000), ..Admission::default() };
         let revoked = Revoked { admission, tokens: 1 };
-        insta::assert_snapshot!(told("worker-01", &revoked, false, false));
-        insta::assert_snapshot!(told("worker-01", &revoked, true, false));
-        insta::assert_snapshot!(told("master-02", &Revoked { tokens: 0, ..revoked }, false, true));
+        insta::assert_snapshot!(reported("worker-01", &revoked, false, false));
+        insta::assert_snapshot!(reported("worker-01", &revoked, true, false));
+        insta::assert_snapshot!(reported("master-02", &Revoked { tokens: 0, ..revoked }, false, true));
         insta::assert_snapshot!(question("worker-01", false), @"No copy of worker-01's sealed directory that was made so far will join any more, and its agent is no longer heard.");
     }
 }

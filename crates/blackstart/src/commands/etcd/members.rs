@@ -14,8 +14,8 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
     let cluster = context.cluster(None)?;
     let access = access(context)?;
     let heard = busy(context.out, "asking every member", || block_on(ask(&access, masters(&cluster))))?;
-    let answers = heard.iter().filter_map(|one| one.told.as_ref().ok());
-    let Some(members) = answers.clone().find_map(|told| told.agreed.as_deref()) else {
+    let answers = heard.iter().filter_map(|one| one.reported.as_ref().ok());
+    let Some(members) = answers.clone().find_map(|reported| reported.agreed.as_deref()) else {
         let message = format!("{} of {} asked answered, and they have no majority", answers.count(), heard.len());
         return Err(Failure::new(codes::NO_MAJORITY, message).into());
     };

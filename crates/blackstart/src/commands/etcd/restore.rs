@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, file: &Path, name: Option<&str>, yes: bool)
     if context.out.is_json() {
         return Ok(context.out.json(&json!({ "restored": node.name, "aside": settled.aside }))?);
     }
-    Ok(context.out.text(&format!("{}etcd is ready to start: run `blackstart node up`\n", told(&settled)))?)
+    Ok(context.out.text(&format!("{}etcd is ready to start: run `blackstart node up`\n", reported(&settled)))?)
 }
 
 /// Makes etcd's data from a snapshot that is had when there is a place for it, and puts it in the place of the old.
@@ -58,7 +58,7 @@ pub(in crate::commands) fn restore(
 }
 
 /// The data may say that the other masters have the cluster's keys, and they are to come with empty disks: their names are
-/// armed anew, in this master's file, from which the cluster will learn it.
+/// armed again, in this master's file, from which the cluster will learn it.
 pub(in crate::commands) fn arm_others(
     context: &Context,
     cluster: &ValidatedCluster,
@@ -92,7 +92,7 @@ pub(in crate::commands) fn machine(context: &Context) -> Result<String, Failure>
 }
 
 /// Where the old data is.
-pub(in crate::commands) fn told(settled: &Settled) -> String {
+pub(in crate::commands) fn reported(settled: &Settled) -> String {
     let aside = settled.aside.as_ref();
     aside.map_or_else(String::new, |path| format!("what was there before is in {}\n", path.display()))
 }
@@ -102,7 +102,7 @@ pub(in crate::commands) fn refuse_if_running(context: &Context) -> Result<(), En
         return Ok(());
     }
     let states = block_on(async {
-        let [etcd, api] = HOLDERS.map(|unit| systemd::look(&context.host, unit));
+        let [etcd, api] = HOLDERS.map(|unit| systemd::check(&context.host, unit));
         tokio::try_join!(etcd, api)
     })?;
     let (etcd, api) = states?;

@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context, file: &Path) -> Result<(), Ended> {
     let access = access(context)?;
     let mut fresh = FreshFile::create(file).map_err(|error| match error {
         BackupError::Taken(path) => Failure::new(codes::CANNOT_WRITE, format!("{} exists", path.display()))
-            .with_hint("name another place, or move what is there: nothing is overwritten"),
+            .with_hint("choose another path, or move what is there: nothing is overwritten"),
         other => other.into(),
     })?;
     let meter = Meter::new(context.out, "taking a snapshot of etcd");

@@ -26,8 +26,8 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
     }
     match (survey.is_well(), survey.has_majority) {
         (true, _) => Ok(()),
-        (false, true) => Err(Ended::Told(Exit::Failed)),
-        (false, false) => Err(Ended::Told(NO_MAJORITY)),
+        (false, true) => Err(Ended::Reported(Exit::Failed)),
+        (false, false) => Err(Ended::Reported(NO_MAJORITY)),
     }
 }
 
@@ -63,9 +63,9 @@ fn line(row: &Row, width: usize, color: bool) -> String {
     };
     let health = painted(color, style, format!("{health:<12}"));
     let id = row.id.as_deref().unwrap_or("-");
-    let known = row.told.as_ref().map_or_else(String::new, |told| {
-        let size = HumanBytes(told.db_size).to_string();
-        format!("{:<7}  {size:<11}  {:<10}  {}", told.version, told.raft_index, told.raft_term)
+    let known = row.reported.as_ref().map_or_else(String::new, |reported| {
+        let size = HumanBytes(reported.db_size).to_string();
+        format!("{:<7}  {size:<11}  {:<10}  {}", reported.version, reported.raft_index, reported.raft_term)
     });
     format!("{id:<16}  {:<width$}  {role:<7}  {health}  {known}", row.name)
 }
@@ -73,8 +73,8 @@ fn line(row: &Row, width: usize, color: bool) -> String {
 fn summary(survey: &Survey, color: bool) -> String {
     let votes = survey.votes();
     if survey.voters == 0 {
-        let told = painted(color, Style::Bad, "nobody answers, so nobody can tell who the members are");
-        return format!("{told}; `journalctl -u etcd` on a master says why\n");
+        let reported = painted(color, Style::Bad, "no master answers, so the members are unknown");
+        return format!("{reported}; `journalctl -u etcd` on a master says why\n");
     }
     if !survey.has_majority {
         return painted(color, Style::Bad, format!("no majority: {votes}; nothing can be written")) + "\n";
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn row(name: &str, role: Role, health: Health) -> Row {
-        let told =
+        let reported =
             Figures { version: "3.7.3".into(), db_size: 2_207_744, raft_index: 14_021, raft_term: 3, revision: 12_000 };
         let is_there = matches!(health, Health::Healthy | Health::Ailing);
         Row {
@@ -102,7 +102,7 @@ mod tests {
             peer_urls: Vec::new(),
             role,
             health,
-            told: is_there.then_some(told),
+            reported: is_there.then_some(reported),
             problems: if health == Health::Healthy { vec![] } else { vec!["connection refused".into()] },
         }
     }

@@ -4,7 +4,7 @@ mod show;
 
 use std::{os::unix::process::ExitStatusExt, path::Path, process::ExitStatus};
 
-use lab::{Exec, Lab, LabError, LabName, Machine, Machines, Plan, Prepared, Shape, Surroundings, steps};
+use lab::{Capabilities, Exec, Lab, LabError, LabName, Machine, Machines, Plan, Prepared, Shape, steps};
 use spec::ValidatedCluster;
 
 use crate::{
@@ -40,13 +40,13 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
         LabCommand::Exec { lab, machine, command } => exec(lab, machine, command),
         LabCommand::Shell { lab, machine } => exec(lab, machine, &[]),
         LabCommand::Logs { lab, machine, unit, follow, console } => {
-            let (lab, surroundings) = (open(lab)?, Surroundings::look()?);
-            let machine = Machine::new(&lab, machine, &surroundings)?;
+            let (lab, capabilities) = (open(lab)?, Capabilities::detect()?);
+            let machine = Machine::new(&lab, machine, &capabilities)?;
             ended(lab::logs(&machine, unit.as_deref(), *follow, *console)?)
         }
         LabCommand::Cp { lab, from, to } => {
-            let (lab, surroundings) = (open(lab)?, Surroundings::look()?);
-            Ok(lab::copy(&lab, &surroundings, from, to)?)
+            let (lab, capabilities) = (open(lab)?, Capabilities::detect()?);
+            Ok(lab::copy(&lab, &capabilities, from, to)?)
         }
         LabCommand::Reboot(machines) => each(machines, &async |machine| lab::reboot(machine).await),
         LabCommand::Kill(machines) => each(machines, &async |machine| lab::kill(machine)),
@@ -108,13 +108,13 @@ fn up(context: &Context, name: &LabName, plan: &Plan<'_>) -> Result<(), Ended> {
     show::status(context, lab)?;
     let first = lab.machines.first().map_or("master-01", |machine| machine.name.as_str());
     let option = show::option(name);
-    let look = match lab.with_cluster {
+    let check = match lab.with_cluster {
         true if has_ceph(lab) => "blackstart ceph status",
         true => "kubectl get nodes -o wide",
         false => "systemctl status",
     };
     Ok(context.out.text(&format!(
-        "\nNext:\n  blackstart lab exec {first}{option} {look}\n  blackstart lab shell {first}{option}\n  blackstart lab destroy{option}\n"
+        "\nNext:\n  blackstart lab exec {first}{option} {check}\n  blackstart lab shell {first}{option}\n  blackstart lab destroy{option}\n"
     ))?)
 }
 
@@ -133,7 +133,7 @@ fn wipe(machines: &Named, yes: bool) -> Result<(), Ended> {
 
 fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {
     confirm(yes, &format!("Remove lab `{name}` with all its machines?"))?;
-    let destroyed = block_on(lab::destroy(name, &Surroundings::look()?))??;
+    let destroyed = block_on(lab::destroy(name, &Capabilities::detect()?))??;
     if context.out.is_json() {
         return Ok(context.out.json(&serde_json::json!({ "lab": name, "machines": destroyed.machines }))?);
     }
@@ -146,8 +146,8 @@ fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {
 }
 
 fn exec(lab: &LabOption, machine: &str, command: &[String]) -> Result<(), Ended> {
-    let (lab, surroundings) = (open(lab)?, Surroundings::look()?);
-    let machine = Machine::new(&lab, machine, &surroundings)?;
+    let (lab, capabilities) = (open(lab)?, Capabilities::detect()?);
+    let machine = Machine::new(&lab, machine, &capabilities)?;
     ended(lab::exec(&machine, &Exec { command, term: std::env::var("TERM").ok() })?)
 }
 
@@ -156,16 +156,16 @@ fn ended(status: ExitStatus) -> Result<(), Ended> {
     let code = status.code().or_else(|| Some(128 + status.signal()?));
     match code {
         Some(0) => Ok(()),
-        Some(code) => Err(Ended::Told(Exit::Other(u8::try_from(code).unwrap_or(1)))),
-        None => Err(Ended::Told(Exit::Failed)),
+        Some(code) => Err(Ended::Reported(Exit::Other(u8::try_from(code).unwrap_or(1)))),
+        None => Err(Ended::Reported(Exit::Failed)),
     }
 }
 
 /// Does something to several machines at once.
 fn each(machines: &Named, work: &impl AsyncFn(&Machine<'_>) -> Result<(), LabError>) -> Result<(), Ended> {
-    let (lab, surroundings) = (open(&machines.lab)?, Surroundings::look()?);
+    let (lab, capabilities) = (open(&machines.lab)?, Capabilities::detect()?);
     let all: Vec<Machine<'_>> =
-        machines.machines.iter().map(|name| Machine::new(&lab, name, &surroundings)).collect::<Result<_, _>>()?;
+        machines.machines.iter().map(|name| Machine::new(&lab, name, &capabilities)).collect::<Result<_, _>>()?;
     let results = block_on(futures::future::join_all(all.iter().map(|machine| work(machine))))?;
     results.into_iter().collect::<Result<Vec<()>, LabError>>()?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
-use lab::{Cut, Lab, LabName, MachineState, MachineStatus, Surroundings};
+use lab::{Capabilities, Cut, Lab, LabName, MachineState, MachineStatus};
 use serde_json::json;
 
 use crate::{
@@ -23,7 +23,7 @@ pub(super) fn list(context: &Context) -> Result<(), Ended> {
 }
 
 pub(super) fn status(context: &Context, lab: &Lab) -> Result<(), Ended> {
-    let machines = block_on(lab::status(lab, &Surroundings::look()?))??;
+    let machines = block_on(lab::status(lab, &Capabilities::detect()?))??;
     if context.out.is_json() {
         return Ok(context.out.json(&json!({ "lab": lab.name, "subnet": lab.subnet, "machines": machines }))?);
     }

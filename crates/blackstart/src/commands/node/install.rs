@@ -23,7 +23,7 @@ pub(in crate::commands) fn install(
         context.cluster(Some(dir))?; // prints every problem with its place
     }
     if now && !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "units can only be started on a machine that runs").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "--now needs a machine booted by systemd").into());
     }
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(codes::NO_RUNTIME, format!("cannot find this program: {error}")))?;

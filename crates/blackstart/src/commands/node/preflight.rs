@@ -39,5 +39,5 @@ pub(in crate::commands) fn preflight(
         context.out.text(&preflight::show(&outcomes))?;
     }
     let has_problem = outcomes.iter().any(|outcome| matches!(outcome.finding, Finding::Problem { .. }));
-    if has_problem { Err(Ended::Told(Exit::Failed)) } else { Ok(()) }
+    if has_problem { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
 }

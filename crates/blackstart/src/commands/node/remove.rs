@@ -31,7 +31,7 @@ use crate::{
 
 pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) -> Result<(), Ended> {
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let cluster = context.cluster(None)?;
     let own = context.node(&cluster, None)?;
@@ -43,11 +43,11 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
         let message = format!("`{}` is a worker, and only masters may remove nodes", own.name);
         return Err(Failure::usage(codes::ONLY_ON_MASTERS, message).into());
     }
-    let steps = busy(context.out, "looking at the cluster", || context.plan(own, &playbook))?;
+    let steps = busy(context.out, "checking the cluster", || context.plan(own, &playbook))?;
     if options.dry_run {
         return dry_run(context, name, &steps);
     }
-    tell_refusals(context, &steps)?;
+    report_refusals(context, &steps)?;
     let changes = show::changes(&steps);
     if changes.is_empty() {
         // What is neither in the cluster nor in its description was mistyped.
@@ -57,7 +57,7 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
             note(&show::question(name, cluster.name(), &changes));
         }
         confirm(options.yes, "Go on?")?;
-        // Made anew: the connections of the first one ended with the look.
+        // Made again: the connections of the first one ended with the check.
         context.run_in(&remove::state_dir(&context.layout, name), name, &remove::playbook(&removal)?)?;
         remove::tidy(&*context.host.disk, &context.layout, name)?;
     }
@@ -87,19 +87,19 @@ fn dry_run(context: &Context, name: &str, steps: &[StepPlan]) -> Result<(), Ende
     } else {
         context.out.text(&plan::listed(steps, context.out.color()))?;
     }
-    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Told(Exit::Failed)) } else { Ok(()) }
+    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
 }
 
 /// Ends where a step would refuse. An API that does not answer is told once, and not by every step.
-fn tell_refusals(context: &Context, steps: &[StepPlan]) -> Result<(), Ended> {
-    let mut told = Vec::new();
+fn report_refusals(context: &Context, steps: &[StepPlan]) -> Result<(), Ended> {
+    let mut reported = Vec::new();
     for StepPlan { about, changes, .. } in steps {
         if let Err(error) = changes
-            && !told.contains(&error.code())
+            && !reported.contains(&error.code())
         {
             context.out.failure(&Failure::in_step(about.id.as_str(), error));
-            told.push(error.code());
+            reported.push(error.code());
         }
     }
-    if told.is_empty() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+    if reported.is_empty() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
 }

@@ -1,7 +1,7 @@
-//! `blackstart node reset`: everything that was done on this machine is taken back.
+//! `blackstart node reset`: everything that was done on this machine is undone.
 //!
 //! ```text
-//! ledger ─► what it would be, shown and agreed to ─► hold still ─► take back ─► tidy ─► what was left, and why
+//! ledger ─► what it would be, shown and agreed to ─► hold still ─► undo ─► tidy ─► what was left, and why
 //! ```
 //! It needs the ledger and nothing else. cluster.yaml and an API that answers only make the end politer: the node then
 //! leaves its cluster instead of vanishing from it.
@@ -113,8 +113,8 @@ fn end(context: &Context, report: &UndoReport, is_kept: bool) -> Result<(), Ende
         context.out.text(&show::end(report, &context.layout.state_dir, is_kept))?;
     }
     match (report.cancelled, report.failed.is_empty()) {
-        (true, _) => Err(Ended::Told(Exit::Interrupted)),
-        (false, false) => Err(Ended::Told(Exit::Failed)),
+        (true, _) => Err(Ended::Reported(Exit::Interrupted)),
+        (false, false) => Err(Ended::Reported(Exit::Failed)),
         (false, true) => Ok(()),
     }
 }

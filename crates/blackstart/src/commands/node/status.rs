@@ -1,20 +1,20 @@
 //! `blackstart node status`: how this node is, in a few seconds, whatever is broken.
 //!
 //! Everything that can be looked at is looked at, each with a time limit of its own (`gather`); what cannot be seen is a
-//! fact too, with the reason. From the facts alone comes the [`Status`] (`judge`), which is shown as text (`show`) or as
-//! JSON. To tell something more: a fact in `facts`, its line in `judge`, its line in `show`, its row in
+//! fact too, with the reason. From the facts alone comes the [`Status`] (`verify`), which is shown as text (`show`) or as
+//! JSON. To tell something more: a fact in `facts`, its line in `verify`, its line in `show`, its row in
 //! `docs/reference/node-status.md`.
 
 mod api;
+mod evaluate;
 mod facts;
 mod gather;
-mod judge;
 #[cfg(test)]
 mod samples;
 mod show;
 mod units;
 
-use self::judge::Status;
+use self::evaluate::Status;
 use crate::{
     Exit,
     context::{Context, Ended, block_on},
@@ -29,6 +29,6 @@ pub(in crate::commands) fn status(context: &Context, name: Option<&str>) -> Resu
     }
     match status.state.exit() {
         Exit::Done => Ok(()),
-        exit => Err(Ended::Told(exit)),
+        exit => Err(Ended::Reported(exit)),
     }
 }

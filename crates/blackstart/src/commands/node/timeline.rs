@@ -5,12 +5,12 @@
 
 mod bars;
 mod chart;
+pub(super) mod labels;
 mod list;
 #[cfg(test)]
 mod samples;
 mod svg;
 mod ticks;
-pub(super) mod words;
 
 use ::explain::did_you_mean;
 use playbooks::run_record::RunRecord;

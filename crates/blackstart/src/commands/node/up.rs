@@ -24,7 +24,7 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
         return list(context, options);
     }
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     if options.force_new_cluster {
         check_force(context, options.node.as_deref())?;
@@ -39,11 +39,11 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
     });
     let Some(Prepared { cluster, node, .. }) = prepared else { return ran.map(drop) };
     let report = ran.or_else(|ended| explained(context, &cluster, &node, ended))?;
-    if let Err(ended) = context.tell_failures(&report) {
+    if let Err(ended) = context.report_failures(&report) {
         // Whoever stopped the run knows why.
         if !report.cancelled {
-            let said: Vec<&str> = report.failed.iter().map(|failed| failed.error.code().id).collect();
-            likely_cause(context, &cluster, &node, &said);
+            let output: Vec<&str> = report.failed.iter().map(|failed| failed.error.code().id).collect();
+            likely_cause(context, &cluster, &node, &output);
         }
         return Err(ended);
     }
@@ -108,7 +108,7 @@ fn explained<T>(context: &Context, cluster: &ValidatedCluster, node: &Node, ende
         Ended::Failure(failure) if failure.code != engine::codes::LOCKED => {
             context.out.failure(&failure);
             likely_cause(context, cluster, node, &[failure.code.id]);
-            Err(Ended::Told(failure.exit))
+            Err(Ended::Reported(failure.exit))
         }
         ended => Err(ended),
     }

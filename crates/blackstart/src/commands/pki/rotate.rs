@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for each stage:  master after master: its control plane ─► all nodes at once: kubelets and the rest ─► the next one
-//! at `sign`, between the two:  Secrets are encrypted with the new key, tokens in Secrets made anew
+//! at `sign`, between the two:  Secrets are encrypted with the new key, tokens in Secrets made again
 //! at `sign`, behind both:      programs in pods have read their new tokens
 //! ```
 //! This command gives the turns, waits, and writes Secrets again; the agents do the rest (`crates/agent/src/rotation`).
@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// A node that takes longer is stuck, and somebody has to look at it.
-const PATIENCE: Duration = Duration::from_mins(10);
+const DEADLINE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A program in a pod may use its old token for this long after its file was replaced: Kubernetes' own client library reads
@@ -51,7 +51,7 @@ pub(in crate::commands) struct Asked<'a> {
 
 pub(in crate::commands) fn rotate(context: &Context, asked: &Asked<'_>) -> Result<(), Ended> {
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let cluster = context.cluster(None)?;
     let own = master(context, &cluster, None)?;
@@ -60,7 +60,7 @@ pub(in crate::commands) fn rotate(context: &Context, asked: &Asked<'_>) -> Resul
     let wanted: Vec<Subject> = asked.subjects.iter().copied().map(Subject::from).collect();
     let (subjects, notes) = choice::choose(&wanted, asked.all, there(&way)?)?;
     notes.into_iter().for_each(note);
-    let known = busy(context.out, "looking at the cluster", || block_on(way.read()))??;
+    let known = busy(context.out, "checking the cluster", || block_on(way.read()))??;
     let begun = match known {
         Some(rotation) => gone_on_with(rotation, &subjects)?,
         None => begin(context, &way, &subjects, asked.yes)?,
@@ -69,24 +69,24 @@ pub(in crate::commands) fn rotate(context: &Context, asked: &Asked<'_>) -> Resul
         RotationStage::Trust => Stage::Trust,
         RotationStage::Sign => Stage::Sign,
     });
-    let mut told = Told { subjects, turns: Vec::new(), revoked: None, backup: None };
+    let mut reported = Reported { subjects, turns: Vec::new(), revoked: None, backup: None };
     if begun.stage > last {
         note(&format!("stage `{}` is behind it, and nothing was done\n", last.name()));
-        return if context.out.is_json() { told.json(context, begun.stage, false) } else { Ok(()) };
+        return if context.out.is_json() { reported.json(context, begun.stage, false) } else { Ok(()) };
     }
     for stage in Stage::ALL.into_iter().filter(|stage| *stage >= begun.stage && *stage <= last) {
         for what in way.work(stage, &begun.subjects) {
             let took = work(context, &way, stage, &begun, &what)?;
-            told.turns.push(json!({ "stage": stage.name(), "who": what.name(), "seconds": took.as_secs() }));
+            reported.turns.push(json!({ "stage": stage.name(), "who": what.name(), "seconds": took.as_secs() }));
         }
     }
     if last == Stage::Drop {
-        end(context, &way, asked.all, &mut told)?;
+        end(context, &way, asked.all, &mut reported)?;
     }
     if context.out.is_json() {
-        return told.json(context, last, last == Stage::Drop);
+        return reported.json(context, last, last == Stage::Drop);
     }
-    Ok(context.out.text(&ending::words(&told.subjects, asked.all, last))?)
+    Ok(context.out.text(&ending::words(&reported.subjects, asked.all, last))?)
 }
 
 /// Something that is waited for before the next may begin.
@@ -114,14 +114,14 @@ impl Work {
 }
 
 /// What was done, for scripts.
-struct Told {
+struct Reported {
     subjects: Subjects,
     turns: Vec<Value>,
     revoked: Option<usize>,
     backup: Option<String>,
 }
 
-impl Told {
+impl Reported {
     fn json(&self, context: &Context, stage: Stage, is_finished: bool) -> Result<(), Ended> {
         let subjects: Vec<&str> = self.subjects.iter().map(|subject| subject.name()).collect();
         Ok(context.out.json(&json!({
@@ -206,7 +206,7 @@ fn work(context: &Context, way: &Way<'_>, stage: Stage, rotation: &Rotation, wha
 }
 
 async fn reach(way: &Way<'_>, stage: Stage, rotation: &Rotation, what: &Work) -> Result<(), Failure> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + DEADLINE;
     let mut is_given = !matches!(what, Work::Turn(_));
     let mut complete = None;
     loop {
@@ -237,7 +237,7 @@ async fn reach(way: &Way<'_>, stage: Stage, rotation: &Rotation, what: &Work) ->
         };
         if Instant::now() > until {
             let message =
-                format!("stage `{}` is not reached after {} minutes: {why}", stage.name(), PATIENCE.as_secs() / 60);
+                format!("stage `{}` is not reached after {} minutes: {why}", stage.name(), DEADLINE.as_secs() / 60);
             return Err(Failure::new(codes::ROTATION_WAITS, message));
         }
         sleep(PAUSE).await;
@@ -246,20 +246,20 @@ async fn reach(way: &Way<'_>, stage: Stage, rotation: &Rotation, what: &Work) ->
 
 /// What comes behind the last stage. The rotation is over only when all of it is done: until then the same command does it
 /// again.
-fn end(context: &Context, way: &Way<'_>, all: bool, told: &mut Told) -> Result<(), Ended> {
+fn end(context: &Context, way: &Way<'_>, all: bool, reported: &mut Reported) -> Result<(), Ended> {
     let say = |text: String| if context.out.is_json() { Ok(()) } else { context.out.text(&text) };
     if all {
         let revoked = block_on(async { ending::revoke_tokens(&way.client().await?).await })??;
         say(format!("{} revoked\n", explain::counted(revoked, "bootstrap token")))?;
-        told.revoked = Some(revoked);
+        reported.revoked = Some(revoked);
         if way.cluster.bootstrap().token.is_some() {
             note("cluster.yaml has a bootstrap token of its own: take it out, or put another one in, on every node\n");
         }
     }
-    if told.subjects.contains(&Subject::Backup) || told.subjects.contains(&Subject::Join) {
+    if reported.subjects.contains(&Subject::Backup) || reported.subjects.contains(&Subject::Join) {
         let made = busy(context.out, "making a backup for the new key", || block_on(way.back_up(context)))??;
         say(format!("{}: a backup for the new key; older ones open with the old key only\n", made.display()))?;
-        told.backup = Some(made.display().to_string());
+        reported.backup = Some(made.display().to_string());
     }
     Ok(block_on(way.end())??)
 }

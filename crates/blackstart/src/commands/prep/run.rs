@@ -26,7 +26,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, task: &Task, dry_run: bool) -> Result<(), Ended> {
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let survey = block_on(Survey::take(task, &context.host))??;
     let playbook = task.playbook(&survey)?;
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context, task: &Task, dry_run: bool) -> Result<(), E
         Err(failure) => return Err(broken(context, &begun.report, failure)),
         Ok(ended) => ended,
     };
-    let told = context.tell_failures(&ended);
+    let reported = context.report_failures(&ended);
     let report = match block_on(survey.report(task, &context.host, &ended))? {
         Err(error) => return Err(broken(context, &begun.report, error.into())),
         Ok(report) => report,
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, task: &Task, dry_run: bool) -> Result<(), E
     if !context.out.is_json() {
         note(&warnings(&report, context.out.color_errors()));
     }
-    told?;
+    reported?;
     show(context, &report, ended.changed.is_empty())
 }
 
@@ -133,7 +133,7 @@ fn show_plan(context: &Context, machine: &str, steps: &[engine::StepPlan]) -> Re
     } else {
         context.out.text(&plan::listed(steps, context.out.color()))?;
     }
-    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Told(Exit::Failed)) } else { Ok(()) }
+    if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
 }
 
 /// What such a machine should have and this one has not.

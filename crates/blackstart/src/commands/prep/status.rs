@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ::prep::{Prep, Told, codes, names};
+use ::prep::{Prep, Reported, codes, names};
 use kubeapi::{
     ApiError, Client,
     k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Node},
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, kubeconfig: Option<&Path>) -> Result<(), En
     } else {
         context.out.text(&overview.text(context.out.color()))?;
     }
-    if overview.is_fine() { Ok(()) } else { Err(Ended::Told(Exit::Failed)) }
+    if overview.is_fine() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
 }
 
 /// The one given, else the first that there is of the user's and the node's own.
@@ -58,8 +58,8 @@ fn find(context: &Context, given: Option<&Path>) -> Result<String, Failure> {
     if let Some(path) = candidates.iter().find(|path| path.exists()) {
         return read(path);
     }
-    let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-    Err(Failure::new(codes::NO_KUBECONFIG, format!("there is no kubeconfig at {}", looked.join(", "))))
+    let checked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+    Err(Failure::new(codes::NO_KUBECONFIG, format!("there is no kubeconfig at {}", checked.join(", "))))
 }
 
 fn of_user() -> Vec<PathBuf> {
@@ -91,7 +91,7 @@ async fn ask(context: &Context, kubeconfig: &str) -> Result<Overview, Failure> {
 /// Whether a node that says nothing should have said something. Who may not see it is not told that it is missing.
 async fn is_deployed(client: &Client, prep: Prep) -> Result<bool, ApiError> {
     let sets: Api<DaemonSet> = Api::namespaced(client.clone(), names::NAMESPACE);
-    match sets.get_metadata_opt(&names::daemon_set(prep)).await.map_err(ApiError::of("look at the DaemonSets")) {
+    match sets.get_metadata_opt(&names::daemon_set(prep)).await.map_err(ApiError::of("get the DaemonSets")) {
         Err(ApiError::Refused { status: 403, .. }) => Ok(false),
         found => Ok(found?.is_some()),
     }
@@ -113,11 +113,11 @@ async fn rows(client: &Client) -> Result<Vec<Row>, ApiError> {
 
 fn row(node: Node) -> Row {
     let (labels, annotations) = (node.metadata.labels.as_ref(), node.metadata.annotations.as_ref());
-    let told = |prep| Told::of(prep, labels, annotations);
+    let reported = |prep| Reported::of(prep, labels, annotations);
     let conditions = node.status.and_then(|status| status.conditions).unwrap_or_default();
     Row {
-        iscsi: told(Prep::Iscsi),
-        gpu: told(Prep::Gpu),
+        iscsi: reported(Prep::Iscsi),
+        gpu: reported(Prep::Gpu),
         answers: conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True"),
         name: node.metadata.name.unwrap_or_default(),
     }

@@ -1,4 +1,4 @@
-//! `blackstart prep undo`: what was done for a preparation is taken back, and nothing else.
+//! `blackstart prep undo`: what was done for a preparation is undone, and nothing else.
 //!
 //! It needs the ledger and the notes beside it. Packages that were there before stay, as does what somebody else needs by
 //! now; the latter is told.
@@ -20,7 +20,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Result<(), Ended> {
     if !context.host.is_live {
-        return Err(Failure::usage(codes::NOT_LIVE, "this is not a machine that systemd has booted").into());
+        return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let disk = &*context.host.disk;
     if !prep::is_begun(prep, disk)? && prep::brought(prep, disk)?.is_empty() {
@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
         }
         return nothing(context, prep);
     }
-    let is_told_on_node = !prep::brought(prep, disk)?.is_empty();
+    let is_reported_on_node = !prep::brought(prep, disk)?.is_empty();
     let undos = prep::undos(prep, disk)?;
     let mut runner = Runner::new(context.host.clone(), paths::state_dir(prep), prep.name());
     let mut plan = runner.plan_undo(&undos)?;
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
         report
     })??;
     let is_left = prep::tidy(prep, disk)?;
-    if is_told_on_node && report.failed.is_empty() && !report.cancelled {
+    if is_reported_on_node && report.failed.is_empty() && !report.cancelled {
         report.notes.push(on_node(prep));
     }
     end(context, prep, &report, is_left)
@@ -59,7 +59,7 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
 fn on_node(prep: Prep) -> String {
     let [label, report, since] = [names::label(prep), names::annotation(prep), names::since(prep)];
     format!(
-        "the Node still tells what was; `kubectl label node NODE {label}-` and \
+        "the Node still has the old label and report; `kubectl label node NODE {label}-` and \
          `kubectl annotate node NODE {report}- {since}-` end that"
     )
 }
@@ -74,7 +74,7 @@ fn nothing(context: &Context, prep: Prep) -> Result<(), Ended> {
     if context.out.is_json() {
         return Ok(());
     }
-    Ok(context.out.text(&format!("{prep}: nothing to take back\n"))?)
+    Ok(context.out.text(&format!("{prep}: nothing to undo\n"))?)
 }
 
 fn show_plan(context: &Context, prep: Prep, plan: &[StepUndo]) -> Result<(), Ended> {
@@ -84,12 +84,12 @@ fn show_plan(context: &Context, prep: Prep, plan: &[StepUndo]) -> Result<(), End
     }
     let mut text = lines(plan, context.out.color());
     let count: usize = plan.iter().map(|step| step.shows.len()).sum();
-    let _ = writeln!(text, "\n{prep}: {} to take back; nothing was changed", counted(count, "change"));
+    let _ = writeln!(text, "\n{prep}: {} to undo; nothing was changed", counted(count, "change"));
     Ok(context.out.text(&text)?)
 }
 
 fn question(prep: Prep, plan: &[StepUndo]) -> String {
-    format!("On this machine this is taken back, of {prep}:\n{}", lines(plan, false))
+    format!("To undo on this machine, of {prep}:\n{}", lines(plan, false))
 }
 
 fn lines(plan: &[StepUndo], color: bool) -> String {
@@ -111,8 +111,8 @@ fn end(context: &Context, prep: Prep, report: &UndoReport, is_left: bool) -> Res
         context.out.text(&ending(prep, report, is_left))?;
     }
     match (report.cancelled, report.failed.is_empty()) {
-        (true, _) => Err(Ended::Told(Exit::Interrupted)),
-        (false, false) => Err(Ended::Told(Exit::Failed)),
+        (true, _) => Err(Ended::Reported(Exit::Interrupted)),
+        (false, false) => Err(Ended::Reported(Exit::Failed)),
         (false, true) => Ok(()),
     }
 }
@@ -122,9 +122,9 @@ fn ending(prep: Prep, report: &UndoReport, is_left: bool) -> String {
     let steps = counted(report.undone.len(), "step");
     let again = format!("run `blackstart prep undo {prep}` again to go on");
     let _ = match (report.cancelled, report.failed.len()) {
-        (true, _) => writeln!(text, "{prep}: stopped; {steps} taken back; {again}"),
-        (false, 0) if !is_left => writeln!(text, "{prep}: {steps} taken back"),
-        (false, count) => writeln!(text, "{prep}: {steps} taken back, {} above; {again}", counted(count, "error")),
+        (true, _) => writeln!(text, "{prep}: stopped; {steps} undone; {again}"),
+        (false, 0) if !is_left => writeln!(text, "{prep}: {steps} undone"),
+        (false, count) => writeln!(text, "{prep}: {steps} undone, {} above; {again}", counted(count, "error")),
     };
     text
 }
@@ -151,7 +151,7 @@ mod tests {
         let notes = vec!["the package open-iscsi stays: their-tool would go with it".to_owned()];
         let error = StepError::new(playbooks::codes::PACKAGES_BUSY, "process 7 keeps open-iscsi from being removed");
         let failed = vec![StepFailure { step: "packages".into(), error }];
-        let told = [
+        let reported = [
             question(Prep::Iscsi, &plan),
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), ..UndoReport::default() }, false),
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), notes, ..UndoReport::default() }, false),
@@ -159,6 +159,6 @@ mod tests {
             ending(Prep::Iscsi, &UndoReport { undone: undone.clone(), failed, ..UndoReport::default() }, true),
             ending(Prep::Iscsi, &UndoReport { undone, cancelled: true, ..UndoReport::default() }, true),
         ];
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(reported.join("\n"));
     }
 }

@@ -15,7 +15,7 @@ use super::facts::Answer;
 /// Between two questions. Reports come no more often than this.
 const PAUSE: Duration = Duration::from_secs(1);
 /// A master that takes longer does not answer.
-const PATIENCE: Duration = Duration::from_secs(8);
+const DEADLINE: Duration = Duration::from_secs(8);
 
 /// Where the means to ask are found. Looked for again each time: they appear while a cluster is made.
 pub(super) struct Access {
@@ -47,10 +47,10 @@ impl Asked {
     }
 
     /// Asks for ever and tells what came back.
-    pub(super) async fn forever(mut self, tell: mpsc::Sender<(String, Answer)>) {
+    pub(super) async fn forever(mut self, emit: mpsc::Sender<(String, Answer)>) {
         loop {
             let answer = self.once().await;
-            if tell.send((self.name.clone(), answer)).await.is_err() {
+            if emit.send((self.name.clone(), answer)).await.is_err() {
                 return; // nobody is interested any more
             }
             sleep(PAUSE).await;
@@ -64,9 +64,9 @@ impl Asked {
         }
         let Some(voice) = &self.voice else { return Answer::NotAsked };
         let answer = match voice {
-            Voice::Member(_, member) => timeout(PATIENCE, member.nodes()).await.map(|said| said.map(Answer::Nodes)),
+            Voice::Member(_, member) => timeout(DEADLINE, member.nodes()).await.map(|output| output.map(Answer::Nodes)),
             Voice::Stranger(client) => {
-                timeout(PATIENCE, client.hello(None)).await.map(|said| said.map(|(_, hello)| Answer::Hello(hello)))
+                timeout(DEADLINE, client.hello(None)).await.map(|output| output.map(|(_, hello)| Answer::Hello(hello)))
             }
         };
         match answer {
@@ -74,7 +74,7 @@ impl Asked {
             Ok(Err(error)) => nothing(&error),
             Err(_) => Answer::Nothing {
                 code: join::codes::UNREACHABLE.id.to_owned(),
-                message: format!("no answer from {} in {} s", self.address, PATIENCE.as_secs()),
+                message: format!("no answer from {} in {} s", self.address, DEADLINE.as_secs()),
             },
         }
     }

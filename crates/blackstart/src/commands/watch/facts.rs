@@ -1,4 +1,4 @@
-//! What has been gathered at a moment, from wherever. Nothing is judged here.
+//! What has been gathered at a moment, from wherever. Nothing is evaluated here.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use join::wire;
 use lab::Power;
 
-use super::Digest;
+use super::RunSummary;
 
 /// Everything that is known.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ pub(super) struct Seen {
     /// What it is cut off from.
     pub(super) cut_off_from: Vec<String>,
     /// The last run on it.
-    pub(super) run: Option<Digest>,
+    pub(super) run: Option<RunSummary>,
 }
 
 /// What came back from a master.

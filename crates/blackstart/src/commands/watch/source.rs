@@ -4,12 +4,12 @@ use std::{net::SocketAddr, path::Path, sync::Arc};
 
 use host::{Disk, Host, RealDisk};
 use join::{Trust, seal::Sealed, wire::ClaimedRole};
-use lab::{Glance, Lab, LabName, Surroundings};
+use lab::{Capabilities, Lab, LabName, OutsideStatus};
 use playbooks::Layout;
 use spec::{ValidatedCluster, ports};
 
 use super::{
-    Digest,
+    RunSummary,
     asking::{Access, Asked},
     facts::{Facts, Known, Seen},
 };
@@ -34,7 +34,7 @@ enum Place {
     /// This machine is one of its nodes.
     Node { host: Host, layout: Layout, name: String },
     /// Its machines are processes of this computer.
-    Lab { lab: Lab, surroundings: Surroundings },
+    Lab { lab: Lab, capabilities: Capabilities },
 }
 
 impl Source {
@@ -71,12 +71,12 @@ impl Source {
         lab::check_root()?;
         let lab = Lab::open(name)?;
         let cluster = context.cluster(Some(&lab.config_dir()))?;
-        let surroundings = Surroundings::look()?;
-        let place = Place::Lab { lab: lab.clone(), surroundings };
-        let surroundings = Surroundings::look()?;
+        let capabilities = Capabilities::detect()?;
+        let place = Place::Lab { lab: lab.clone(), capabilities };
+        let capabilities = Capabilities::detect()?;
         let access = Access {
             kubeconfig: Box::new(move || {
-                let machines = lab::glance(&lab, &surroundings).unwrap_or_default();
+                let machines = lab::outside_status(&lab, &capabilities).unwrap_or_default();
                 let kubernetes_dir = Layout::default().kubernetes_dir;
                 machines.iter().find_map(|machine| kubeconfig(&RealDisk::new(&machine.root), &kubernetes_dir))
             }),
@@ -102,14 +102,14 @@ impl Source {
     }
 
     /// Looks at the machines that can be seen from here.
-    pub(super) fn look(&self, facts: &mut Facts) -> Result<(), Ended> {
+    pub(super) fn check(&self, facts: &mut Facts) -> Result<(), Ended> {
         match &self.place {
             Place::Node { host, layout, name } => {
-                let run = Digest::of_machine(&*host.disk, &layout.state_dir);
+                let run = RunSummary::of_machine(&*host.disk, &layout.state_dir);
                 facts.machines.insert(name.clone(), Seen { run, ..Seen::default() });
             }
-            Place::Lab { lab, surroundings } => {
-                let machines = lab::glance(lab, surroundings)?;
+            Place::Lab { lab, capabilities } => {
+                let machines = lab::outside_status(lab, capabilities)?;
                 facts.machines = machines.into_iter().map(|machine| (machine.name.clone(), seen(machine))).collect();
             }
         }
@@ -130,8 +130,8 @@ fn no_node(config_dir: &Path) -> Failure {
     }
 }
 
-fn seen(Glance { power, cut_off_from, root, .. }: Glance) -> Seen {
-    let run = Digest::of_machine(&RealDisk::new(root), &Layout::default().state_dir);
+fn seen(OutsideStatus { power, cut_off_from, root, .. }: OutsideStatus) -> Seen {
+    let run = RunSummary::of_machine(&RealDisk::new(root), &Layout::default().state_dir);
     Seen { power: Some(power), cut_off_from, run }
 }
 

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use join::wire::{ClaimedRole, Hello, KnownNode, Nodes, Report};
 use lab::Power;
-use playbooks::run_record::{Outcome, Purpose, StepState, Trouble};
+use playbooks::run_record::{Outcome, Purpose, RecordedError, StepState};
 use serde_json::json;
 
 use super::{
-    Digest,
-    digest::OpenStep,
+    RunSummary,
+    evaluate::evaluate,
     facts::{Answer, Facts, Known, Seen},
-    judge::judge,
+    run_summary::OpenStep,
     text::lines,
     view::NodeState,
 };
@@ -29,19 +29,19 @@ fn three_nodes() -> Facts {
     Facts { cluster: "home".to_owned(), nodes: nodes.map(known).into(), ..Facts::default() }
 }
 
-fn run(outcome: Outcome, done: usize, steps: Vec<OpenStep>) -> Digest {
+fn run(outcome: Outcome, done: usize, steps: Vec<OpenStep>) -> RunSummary {
     let error = steps.iter().find_map(|step| step.error.clone());
     let ended = (outcome != Outcome::Working).then(|| at(50));
     let (run, started) = ("20261116T030000Z-7".to_owned(), at(0));
-    Digest { run, purpose: Purpose::Up, outcome, started, ended, done, total: 14, steps, error }
+    RunSummary { run, purpose: Purpose::Up, outcome, started, ended, done, total: 14, steps, error }
 }
 
 fn step(id: &str, state: StepState, what: &str, since: i64) -> OpenStep {
     OpenStep { id: id.to_owned(), state, what: what.to_owned(), since: Some(at(since)), attempt: 1, error: None }
 }
 
-fn trouble(step: &str, code: &str, message: &str) -> Trouble {
-    Trouble {
+fn failure(step: &str, code: &str, message: &str) -> RecordedError {
+    RecordedError {
         step: Some(step.to_owned()),
         code: code.to_owned(),
         message: message.to_owned(),
@@ -51,7 +51,7 @@ fn trouble(step: &str, code: &str, message: &str) -> Trouble {
 }
 
 /// What an agent reports, received so many seconds after the beginning.
-fn report(name: &str, received: i64, run: Option<&Digest>, units: &[(&str, &str)]) -> (String, Report) {
+fn report(name: &str, received: i64, run: Option<&RunSummary>, units: &[(&str, &str)]) -> (String, Report) {
     let units: BTreeMap<&str, &str> = units.iter().copied().collect();
     let status = json!({ "node": name, "role": "worker", "bootstrap": null, "units": units, "unheard_seconds": null,
                          "version": "1.2.3", "run": run });
@@ -80,16 +80,16 @@ fn answer(now: i64, reports: Vec<(String, Report)>) -> Answer {
 }
 
 fn shown(facts: &Facts, now: i64, width: Option<usize>) -> String {
-    let view = judge(facts, at(now));
+    let view = evaluate(facts, at(now));
     lines(&view, width).iter().map(|line| line.print(width, false) + "\n").collect()
 }
 
-fn waiting_worker() -> Digest {
+fn waiting_worker() -> RunSummary {
     let what = "the master at 10.0.0.11:7444 to answer (since 2026-11-16T03:00:02Z: connection refused)";
     run(Outcome::Working, 6, vec![step("await-master", StepState::Waiting, what, 2)])
 }
 
-fn ready() -> Digest {
+fn ready() -> RunSummary {
     run(Outcome::Done, 14, vec![])
 }
 
@@ -112,7 +112,7 @@ fn who_is_just_being_asked_is_not_said_to_lack_a_certificate() {
     let asking = shown(&facts, 0, None);
     assert!(asking.contains("master-01 is being asked") && !asking.contains("certificate"), "{asking}");
     facts.take("master-01", Answer::NotAsked, at(1));
-    assert!(shown(&facts, 1, None).contains("there is no certificate"));
+    assert!(shown(&facts, 1, None).contains("this machine has no certificate"));
     facts.take("master-01", answer(2, vec![]), at(2));
     facts.take("master-01", Answer::NotAsked, at(3));
     assert!(!shown(&facts, 3, None).contains("certificate"));
@@ -123,9 +123,9 @@ fn one_waits_and_says_for_what() {
     let mut facts = three_nodes();
     let mut retried = step("kube-apiserver", StepState::Waiting, "the API server to answer on port 6443", 31);
     retried.attempt = 2;
-    retried.error = Some(trouble("kube-apiserver", "BS-ENGINE-002", "waited for the API server; no progress for 60 s"));
+    retried.error = Some(failure("kube-apiserver", "BS-ENGINE-002", "waited for the API server; no progress for 60 s"));
     let retrying = OpenStep {
-        error: Some(trouble("kubelet", "BS-HOST-004", "`systemctl start kubelet` failed: exit status: 1")),
+        error: Some(failure("kubelet", "BS-HOST-004", "`systemctl start kubelet` failed: exit status: 1")),
         attempt: 3,
         ..step("kubelet", StepState::Retrying, "`systemctl start kubelet` failed: exit status: 1", 41)
     };
@@ -134,7 +134,7 @@ fn one_waits_and_says_for_what() {
     let (name, mut early) = report("worker-01", 41, Some(&waiting_worker()), &[]);
     early.early = true;
     facts.take("master-01", answer(42, vec![report("master-01", 42, Some(&master), &[]), (name, early)]), at(42));
-    let view = judge(&facts, at(42));
+    let view = evaluate(&facts, at(42));
     assert_eq!(view.nodes[1].state, NodeState::Waiting);
     assert_eq!((view.nodes[1].heard, view.nodes[1].joined), (Some(at(41)), Some(false)), "by our own clock");
     assert_eq!((view.nodes[2].state, view.nodes[2].since), (NodeState::Silent, Some(at(5))));
@@ -146,7 +146,7 @@ fn one_has_failed() {
     let mut facts = three_nodes();
     let expired = "the credential expired at 2026-11-16T02:00:00Z, and it is 2026-11-16T03:00:40Z";
     let failed = OpenStep {
-        error: Some(trouble("join", "BS-JOIN-003", expired)),
+        error: Some(failure("join", "BS-JOIN-003", expired)),
         ..step("join", StepState::Failed, expired, 48)
     };
     let reports = vec![
@@ -181,13 +181,13 @@ fn one_is_silent() {
         "two missed reports are nothing yet"
     );
     facts.take("master-01", answer(100, reports(98)), at(100));
-    assert_eq!(judge(&facts, at(100)).nodes[2].since, Some(at(60)));
+    assert_eq!(evaluate(&facts, at(100)).nodes[2].since, Some(at(60)));
     facts.machines.insert("worker-02".into(), Seen { cut_off_from: vec!["everything".into()], ..Seen::default() });
     insta::assert_snapshot!(shown(&facts, 100, None));
 
     let back = vec![report("worker-02", 101, Some(&ready()), &[])];
     facts.take("master-01", answer(102, back), at(102));
-    assert_eq!(judge(&facts, at(102)).nodes[2].state, NodeState::Ready, "it is heard again");
+    assert_eq!(evaluate(&facts, at(102)).nodes[2].state, NodeState::Ready, "it is heard again");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn all_ready() {
         .map(|name| report(name, 70, Some(&ready()), &[("kubelet.service", "active")]));
     facts.take("master-01", answer(71, all.into()), at(71));
     insta::assert_snapshot!(shown(&facts, 73, None));
-    insta::assert_json_snapshot!(judge(&facts, at(73)));
+    insta::assert_json_snapshot!(evaluate(&facts, at(73)));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_node_that_has_not_joined_sees_itself_and_whether_masters_answer() {
         ready: false,
         challenge: String::new(),
         machine: None,
-        standing: None,
+        cluster_state: None,
         admits: true,
         own_machine: None,
         now: at(43),
@@ -242,10 +242,10 @@ fn while_a_master_cannot_be_asked_its_last_word_counts_as_of_then() {
         Answer::Nothing { code: "BS-JOIN-019".into(), message: "no answer in time".into() },
         at(80),
     );
-    let view = judge(&facts, at(200));
+    let view = evaluate(&facts, at(200));
     assert_eq!(view.nodes[1].state, NodeState::Ready);
     assert!(shown(&facts, 200, None).contains(
-        "master-01 does not answer for 2 min 0 s: BS-JOIN-019: no answer in time; what it said is of 03:01:11Z"
+        "master-01 does not answer for 2 min 0 s: BS-JOIN-019: no answer in time; its last report is of 03:01:11Z"
     ));
 }
 
@@ -254,18 +254,18 @@ fn of_several_masters_the_newest_word_counts() {
     let mut facts = three_nodes();
     facts.take("master-02", answer(60, vec![report("worker-01", 20, Some(&waiting_worker()), &[])]), at(60));
     facts.take("master-01", answer(60, vec![report("worker-01", 59, Some(&ready()), &[])]), at(60));
-    assert_eq!(judge(&facts, at(60)).nodes[1].state, NodeState::Ready);
+    assert_eq!(evaluate(&facts, at(60)).nodes[1].state, NodeState::Ready);
 }
 
 #[test]
 fn time_alone_is_no_change() {
     let mut facts = three_nodes();
     facts.take("master-01", answer(71, vec![report("worker-01", 70, Some(&ready()), &[])]), at(71));
-    let before = judge(&facts, at(72)).essence();
+    let before = evaluate(&facts, at(72)).essence();
     facts.take("master-01", answer(76, vec![report("worker-01", 75, Some(&ready()), &[])]), at(76));
-    assert_eq!(judge(&facts, at(77)).essence(), before);
+    assert_eq!(evaluate(&facts, at(77)).essence(), before);
     facts.take("master-01", answer(78, vec![report("worker-01", 77, Some(&waiting_worker()), &[])]), at(78));
-    assert_ne!(judge(&facts, at(78)).essence(), before);
+    assert_ne!(evaluate(&facts, at(78)).essence(), before);
 }
 
 #[test]
@@ -274,6 +274,6 @@ fn what_is_no_report_of_ours_is_said_so() {
     let (name, mut strange) = report("worker-01", 70, None, &[]);
     strange.status = json!("hello");
     facts.take("master-01", answer(71, vec![(name, strange)]), at(71));
-    let node = &judge(&facts, at(72)).nodes[1];
+    let node = &evaluate(&facts, at(72)).nodes[1];
     assert_eq!((node.state, node.note.is_some()), (NodeState::Unknown, true));
 }

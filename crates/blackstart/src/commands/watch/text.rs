@@ -1,11 +1,11 @@
 //! The view for people: one line per node, and one per step that is going on or has failed.
 
 use jiff::{SignedDuration, Timestamp};
-use playbooks::run_record::{StepState, Trouble};
+use playbooks::run_record::{RecordedError, StepState};
 
 use super::{
-    digest::OpenStep,
     line::Line,
+    run_summary::OpenStep,
     view::{MasterState, MasterView, NodeState, NodeView, View},
 };
 use crate::Style;
@@ -24,11 +24,11 @@ pub(super) fn lines(view: &View, width: Option<usize>) -> Vec<Line> {
     lines.extend(view.masters.iter().filter_map(|master| of_master(master, view.time)));
     lines.push(widths.heading());
     for node in &view.nodes {
-        let (line, said) = (widths.node(node, view.time), said_of(node, view.time));
-        if is_narrow && !said.is_empty() {
-            lines.extend([line, Line::default().text(INDENT).text(said)]);
+        let (line, output) = (widths.node(node, view.time), report_of(node, view.time));
+        if is_narrow && !output.is_empty() {
+            lines.extend([line, Line::default().text(INDENT).text(output)]);
         } else {
-            lines.push(line.tab(widths.columns()[4]).text(said));
+            lines.push(line.tab(widths.columns()[4]).text(output));
         }
         lines.extend(below(node, &widths, view.time));
     }
@@ -53,7 +53,7 @@ fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
         MasterState::Answers => return None,
         MasterState::Asking => Line::default().styled(Style::Dim, format!("{name} is being asked")),
         MasterState::NotAsked => Line::default()
-            .styled(Style::Dim, format!("{name} is not asked yet: there is no certificate to ask it with")),
+            .styled(Style::Dim, format!("{name} is not asked yet: this machine has no certificate")),
         MasterState::ApiReady => Line::default()
             .text(format!("{name} answers and its API is ready; this node sees only itself: `blackstart watch` on a master shows all")),
         MasterState::ApiNotReady => Line::default()
@@ -61,7 +61,7 @@ fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
         MasterState::Silent => {
             let long = master.since.map(|since| format!(" for {}", ago(since, now))).unwrap_or_default();
             let why = [master.code.as_deref(), master.message.as_deref()].into_iter().flatten().collect::<Vec<_>>();
-            let as_of = master.answered.map(|answered| format!("; what it said is of {}", clock(answered)));
+            let as_of = master.answered.map(|answered| format!("; its last report is of {}", clock(answered)));
             Line::default().styled(Style::Warning, format!("{name} does not answer{long}")).text(format!(
                 ": {}{}",
                 why.join(": "),
@@ -131,7 +131,7 @@ fn mark(state: NodeState) -> (&'static str, Style) {
     }
 }
 
-fn said_of(node: &NodeView, now: Timestamp) -> String {
+fn report_of(node: &NodeView, now: Timestamp) -> String {
     let heard = node.heard.map(|heard| format!("heard {} ago", ago(heard, now)));
     let own = match node.state {
         NodeState::Ready | NodeState::NotReady => {
@@ -140,9 +140,9 @@ fn said_of(node: &NodeView, now: Timestamp) -> String {
         }
         NodeState::Silent => node.heard.map(|heard| format!("nothing heard since {}", clock(heard))),
         NodeState::Off => Some("the machine is off".to_owned()),
-        NodeState::Unknown => node.note.is_none().then(|| "nobody can be asked about it".to_owned()),
+        NodeState::Unknown => node.note.is_none().then(|| "no master can be asked about it".to_owned()),
         NodeState::Starting => Some("the bootstrap has not begun".to_owned()),
-        NodeState::Interrupted => Some("its run ended without a word; it is tried again by itself".to_owned()),
+        NodeState::Interrupted => Some("its run ended without a report; it is retried by itself".to_owned()),
         NodeState::Stopped => Some("its run was stopped; `blackstart node up` goes on".to_owned()),
         NodeState::Failed => Some("it is tried again by itself".to_owned()),
         NodeState::Working | NodeState::Waiting | NodeState::Reset => heard,
@@ -157,7 +157,7 @@ fn below(node: &NodeView, widths: &Widths, now: Timestamp) -> Vec<Line> {
     for (unit, state) in &node.failing_units {
         lines.push(Line::default().text(INDENT).styled(Style::Bad, format!("{unit} {state}")));
     }
-    if let Some(error) = node.last_error.as_ref().filter(|error| is_untold(node, error)) {
+    if let Some(error) = node.last_error.as_ref().filter(|error| is_unreported(node, error)) {
         let word = if node.state == NodeState::Failed { "failed" } else { "last error" };
         lines.extend(of_error(INDENT, word, error));
     }
@@ -165,7 +165,7 @@ fn below(node: &NodeView, widths: &Widths, now: Timestamp) -> Vec<Line> {
 }
 
 /// An error that is of interest and not in a line of its own step.
-fn is_untold(node: &NodeView, error: &Trouble) -> bool {
+fn is_unreported(node: &NodeView, error: &RecordedError) -> bool {
     let is_over = matches!(node.state, NodeState::Ready | NodeState::Reset | NodeState::Off);
     !is_over && node.steps.iter().all(|step| step.error.as_ref() != Some(error))
 }
@@ -186,13 +186,13 @@ fn of_step(step: &OpenStep, width: usize, now: Timestamp) -> Vec<Line> {
             let before = error.map(|error| of_error(&indent, "last error", error));
             [first].into_iter().chain(before.unwrap_or_default()).collect()
         }
-        (StepState::Retrying, Some(Trouble { code, message, hint, .. })) => vec![
+        (StepState::Retrying, Some(RecordedError { code, message, hint, .. })) => vec![
             begin
                 .styled(Style::Warning, format!("{attempt}failed {long} ago, trying again"))
                 .text(format!(": {code}: {message}")),
             Line::default().text(indent).styled(Style::Dim, format!("hint: {hint}")),
         ],
-        (state, Some(Trouble { code, message, hint, .. })) if state.is_bad() => vec![
+        (state, Some(RecordedError { code, message, hint, .. })) if state.is_bad() => vec![
             begin.styled(Style::Bad, format!("{attempt}FAILED {long} ago")).text(format!(": {code}: {message}")),
             Line::default().text(indent).styled(Style::Dim, format!("hint: {hint}")),
         ],
@@ -204,8 +204,8 @@ fn of_step(step: &OpenStep, width: usize, now: Timestamp) -> Vec<Line> {
     }
 }
 
-fn of_error(indent: &str, word: &str, error: &Trouble) -> Vec<Line> {
-    let Trouble { step, code, message, hint, .. } = error;
+fn of_error(indent: &str, word: &str, error: &RecordedError) -> Vec<Line> {
+    let RecordedError { step, code, message, hint, .. } = error;
     let step = step.as_ref().map(|step| format!("step `{step}`: ")).unwrap_or_default();
     vec![
         Line::default().text(indent).styled(Style::Warning, word).text(format!(": {code}: {step}{message}")),

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use join::wire::ClaimedRole;
 use lab::Power;
-use playbooks::run_record::Trouble;
+use playbooks::run_record::RecordedError;
 use serde::Serialize;
 
-use super::digest::OpenStep;
+use super::run_summary::OpenStep;
 
 /// The version in every view's `v`.
 pub(super) const SCHEMA_VERSION: u32 = 1;
@@ -79,7 +79,7 @@ pub(super) struct NodeView {
     /// Steps that are going on, and those that failed.
     pub(super) steps: Vec<OpenStep>,
     /// What went wrong last, also where another attempt has cured it.
-    pub(super) last_error: Option<Trouble>,
+    pub(super) last_error: Option<RecordedError>,
     /// Units that fail, with their state.
     pub(super) failing_units: BTreeMap<String, String>,
     /// The version of the program on it.
@@ -114,7 +114,7 @@ pub(super) enum NodeState {
     Stopped,
     /// Its run ended without a word.
     Interrupted,
-    /// Everything was taken back.
+    /// Everything was undone.
     Reset,
     /// Its run is done, and some of its units fail.
     NotReady,

@@ -17,13 +17,13 @@ use publisher::Publisher;
 pub(crate) fn builder(cache: &Path, publisher: &Publisher) -> (Builder, Arc<Mutex<Vec<String>>>) {
     let sources =
         Sources { given: None, release: Some(Mirror { address: Some(publisher.address()) }), go_modules: false };
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&told);
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&reported);
     let progress = move |update: &Update<'_>| {
         sink.lock().unwrap().push(format!("{} {:?}", update.component, update.state));
     };
     let cache = Cache::at(cache);
-    (Builder { cache, sources, install_tools: false, stop: Stop::default(), progress: Arc::new(progress) }, told)
+    (Builder { cache, sources, install_tools: false, stop: Stop::default(), progress: Arc::new(progress) }, reported)
 }
 
 /// The example program that makes a bundle.
@@ -75,7 +75,7 @@ pub(crate) fn tree(dir: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
 }
 
 /// Every problem as `CODE message`, or the one error.
-pub(crate) fn told(error: &BundleError) -> Vec<String> {
+pub(crate) fn reported(error: &BundleError) -> Vec<String> {
     match error {
         BundleError::Unsound(problems) => problems.iter().map(|it| format!("{} {it}", it.code())).collect(),
         other => vec![format!("{} {}", explain::Explain::code(other), explain::chain(other))],

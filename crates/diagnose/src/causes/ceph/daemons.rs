@@ -8,19 +8,19 @@ use playbooks::{
 use spec::Role;
 
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{CEPH_FAILS, CEPH_KEY, CEPH_PORT, CEPH_STOPPED},
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "ceph-daemons",
     about: "monitors, managers and OSDs of Ceph that do not run",
     codes: &[CEPH_STOPPED, CEPH_FAILS, CEPH_PORT, CEPH_KEY],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// The ports of a monitor; the other daemons take any that is free.
@@ -36,27 +36,27 @@ struct Daemon {
     /// Where its key is.
     keyring: String,
     state: UnitState,
-    said: String,
+    output: String,
     /// Who else has one of its ports.
     port: Option<String>,
 }
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (unit, keyring) in expected(context).await? {
-            let state = systemd::look(context.host, &unit).await.map_err(|error| CouldNotLook(error.to_string()))?;
-            let said = recently(context, &unit).await?;
+            let state = systemd::check(context.host, &unit).await.map_err(|error| Inconclusive(error.to_string()))?;
+            let output = recently(context, &unit).await?;
             let is_monitor_down = unit.starts_with("ceph-mon@") && (state.active != "active" || state.is_failing());
             let port = if is_monitor_down { foreign_holder(context).await? } else { None };
-            found.extend(judge(&Daemon { unit, keyring, state, said, port }));
+            found.extend(evaluate(&Daemon { unit, keyring, state, output, port }));
         }
         Ok(found)
     })
 }
 
 /// The daemons that were once seen to work here, each with its keyring.
-async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, CouldNotLook> {
+async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, Inconclusive> {
     let name = &context.node.name;
     let mut units = Vec::new();
     for (role, step, kind, dir) in
@@ -75,7 +75,7 @@ async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, CouldN
 }
 
 /// What a daemon said since it was last started.
-async fn recently(context: &Context<'_>, unit: &str) -> Result<String, CouldNotLook> {
+async fn recently(context: &Context<'_>, unit: &str) -> Result<String, Inconclusive> {
     let journal = ["--unit", unit, "--lines=40", "--output=cat", "--no-pager", "--quiet"];
     Ok(since_start(&context.output("journalctl", journal).await?).to_owned())
 }
@@ -87,7 +87,7 @@ fn since_start(journal: &str) -> &str {
 }
 
 /// Who listens on a monitor's port and is none.
-async fn foreign_holder(context: &Context<'_>) -> Result<Option<String>, CouldNotLook> {
+async fn foreign_holder(context: &Context<'_>) -> Result<Option<String>, Inconclusive> {
     Ok(holder(&context.output("ss", ["-Hltnp", MONITOR_PORTS]).await?))
 }
 
@@ -101,26 +101,26 @@ fn holder(listening: &str) -> Option<String> {
     })
 }
 
-fn judge(daemon: &Daemon) -> Option<Finding> {
-    let Daemon { unit, keyring, state, said, port } = daemon;
+fn evaluate(daemon: &Daemon) -> Option<Finding> {
+    let Daemon { unit, keyring, state, output, port } = daemon;
     if let Some(port) = port {
         let evidence = format!("{unit} is {}: {port}", state.active);
         return Some(Finding::cause(CEPH_PORT, Part::Ceph, evidence));
     }
     if state.active == "inactive" || state.active == "deactivating" {
-        let evidence = format!("{unit} is {} ({}): somebody stopped it", state.active, state.sub);
+        let evidence = format!("{unit} is {} ({}): it was stopped by hand", state.active, state.sub);
         return Some(Finding::cause(CEPH_STOPPED, Part::Ceph, evidence).with_fix(format!("`systemctl start {unit}`")));
     }
     // Each daemon waits a while for monitors that do not answer at all; that is told by those who look at monitors.
-    if let Some(line) = said.lines().rev().find(|line| NOT_BELIEVED.iter().any(|words| line.contains(words))) {
-        let evidence = format!("{unit} is {}, its key is in {keyring}; it said: {}", state.active, line.trim());
+    if let Some(line) = output.lines().rev().find(|line| NOT_BELIEVED.iter().any(|words| line.contains(words))) {
+        let evidence = format!("{unit} is {}, its key is in {keyring}; it logged: {}", state.active, line.trim());
         return Some(Finding::cause(CEPH_KEY, Part::Ceph, evidence));
     }
     if !state.is_failing() {
         return None;
     }
-    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing");
-    let evidence = format!("{unit} is {}, started again {} times; it said: {last}", state.active, state.restarts);
+    let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it has no output");
+    let evidence = format!("{unit} is {}, started again {} times; last log line: {last}", state.active, state.restarts);
     let fix = format!("its last words tell why; `journalctl -u {unit}` and /var/log/ceph have all of them");
     Some(Finding::symptom(CEPH_FAILS, Part::Ceph, evidence).with_fix(fix))
 }
@@ -135,8 +135,8 @@ mod tests {
             |active: &str, sub: &str| UnitState { active: active.into(), sub: sub.into(), pid: None, restarts: 4 };
         let refused = "monclient(hunting): handle_auth_bad_method server allowed_methods [2] but i only support [2]\n";
         let held = Some("port 3300 is held by `socat`, process 812".to_owned());
-        let mut told = String::new();
-        for (state, said, port) in [
+        let mut reported = String::new();
+        for (state, output, port) in [
             (state("active", "running"), "osd.0 12 log_to_monitors {default=true}\n", None),
             // It tries for minutes before it gives up.
             (state("active", "running"), refused, None),
@@ -147,13 +147,13 @@ mod tests {
             (state("activating", "start"), "", None),
         ] {
             let (unit, keyring) = ("ceph-mon@m.service".to_owned(), "/var/lib/ceph/mon/ceph-m/keyring".to_owned());
-            let found = judge(&Daemon { unit, keyring, state, said: said.to_owned(), port });
-            told += &found.map_or_else(
+            let found = evaluate(&Daemon { unit, keyring, state, output: output.to_owned(), port });
+            reported += &found.map_or_else(
                 || "nothing\n".to_owned(),
                 |one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence),
             );
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[test]

@@ -2,23 +2,23 @@
 
 use ceph::{
     CephError, Client,
-    answers::{Check, Health},
+    answers::{Check as HealthCheck, Health},
 };
 
-use super::{could_not_look, has_monitor};
+use super::{has_monitor, inconclusive};
 use crate::{
-    Context, Finding, Look, Part, Roles,
+    Check, Context, Finding, Part, Roles,
+    check::Checking,
     codes::{CEPH_CLOCK, CEPH_FULL, CEPH_KEY, CEPH_SLOW, CEPH_UNWELL},
-    look::Looking,
 };
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "ceph-health",
     about: "what Ceph says about clocks, space, disks and itself",
     codes: &[CEPH_CLOCK, CEPH_FULL, CEPH_SLOW, CEPH_UNWELL, CEPH_KEY],
     roles: Roles::All,
-    look,
+    check,
 };
 
 const CLOCK: &[&str] = &["MON_CLOCK_SKEW"];
@@ -27,25 +27,25 @@ const FULL: &[&str] =
 const MONITORS_DISK: &str = "make room on the file system of /var/lib/ceph/mon on the nodes that are named: a monitor ends itself before it is full";
 const SLOW: &[&str] = &["SLOW_OPS", "BLUESTORE_SLOW_OP_ALERT", "OSD_SLOW_PING_TIME_BACK", "OSD_SLOW_PING_TIME_FRONT"];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !has_monitor(context).await? {
             return Ok(Vec::new());
         }
-        match Client::admin(context.host).impatient().health().await {
-            Ok(health) => Ok(judge(&health)),
+        match Client::admin(context.host).with_short_timeout().health().await {
+            Ok(health) => Ok(evaluate(&health)),
             // Who does not answer is told by those who look at the monitors.
             Err(CephError::Silent { .. }) => Ok(Vec::new()),
             Err(error @ CephError::Denied { .. }) => {
                 Ok(vec![Finding::cause(CEPH_KEY, Part::Ceph, explain::chain(&error))])
             }
-            Err(error) => Err(could_not_look(&error)),
+            Err(error) => Err(inconclusive(&error)),
         }
     })
 }
 
-fn judge(health: &Health) -> Vec<Finding> {
-    let told = |(name, check): (&String, &Check)| {
+fn evaluate(health: &Health) -> Vec<Finding> {
+    let reported = |(name, check): (&String, &HealthCheck)| {
         let evidence = evidence(name, check);
         let is = |names: &[&str]| names.contains(&name.as_str());
         if is(CLOCK) {
@@ -62,11 +62,11 @@ fn judge(health: &Health) -> Vec<Finding> {
             Finding::warning(CEPH_UNWELL, Part::Ceph, evidence)
         }
     };
-    health.checks.iter().filter(|(_, check)| !check.muted).map(told).collect()
+    health.checks.iter().filter(|(_, check)| !check.muted).map(reported).collect()
 }
 
 /// Ceph's name for it, what it says, and where; of many places the first.
-fn evidence(name: &str, check: &Check) -> String {
+fn evidence(name: &str, check: &HealthCheck) -> String {
     let places = match check.detail.as_slice() {
         [] => String::new(),
         [one] => format!(" ({})", one.message),
@@ -85,9 +85,9 @@ mod tests {
             let detail: Vec<_> = detail.iter().map(|text| serde_json::json!({ "message": text })).collect();
             let value =
                 serde_json::json!({ "severity": severity, "summary": { "message": summary }, "detail": detail });
-            (name.to_owned(), serde_json::from_value::<Check>(value).unwrap())
+            (name.to_owned(), serde_json::from_value::<HealthCheck>(value).unwrap())
         };
-        let muted = |(name, check): (String, Check)| (name, Check { muted: true, ..check });
+        let muted = |(name, check): (String, HealthCheck)| (name, HealthCheck { muted: true, ..check });
         let checks = [
             check(
                 "MON_CLOCK_SKEW",
@@ -102,10 +102,10 @@ mod tests {
             muted(check("POOL_NO_REDUNDANCY", "HEALTH_WARN", "1 pool(s) have no replicas configured", &[])),
         ];
         let health = Health { status: "HEALTH_ERR".into(), checks: checks.into_iter().collect() };
-        let told = judge(&health)
+        let reported = evaluate(&health)
             .iter()
             .map(|one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence))
             .collect::<String>();
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 }

@@ -10,13 +10,13 @@ use ceph::CephError;
 use playbooks::ceph::ids;
 use spec::Role;
 
-use crate::{Context, finding::CouldNotLook};
+use crate::{Context, finding::Inconclusive};
 
 /// Whether this node has a monitor that was once seen to work.
-async fn has_monitor(context: &Context<'_>) -> Result<bool, CouldNotLook> {
+async fn has_monitor(context: &Context<'_>) -> Result<bool, Inconclusive> {
     Ok(context.node.has(Role::CephMon) && context.was_done(ids::MON).await?)
 }
 
-fn could_not_look(error: &CephError) -> CouldNotLook {
-    CouldNotLook(explain::chain(error))
+fn inconclusive(error: &CephError) -> Inconclusive {
+    Inconclusive(explain::chain(error))
 }

@@ -6,29 +6,29 @@ use ceph::answers::MonStatus;
 use spec::Role;
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{could_not_look, has_monitor};
-use crate::{Context, Finding, Look, Part, Roles, codes::CEPH_NO_QUORUM, look::Looking};
+use super::{has_monitor, inconclusive};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::CEPH_NO_QUORUM};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "ceph-quorum",
-    about: "the majority of Ceph's monitors",
+    about: "the quorum of Ceph's monitors",
     codes: &[CEPH_NO_QUORUM],
     roles: Roles::All,
-    look,
+    check,
 };
 
 /// Where monitors are reached.
 const PORT: u16 = 3300;
-const PATIENCE: Duration = Duration::from_secs(2);
+const DEADLINE: Duration = Duration::from_secs(2);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !has_monitor(context).await? {
             return Ok(Vec::new());
         }
         // One that does not answer is told by the look at daemons.
-        let status = ceph::monitor(&context.node.name).await.map_err(|error| could_not_look(&error))?;
+        let status = ceph::monitor(&context.node.name).await.map_err(|error| inconclusive(&error))?;
         let Some(status) = status.filter(|status| !status.is_in_quorum()) else { return Ok(Vec::new()) };
         let mut silent = Vec::new();
         for node in context.cluster.with_role(Role::CephMon).filter(|node| node.name != context.node.name) {
@@ -36,16 +36,16 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 silent.push(node.name.as_str());
             }
         }
-        Ok(vec![judge(&status, &silent)])
+        Ok(vec![evaluate(&status, &silent)])
     })
 }
 
 async fn answers(ip: IpAddr) -> bool {
-    matches!(timeout(PATIENCE, TcpStream::connect((ip, PORT))).await, Ok(Ok(_)))
+    matches!(timeout(DEADLINE, TcpStream::connect((ip, PORT))).await, Ok(Ok(_)))
 }
 
 /// What a monitor outside of any quorum means, where these do not answer.
-fn judge(status: &MonStatus, silent: &[&str]) -> Finding {
+fn evaluate(status: &MonStatus, silent: &[&str]) -> Finding {
     let all = status.monmap.mons.len();
     let needed = all / 2 + 1;
     let here = all.saturating_sub(silent.len());
@@ -70,11 +70,11 @@ mod tests {
             r#"{"state":"probing","monmap":{"fsid":"f","mons":[{"name":"a"},{"name":"b"},{"name":"c"}]}}"#,
         )
         .unwrap();
-        let told = |silent: &[&str]| {
-            let finding = judge(&status, silent);
+        let reported = |silent: &[&str]| {
+            let finding = evaluate(&status, silent);
             format!("{:?}: {}", finding.kind, finding.evidence)
         };
-        insta::assert_snapshot!([told(&["b", "c"]), told(&["c"])].join("\n"), @r"
+        insta::assert_snapshot!([reported(&["b", "c"]), reported(&["c"])].join("\n"), @r"
         Cause: 1 of 3 monitors answer on port 3300, 2 are needed; silent: b, c
         Symptom: this monitor is `probing`, and enough others answer on port 3300
         ");

@@ -5,31 +5,32 @@
 
 use std::collections::BTreeSet;
 
-use etcd::survey::{Heard, Told};
+use etcd::survey::{Heard, Reported};
 
 use crate::{Finding, Part, codes::ETCD_APART};
 
 /// The masters on either side of the divide.
 pub(super) struct Sides<'a> {
     /// In the cluster of this master, or, where it does not answer, of the first that does.
-    pub(super) ours: Vec<(&'a str, &'a Told)>,
+    pub(super) ours: Vec<(&'a str, &'a Reported)>,
     /// In another one.
-    pub(super) theirs: Vec<(&'a str, &'a Told)>,
+    pub(super) theirs: Vec<(&'a str, &'a Reported)>,
 }
 
 impl<'a> Sides<'a> {
     pub(super) fn of(own: &str, heard: &'a [Heard]) -> Self {
-        let told = || heard.iter().filter_map(|one| Some((one.name.as_str(), one.told.as_ref().ok()?)));
-        let speaks = |(_, told): &(&str, &Told)| told.agreed.is_some();
-        let first = told().find(|(name, _)| *name == own).or_else(|| told().find(speaks)).or_else(|| told().next());
+        let reported = || heard.iter().filter_map(|one| Some((one.name.as_str(), one.reported.as_ref().ok()?)));
+        let speaks = |(_, reported): &(&str, &Reported)| reported.agreed.is_some();
+        let first =
+            reported().find(|(name, _)| *name == own).or_else(|| reported().find(speaks)).or_else(|| reported().next());
         let Some((_, first)) = first else { return Self { ours: Vec::new(), theirs: Vec::new() } };
-        let (theirs, ours) = told().partition(|(_, other)| are_apart(first, other));
+        let (theirs, ours) = reported().partition(|(_, other)| are_apart(first, other));
         Self { ours, theirs }
     }
 
     /// Whether this master answers and is not with most of those that do: then the cluster is rather over there.
     pub(super) fn is_own_astray(&self, own: &str) -> bool {
-        let is_own = |(name, _): &(&str, &Told)| *name == own;
+        let is_own = |(name, _): &(&str, &Reported)| *name == own;
         !self.theirs.is_empty() && self.ours.len() <= self.theirs.len() && self.ours.iter().any(is_own)
     }
 
@@ -45,16 +46,16 @@ impl<'a> Sides<'a> {
         }
         let evidence =
             format!("masters are in different clusters of etcd: {}; {}", side(&self.ours), side(&self.theirs));
-        let told = if self.is_own_astray(own) { Finding::cause } else { Finding::warning };
-        Some(told(ETCD_APART, Part::Etcd, evidence))
+        let reported = if self.is_own_astray(own) { Finding::cause } else { Finding::warning };
+        Some(reported(ETCD_APART, Part::Etcd, evidence))
     }
 }
 
-fn are_apart(one: &Told, other: &Told) -> bool {
+fn are_apart(one: &Reported, other: &Reported) -> bool {
     if one.status.cluster_id() != other.status.cluster_id() {
         return true;
     }
-    let knows = |one: &Told, other: &Told| {
+    let knows = |one: &Reported, other: &Reported| {
         let id = other.status.member_id();
         one.agreed.as_ref().is_none_or(|members| members.iter().any(|member| member.id == id))
     };
@@ -64,11 +65,12 @@ fn are_apart(one: &Told, other: &Told) -> bool {
 }
 
 /// `master-01, master-02 in 3f1a (members: master-01, master-02, master-03)`.
-fn side(masters: &[(&str, &Told)]) -> String {
+fn side(masters: &[(&str, &Reported)]) -> String {
     let names: Vec<&str> = masters.iter().map(|(name, _)| *name).collect();
-    let ids: BTreeSet<String> = masters.iter().map(|(_, told)| format!("{:x}", told.status.cluster_id())).collect();
+    let ids: BTreeSet<String> =
+        masters.iter().map(|(_, reported)| format!("{:x}", reported.status.cluster_id())).collect();
     let members: BTreeSet<&str> =
-        masters.iter().flat_map(|(_, told)| &told.known).map(|member| member.name.as_str()).collect();
+        masters.iter().flat_map(|(_, reported)| &reported.known).map(|member| member.name.as_str()).collect();
     let join = |texts: Vec<&str>| texts.join(", ");
     format!(
         "{} in {} (members: {})",

@@ -1,10 +1,10 @@
 //! etcd as a whole: whether most of its members are there, and whether each of them is what it should be.
 //!
 //! All masters are asked, so a master can tell what is wrong with another one. That is a warning as long as most of them
-//! work: what has to be mended is on that master, and `diagnose` there says more.
+//! work: what has to be fixed is on that master, and `diagnose` there says more.
 
 mod apart;
-pub(super) mod judge;
+pub(super) mod evaluate;
 #[cfg(test)]
 mod tests;
 
@@ -12,21 +12,21 @@ use std::time::Duration;
 
 use join::{Client, Trust, seal::Sealed};
 
-use self::judge::{Seen, Standings, judge};
+use self::evaluate::{ClusterStates, Seen, evaluate};
 use crate::{
-    Context, Look, Roles,
+    Check, Context, Roles,
+    check::Checking,
     codes::{
         ETCD_APART, ETCD_LEARNER, ETCD_MEMBER_LOST, ETCD_MEMBER_SILENT, ETCD_NEVER_CAME, ETCD_NO_LEADER, ETCD_NO_MEMBER,
     },
-    finding::CouldNotLook,
-    look::Looking,
+    finding::Inconclusive,
 };
 use playbooks::cluster::ids;
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "etcd-members",
-    about: "etcd's members: a majority, one cluster, each of them there and with a vote",
+    about: "etcd's members: quorum, one cluster, all started and voting",
     codes: &[
         ETCD_NO_LEADER,
         ETCD_MEMBER_SILENT,
@@ -37,36 +37,36 @@ pub(crate) const LOOK: Look = Look {
         ETCD_APART,
     ],
     roles: Roles::Masters,
-    look,
+    check,
 };
 
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         if !context.was_done(ids::ETCD).await? {
             return Ok(Vec::new());
         }
         let view = context.etcd().await?;
         let own = context.node.name.as_str();
-        let another_is_silent = view.heard.iter().any(|one| one.told.is_err() && one.name != own);
-        let standings = if another_is_silent { standings(context).await? } else { Standings::new() };
+        let another_is_silent = view.heard.iter().any(|one| one.reported.is_err() && one.name != own);
+        let cluster_states = if another_is_silent { cluster_states(context).await? } else { ClusterStates::new() };
         let log = if view.own().is_err() { context.etcd_log().await? } else { String::new() };
-        Ok(judge(&Seen { own, heard: &view.heard, standings: &standings, log: &log }))
+        Ok(evaluate(&Seen { own, heard: &view.heard, cluster_states: &cluster_states, log: &log }))
     })
 }
 
 /// Asks the join services. Those that do not answer, or are not believed, are left out: nothing is concluded from silence.
-async fn standings(context: &Context<'_>) -> Result<Standings, CouldNotLook> {
+async fn cluster_states(context: &Context<'_>) -> Result<ClusterStates, Inconclusive> {
     let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else {
-        return Ok(Standings::new());
+        return Ok(ClusterStates::new());
     };
     let client = Client::new(Sealed::masters(context.cluster), Trust::Ca(ca));
     let client = match playbooks::shown(&*context.host.disk, context.layout, context.host.clock.now()) {
         Some((certificate, key)) => client.showing(certificate, key),
         None => client,
     };
-    let told = client.survey(LIMIT).await.into_iter().filter_map(|(_, outcome)| outcome.ok());
-    Ok(told.filter_map(|hello| Some((hello.master, hello.standing?))).collect())
+    let reported = client.survey(LIMIT).await.into_iter().filter_map(|(_, outcome)| outcome.ok());
+    Ok(reported.filter_map(|hello| Some((hello.master, hello.cluster_state?))).collect())
 }

@@ -1,11 +1,11 @@
 use etcd::{
     Member,
-    survey::{Heard, Told},
+    survey::{Heard, Reported},
 };
-use join::wire::Standing;
+use join::wire::ClusterState;
 use serde_json::json;
 
-use super::judge::{Seen, Standings, judge};
+use super::evaluate::{ClusterStates, Seen, evaluate};
 
 /// What three masters tell. One letter each: L the leader, V a voter, v a silent one, q one that sees no leader, e a learner,
 /// n announced and never there, w a voter announced and never there, x no member, A in another cluster, S on its own with the
@@ -22,14 +22,14 @@ fn heard(masters: &str) -> Vec<Heard> {
     };
     let together: Vec<Member> = numbered().filter(|(_, letter)| *letter != 'x').map(member).collect();
     let leader = numbered().find(|(_, letter)| *letter == 'L').map(|(id, _)| id);
-    let told = |id: u64, letter: char| {
+    let reported = |id: u64, letter: char| {
         let is_alone = matches!(letter, 'A' | 'S');
         let leader = if is_alone { Some(id) } else { leader.filter(|_| letter != 'q') };
         let members = if is_alone { vec![member((id, letter))] } else { together.clone() };
         let cluster = if letter == 'A' { "171" } else { "205" };
         let status = json!({ "header": { "member_id": id.to_string(), "cluster_id": cluster }, "version": "3.7.3",
                              "leader": leader.unwrap_or_default().to_string() });
-        Told {
+        Reported {
             status: serde_json::from_value(status).unwrap(),
             agreed: (leader.is_some() && letter != 'e').then(|| members.clone()),
             known: members,
@@ -40,15 +40,16 @@ fn heard(masters: &str) -> Vec<Heard> {
     let one = |(id, letter)| Heard {
         name: format!("m{id}"),
         url: format!("https://10.0.0.{id}:2379"),
-        told: if is_silent(letter) { Err("no answer in time".to_owned()) } else { Ok(told(id, letter)) },
+        reported: if is_silent(letter) { Err("no answer in time".to_owned()) } else { Ok(reported(id, letter)) },
     };
     numbered().map(one).collect()
 }
 
 /// What the first master says.
-fn told(masters: &str, standings: &[(&str, Standing)], log: &str) -> String {
-    let standings = standings.iter().map(|(name, standing)| ((*name).to_owned(), *standing)).collect();
-    let found = judge(&Seen { own: "m1", heard: &heard(masters), standings: &standings, log });
+fn reported(masters: &str, cluster_states: &[(&str, ClusterState)], log: &str) -> String {
+    let cluster_states =
+        cluster_states.iter().map(|(name, cluster_state)| ((*name).to_owned(), *cluster_state)).collect();
+    let found = evaluate(&Seen { own: "m1", heard: &heard(masters), cluster_states: &cluster_states, log });
     let lines: Vec<String> =
         found.iter().map(|finding| format!("  {} {:?}: {}\n", finding.code, finding.kind, finding.evidence)).collect();
     format!("{masters}\n{}", lines.concat())
@@ -60,13 +61,13 @@ fn one_word_for_each_thing_that_is_wrong() {
         "L", "VLV", "qvv", "qqv", "qqq", "qLV", "vvv", "vLV", "VLv", "LVn", "LVw", "qw", "LVe", "eLV", "LVx", "xLV",
         "LVA", "ALV", "LVS", "SLV", "LA", "vLA", "LVVvv", "qVvvv",
     ];
-    let mut text: Vec<String> = plain.iter().map(|masters| told(masters, &[], "")).collect();
-    for standing in [Standing::Apart, Standing::Decided, Standing::Member] {
-        text.push(format!("m3 {standing:?}, {}", told("LVv", &[("m3", standing)], "")));
+    let mut text: Vec<String> = plain.iter().map(|masters| reported(masters, &[], "")).collect();
+    for cluster_state in [ClusterState::Apart, ClusterState::Decided, ClusterState::Member] {
+        text.push(format!("m3 {cluster_state:?}, {}", reported("LVv", &[("m3", cluster_state)], "")));
     }
     let removed = "starting\n the member has been permanently removed from the cluster \nstopped";
-    text.push(format!("log, {}", told("xLV", &[], removed)));
-    text.push(format!("log, {}", told("vvv", &[], removed)));
+    text.push(format!("log, {}", reported("xLV", &[], removed)));
+    text.push(format!("log, {}", reported("vvv", &[], removed)));
     insta::assert_snapshot!(text.concat());
 }
 
@@ -74,9 +75,9 @@ fn one_word_for_each_thing_that_is_wrong() {
 fn members_that_come_and_go_are_not_another_cluster() {
     let mut seen = heard("LVV");
     // The second was asked a moment before the third came.
-    if let Ok(told) = &mut seen[1].told {
-        told.agreed.as_mut().unwrap().pop();
+    if let Ok(reported) = &mut seen[1].reported {
+        reported.agreed.as_mut().unwrap().pop();
     }
-    let standings = Standings::new();
-    assert_eq!(judge(&Seen { own: "m1", heard: &seen, standings: &standings, log: "" }), []);
+    let cluster_states = ClusterStates::new();
+    assert_eq!(evaluate(&Seen { own: "m1", heard: &seen, cluster_states: &cluster_states, log: "" }), []);
 }

@@ -17,18 +17,18 @@ use self::{
     ruleset::{Place, Ruleset},
 };
 use super::address::addresses;
-use crate::{Context, Finding, Look, Part, Roles, codes::FIREWALL, look::Looking};
+use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::FIREWALL};
 
 /// See [`super`].
-pub(crate) const LOOK: Look = Look {
+pub(crate) const CHECK: Check = Check {
     name: "firewall",
-    about: "rules of the packet filter against the node's own connections",
+    about: "firewall rules that block the node's own connections",
     codes: &[FIREWALL],
     roles: Roles::All,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let rules = Ruleset::parse(&context.output("nft", ["-j", "list", "ruleset"]).await?)?;
         let there = addresses(&context.output("ip", ["-json", "address", "show"]).await?)?;
@@ -38,7 +38,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         for (place, whose) in dropped {
             let Place { family, table, chain, .. } = &place;
             let shown = context.output("nft", ["-a", "list", "chain", family, table, chain]).await.unwrap_or_default();
-            found.push(judge(&place, &whose, &shown));
+            found.push(evaluate(&place, &whose, &shown));
         }
         Ok(found)
     })
@@ -121,7 +121,7 @@ fn dropped(rules: &Ruleset, connections: &[Connection], outside: Option<&str>) -
     all
 }
 
-fn judge(place: &Place, connections: &[(u16, String)], shown: &str) -> Finding {
+fn evaluate(place: &Place, connections: &[(u16, String)], shown: &str) -> Finding {
     let whose: Vec<String> = connections.iter().map(|(port, what)| format!("{what} (port {port})")).collect();
     let mut ports: Vec<String> = connections.iter().map(|(port, _)| port.to_string()).collect();
     ports.dedup();

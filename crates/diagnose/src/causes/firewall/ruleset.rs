@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::packet::{Packet, Truth};
-use crate::finding::CouldNotLook;
+use crate::finding::Inconclusive;
 
 /// Chains that call each other without end are the kernel's to refuse; this is only for safety.
 const DEEPEST: u8 = 16;
@@ -67,8 +67,8 @@ enum Fate {
 }
 
 impl Ruleset {
-    pub(super) fn parse(shown: &str) -> Result<Self, CouldNotLook> {
-        let garbled = |error: serde_json::Error| CouldNotLook(format!("`nft -j list ruleset`: {error}"));
+    pub(super) fn parse(shown: &str) -> Result<Self, Inconclusive> {
+        let garbled = |error: serde_json::Error| Inconclusive(format!("`nft -j list ruleset`: {error}"));
         let mut document: Value = serde_json::from_str(shown).map_err(garbled)?;
         let (mut chains, mut rules) = (Vec::<Chain>::new(), Vec::<Rule>::new());
         for object in document["nftables"].as_array_mut().into_iter().flatten() {

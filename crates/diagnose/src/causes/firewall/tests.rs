@@ -24,14 +24,14 @@ fn iif(name: &str) -> Value {
 }
 
 /// What is told of a node whose packet filter has these rules.
-fn told(node: &str, objects: &[Value]) -> String {
+fn reported(node: &str, objects: &[Value]) -> String {
     let cluster = spec::check_text(CLUSTER).cluster.unwrap();
     let rules = Ruleset::parse(&json!({ "nftables": objects }).to_string()).unwrap();
     let dropped = dropped(&rules, &connections(&cluster, cluster.node(node).unwrap()), Some("eth0"));
     let shown = "chain input { # handle 1\n\t\ttcp dport 6443 drop # handle 5\n}\n";
     dropped
         .iter()
-        .map(|(place, whose)| judge(place, whose, shown))
+        .map(|(place, whose)| evaluate(place, whose, shown))
         .map(|one| format!("{}\n{}\n", one.evidence, one.fix))
         .collect()
 }
@@ -42,11 +42,11 @@ fn a_rule_that_drops_is_named_with_what_it_drops() {
         chain("input", Some("input"), "accept"),
         rule("input", 5, &json!([dport(&json!(6443)), { "counter": null }, { "drop": null }])),
     ];
-    insta::assert_snapshot!(told("m", &rules), @r"
+    insta::assert_snapshot!(reported("m", &rules), @r"
     chain `input` of table `inet t` has the rule `tcp dport 6443 drop`, which drops connections of this node to its API server (port 6443), from w to the API server (port 6443)
     `nft delete rule inet t input handle 5`, and whatever writes it
     ");
-    assert_eq!(told("w", &rules), "", "a worker has nobody on this port");
+    assert_eq!(reported("w", &rules), "", "a worker has nobody on this port");
 }
 
 #[test]
@@ -58,13 +58,13 @@ fn a_chain_that_drops_all_that_is_not_accepted() {
         rule("input", 6, &json!([{ "jump": { "target": "open" } }])),
         rule("open", 7, &json!([dport(&json!({ "set": [22, 6443, 7444] })), { "accept": null }])),
     ];
-    insta::assert_snapshot!(told("w", &rules), @r"
+    insta::assert_snapshot!(reported("w", &rules), @r"
     chain `input` of table `inet t` drops what it has no rule for, and has none for connections from m to the kubelet (port 10250)
     `nft insert rule inet t input tcp dport { 10250 } accept`
     ");
-    assert_eq!(told("m", &rules), "", "what a master needs is open");
+    assert_eq!(reported("m", &rules), "", "what a master needs is open");
     rules.push(rule("input", 8, &json!([{ "limit": { "rate": 9 } }, { "accept": null }])));
-    assert_eq!(told("w", &rules), "", "it may be accepted");
+    assert_eq!(reported("w", &rules), "", "it may be accepted");
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn what_goes_out_counts_too() {
         chain("output", Some("output"), "accept"),
         rule("output", 5, &json!([dport(&json!(7444)), { "reject": { "type": "tcp reset" } }])),
     ];
-    assert!(told("w", &rules).contains("to the join service of m (port 7444)"), "{}", told("w", &rules));
-    assert_eq!(told("m", &rules), "");
+    assert!(reported("w", &rules).contains("to the join service of m (port 7444)"), "{}", reported("w", &rules));
+    assert_eq!(reported("m", &rules), "");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn rules_that_do_not_concern_the_node_are_nobody_s_business() {
             rule("input", 6, &json!([dport(&json!(6443)), { "drop": null }])),
         ],
     ] {
-        assert_eq!(told("m", &rules), "", "{rules:?}");
+        assert_eq!(reported("m", &rules), "", "{rules:?}");
     }
     assert!(Ruleset::parse("no json").is_err());
 }
@@ -101,5 +101,5 @@ fn other_families_do_not_see_it() {
     let other = json!({ "chain": {
         "family": "ip6", "table": "t", "name": "input", "handle": 1, "type": "filter", "hook": "input", "prio": 0, "policy": "drop",
     } });
-    assert_eq!(told("m", &[other]), "");
+    assert_eq!(reported("m", &[other]), "");
 }

@@ -101,14 +101,14 @@ impl Machine {
 impl Ended {
     /// How many operations the disk saw, told by a process that came to its end.
     pub(crate) fn operations(&self) -> usize {
-        let told = self.events.iter().find_map(|line| line["operations"].as_u64());
-        usize::try_from(told.expect("the survivor tells its operations")).unwrap()
+        let reported = self.events.iter().find_map(|line| line["operations"].as_u64());
+        usize::try_from(reported.expect("the survivor tells its operations")).unwrap()
     }
 
     /// The steps of which this was told, once per event.
-    pub(crate) fn steps_told(&self, state: &str) -> Vec<&str> {
-        let told = self.events.iter().filter(|event| event["state"] == state);
-        told.filter_map(|event| event["step"].as_str()).collect()
+    pub(crate) fn steps_reported(&self, state: &str) -> Vec<&str> {
+        let reported = self.events.iter().filter(|event| event["state"] == state);
+        reported.filter_map(|event| event["step"].as_str()).collect()
     }
 }
 

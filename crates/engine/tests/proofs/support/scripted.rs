@@ -22,22 +22,22 @@ pub(crate) enum Failure {
     Fatal,
 }
 
-type Judge = Box<dyn Fn(&Host) -> Verdict + Send + Sync>;
+type Evaluate = Box<dyn Fn(&Host) -> Verdict + Send + Sync>;
 
-/// Files and directories, with failures and a judgement from the test.
+/// Files and directories, with failures and an evaluation from the test.
 pub(crate) struct Scripted {
     id: String,
     wanted: Vec<Planned>,
     failures: Failures,
-    judge: Judge,
-    patience: Duration,
+    evaluate: Evaluate,
+    deadline: Duration,
 }
 
 impl Scripted {
     pub(crate) fn new(id: impl Into<String>, wanted: Vec<impl Into<Planned>>) -> Self {
-        let judge: Judge = Box::new(|_| Verdict::Met);
+        let evaluate: Evaluate = Box::new(|_| Verdict::Met);
         let wanted = wanted.into_iter().map(Into::into).collect();
-        Self { id: id.into(), wanted, failures: Failures::default(), judge, patience: Duration::from_mins(1) }
+        Self { id: id.into(), wanted, failures: Failures::default(), evaluate, deadline: Duration::from_mins(1) }
     }
 
     pub(crate) fn failing(mut self, failures: &Failures) -> Self {
@@ -45,14 +45,14 @@ impl Scripted {
         self
     }
 
-    pub(crate) fn judged(mut self, judge: impl Fn(&Host) -> Verdict + Send + Sync + 'static) -> Self {
-        self.judge = Box::new(judge);
+    pub(crate) fn evaluated(mut self, evaluate: impl Fn(&Host) -> Verdict + Send + Sync + 'static) -> Self {
+        self.evaluate = Box::new(evaluate);
         self
     }
 
     /// Waits until something stands at a path.
     pub(crate) fn until(self, path: &'static str) -> Self {
-        self.judged(move |host| match host.disk.exists(Path::new(path)) {
+        self.evaluated(move |host| match host.disk.exists(Path::new(path)) {
             Ok(true) => Verdict::Met,
             _ => Verdict::Waiting { what: path.to_owned(), progress: String::new() },
         })
@@ -78,14 +78,14 @@ impl Step for Scripted {
                 act @ Planned::Act(_) => missing.push(act),
             }
         }
-        Ok((missing, (self.judge)(host)))
+        Ok((missing, (self.evaluate)(host)))
     }
 
     fn plan(&self, seen: &Self::Seen) -> Result<Vec<Planned>, StepError> {
         Ok(seen.0.clone())
     }
 
-    fn judge(&self, seen: &Self::Seen) -> Verdict {
+    fn verify(&self, seen: &Self::Seen) -> Verdict {
         seen.1.clone()
     }
 
@@ -102,8 +102,8 @@ impl Step for Scripted {
         }
     }
 
-    fn patience(&self) -> Duration {
-        self.patience
+    fn deadline(&self) -> Duration {
+        self.deadline
     }
 }
 

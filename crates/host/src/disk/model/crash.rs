@@ -55,7 +55,7 @@ impl ModelDisk {
                 choices[next - 1].0
             }));
             outcomes += 1;
-            // What comes after a raised digit may be another question altogether: it is asked anew.
+            // What comes after a raised digit may be another question altogether: it is asked again.
             while let Some((chosen, of)) = choices.pop() {
                 if chosen + 1 < of {
                     choices.push((chosen + 1, of));
@@ -69,15 +69,15 @@ impl ModelDisk {
     }
 
     /// Cuts the power before the first, after the first, … and after the last operation of `act`, and goes through
-    /// everything that may be found then. `act` says whether it succeeded, and `judge` is told. Returns how many
-    /// outcomes were judged. This disk is left as it is.
-    pub fn every_power_cut(&self, act: impl Fn(&Self) -> bool, mut judge: impl FnMut(Self, bool)) -> usize {
+    /// everything that may be found then. `act` says whether it succeeded, and `verify` is told. Returns how many
+    /// outcomes were evaluated. This disk is left as it is.
+    pub fn every_power_cut(&self, act: impl Fn(&Self) -> bool, mut evaluate: impl FnMut(Self, bool)) -> usize {
         let mut outcomes = 0;
         for operations in 0.. {
             let disk = self.restart();
             disk.cut_after(operations);
             let succeeded = act(&disk);
-            outcomes += disk.every_crash(|after| judge(after, succeeded));
+            outcomes += disk.every_crash(|after| evaluate(after, succeeded));
             if disk.operations() < self.operations() + operations {
                 break; // it ended before the power did
             }

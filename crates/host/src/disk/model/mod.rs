@@ -214,7 +214,7 @@ impl Disk for ModelDisk {
     }
 
     fn meta(&self, path: &Path) -> Result<Option<Meta>, HostError> {
-        let disk = self.operate("look at", path)?;
+        let disk = self.operate("stat", path)?;
         Ok(disk.entry(path).map(|entry| match entry {
             Entry::File(file) => {
                 let file = &disk.state.files[file];

@@ -2,7 +2,7 @@
 //!
 //! Three things stand in its way on a new cluster: the module `restful`, which cannot be loaded beside it; a certificate,
 //! without which it waits silently; and that modules can only be switched on while a manager works. Switching one on lets
-//! the managers start anew, which takes half a minute.
+//! the managers start again, which takes half a minute.
 
 mod user;
 
@@ -14,7 +14,7 @@ use host::Host;
 use spec::{Role, ValidatedCluster};
 
 pub(super) use self::user::User;
-use super::{client, ids, pace::Paced};
+use super::{cached_probe::CachedProbe, client, ids};
 
 /// What Ceph calls the module, and the one that cannot be loaded beside it.
 const DASHBOARD: &str = "dashboard";
@@ -27,12 +27,12 @@ const DISABLE: &str = "disable-restful";
 const CERTIFY: &str = "certify";
 const ENABLE: &str = "enable";
 
-const PACE: Duration = Duration::from_secs(3);
+const CACHED_FOR: Duration = Duration::from_secs(3);
 
 /// The dashboard.
 pub(crate) struct Dashboard {
     cluster: ValidatedCluster,
-    looked: Paced<Seen>,
+    probe: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -48,10 +48,10 @@ pub(crate) enum Seen {
 
 impl Dashboard {
     pub(crate) fn new(cluster: &ValidatedCluster) -> Self {
-        Self { cluster: cluster.clone(), looked: Paced::new(PACE) }
+        Self { cluster: cluster.clone(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let admin = Client::admin(host);
         let managers = match admin.managers().await {
             Ok(managers) if managers.available => managers,
@@ -71,8 +71,8 @@ impl Dashboard {
         let made = certificate::make(self.cluster.name(), names.collect(), host.clock.now());
         let pair = made.map_err(|error| StepError::from_explained(&error))?;
         for (key, text) in CERTIFICATE.into_iter().zip([pair.certificate, pair.key]) {
-            let said = Client::admin(host).tell_with(&["config-key", "set", key, "-i", "-"], text).await;
-            said.map_err(|error| client::failed(&error))?;
+            let output = Client::admin(host).send_with(&["config-key", "set", key, "-i", "-"], text).await;
+            output.map_err(|error| client::failed(&error))?;
         }
         Ok(())
     }
@@ -91,7 +91,7 @@ impl Step for Dashboard {
         if paths::own_fsid(&*host.disk)?.is_none() {
             return Ok(Seen::Early);
         }
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -110,7 +110,7 @@ impl Step for Dashboard {
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let waiting = |what: String| Verdict::Waiting { progress: what.clone(), what };
         match seen {
             Seen::Early => Verdict::Met,
@@ -123,20 +123,20 @@ impl Step for Dashboard {
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        let tell = async |words: &[&str]| {
-            Client::admin(host).tell(words).await.map(drop).map_err(|error| client::failed(&error))
+        let send = async |words: &[&str]| {
+            Client::admin(host).send(words).await.map(drop).map_err(|error| client::failed(&error))
         };
         let done = match key.as_str() {
-            DISABLE => tell(&["mgr", "module", "disable", RESTFUL]).await,
+            DISABLE => send(&["mgr", "module", "disable", RESTFUL]).await,
             CERTIFY => self.certify(host).await,
-            _ => tell(&["mgr", "module", "enable", DASHBOARD]).await,
+            _ => send(&["mgr", "module", "enable", DASHBOARD]).await,
         };
-        self.looked.forget().await;
+        self.probe.forget().await;
         done
     }
 
-    /// The managers start anew, all at once.
-    fn patience(&self) -> Duration {
+    /// The managers start again, all at once.
+    fn deadline(&self) -> Duration {
         Duration::from_mins(5)
     }
 }
@@ -176,7 +176,7 @@ mod tests {
                     Planned::File(_) => panic!("only acts"),
                 })
                 .collect();
-            assert_eq!((planned.as_slice(), step.judge(&seen) == Verdict::Met), (keys, is_met), "{seen:?}");
+            assert_eq!((planned.as_slice(), step.verify(&seen) == Verdict::Met), (keys, is_met), "{seen:?}");
         }
     }
 }

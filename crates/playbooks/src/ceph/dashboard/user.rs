@@ -11,8 +11,8 @@ use host::{Change, Content, Host};
 
 use super::{
     super::ids,
-    super::{client, pace::Paced},
-    PACE,
+    super::{cached_probe::CachedProbe, client},
+    CACHED_FOR,
 };
 use crate::Layout;
 
@@ -21,7 +21,7 @@ const NAME: &str = "admin";
 /// The first user.
 pub(crate) struct User {
     file: PathBuf,
-    users: Paced<Users>,
+    users: CachedProbe<Users>,
 }
 
 /// What the dashboard says.
@@ -42,7 +42,7 @@ pub(crate) struct Seen {
 
 impl User {
     pub(crate) fn new(layout: &Layout) -> Self {
-        Self { file: password_file(layout), users: Paced::new(PACE) }
+        Self { file: password_file(layout), users: CachedProbe::new(CACHED_FOR) }
     }
 
     async fn users(&self, host: &Host) -> Result<Users, StepError> {
@@ -68,7 +68,7 @@ impl Step for User {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::DASHBOARD_USER, "Make a first user of the dashboard", "without one nobody can log in")
+        About::new(ids::DASHBOARD_USER, "Make a first user of the dashboard", "without one no login is possible")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -95,10 +95,10 @@ impl Step for User {
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match &seen.users {
             Some(Users::Silent(why)) => {
-                Verdict::Waiting { what: format!("Ceph's dashboard to tell its users: {why}"), progress: String::new() }
+                Verdict::Waiting { what: format!("Ceph's dashboard to list its users: {why}"), progress: String::new() }
             }
             _ => Verdict::Met,
         }
@@ -108,11 +108,11 @@ impl Step for User {
         self.users.forget().await;
         let password = host.disk.read(&self.file)?;
         let words = ["dashboard", "ac-user-create", NAME, "-i", "-", "administrator"];
-        let said = Client::admin(host).tell_with(&words, password.trim_ascii()).await;
-        said.map(drop).map_err(|error| client::failed(&error))
+        let output = Client::admin(host).send_with(&words, password.trim_ascii()).await;
+        output.map(drop).map_err(|error| client::failed(&error))
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(3)
     }
 }

@@ -1,7 +1,7 @@
 //! The monitor of this node is in the quorum.
 //!
 //! ```text
-//! no data ─► founders, and nobody has founded Ceph yet ─► the first map, the same on all of them ─┐
+//! no data ─► initial_monitors, and Ceph is not initialized yet ─► the first map, the same on all of them ─┐
 //!         └► otherwise: the map of the monitors that are there, waited for ───────────────────────┴► data ─► started ─► in the quorum
 //! ```
 //! Which of the two it is, `next` says. Killed at any point, the next run finds either no data or all of it.
@@ -21,19 +21,19 @@ use self::{
     store::Origin,
 };
 use super::{
+    cached_probe::CachedProbe,
     client,
     daemon::{self, Daemon, Kind},
     ids,
-    pace::Paced,
     source::Source,
     undo::Daemons,
 };
 
-const FOUND: &str = "found";
+const BOOTSTRAP: &str = "bootstrap";
 const JOIN: &str = "join";
 
 /// How often the unit and the monitor's own socket are looked at.
-const LOOK: Duration = Duration::from_millis(300);
+const CHECK_INTERVAL: Duration = Duration::from_millis(300);
 /// How often a monitor without data asks what it may do, while it has to wait.
 const ASK: Duration = Duration::from_secs(3);
 
@@ -43,8 +43,8 @@ pub(crate) struct Monitor {
     name: String,
     daemon: Daemon,
     source: Arc<Source>,
-    looked: Paced<Seen>,
-    decided: Paced<Next>,
+    probe: CachedProbe<Seen>,
+    decided: CachedProbe<Next>,
 }
 
 /// What was found.
@@ -75,8 +75,8 @@ impl Monitor {
             name: node.name.clone(),
             daemon: Daemon::new(Kind::Mon, &node.name),
             source: source.clone(),
-            looked: Paced::new(LOOK),
-            decided: Paced::new(ASK),
+            probe: CachedProbe::new(CHECK_INTERVAL),
+            decided: CachedProbe::new(ASK),
         }
     }
 
@@ -98,27 +98,27 @@ impl Monitor {
     }
 
     async fn answers(&self, host: &Host) -> Result<bool, StepError> {
-        match Client::admin(host).impatient().quorum().await {
+        match Client::admin(host).with_short_timeout().quorum().await {
             Ok(_) => Ok(true),
             Err(error) if error.is_transient() => Ok(false),
             Err(error) => Err(client::failed(&error)),
         }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let Some(ours) = paths::own_fsid(&*host.disk)? else {
-            let (data, daemon) = (Data::None(Next::Found), daemon::Seen::default());
+            let (data, daemon) = (Data::None(Next::Bootstrap), daemon::Seen::default());
             return Ok(Seen { is_begun: false, data, daemon, status: None });
         };
-        let daemon = self.daemon.look(host).await?;
+        let daemon = self.daemon.check(host).await?;
         let status = ::ceph::monitor(&self.name).await.map_err(|error| client::failed(&error))?;
         Ok(Seen { is_begun: true, data: self.data(host, &ours).await?, daemon, status })
     }
 
     async fn make(&self, host: &Host, origin: Origin) -> Result<(), StepError> {
         let handed = self.source.handed(host).await?;
-        if origin == Origin::Founders && next(&self.name, &handed, true) != Next::Found {
-            let message = "the other monitors have founded Ceph meanwhile, so this one joins them";
+        if origin == Origin::InitialMonmap && next(&self.name, &handed, true) != Next::Bootstrap {
+            let message = "the other monitors have bootstrapped Ceph meanwhile, so this one joins them";
             return Err(StepError::new(codes::NO_ANSWER, message).retryable());
         }
         store::make(host, &self.cluster, &self.name, &handed, origin).await
@@ -135,7 +135,7 @@ impl Step for Monitor {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -143,7 +143,7 @@ impl Step for Monitor {
         let made = match &seen.data {
             _ if !seen.is_begun => return Ok(Vec::new()),
             Data::Ours => Vec::new(),
-            Data::None(Next::Found) => act(FOUND, "make the monitor's data, with the map that all founders make"),
+            Data::None(Next::Bootstrap) => act(BOOTSTRAP, "make the monitor's data, with the initial monmap"),
             Data::None(Next::Join) => act(JOIN, "make the monitor's data, with the map of the other monitors"),
             Data::None(Next::Wait(_)) => return Ok(Vec::new()),
             Data::Foreign(fsid) => {
@@ -158,7 +158,7 @@ impl Step for Monitor {
         Ok([made, self.daemon.plan(&seen.daemon)].concat())
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         let waiting = |what: String, progress: String| Verdict::Waiting { what, progress };
         match (&seen.data, &seen.status) {
             _ if !seen.is_begun => Verdict::Met,
@@ -175,17 +175,17 @@ impl Step for Monitor {
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let done = match key.as_str() {
-            FOUND => self.make(host, Origin::Founders).await,
+            BOOTSTRAP => self.make(host, Origin::InitialMonmap).await,
             JOIN => self.make(host, Origin::Quorum).await,
             _ => self.daemon.start(host).await,
         };
-        self.looked.forget().await;
+        self.probe.forget().await;
         self.decided.forget().await;
         done
     }
 
     /// Other machines may still be starting.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(5)
     }
 }
@@ -212,10 +212,10 @@ mod tests {
     fn from_nothing_to_the_quorum() {
         let cluster = cluster();
         let step = Monitor::new(&cluster, cluster.node("m1").unwrap(), &source(&cluster, "m1"));
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, seen) in [
-            ("an image", Seen { is_begun: false, ..seen(Data::None(Next::Found), "", None) }),
-            ("a founder", seen(Data::None(Next::Found), "inactive", None)),
+            ("an image", Seen { is_begun: false, ..seen(Data::None(Next::Bootstrap), "", None) }),
+            ("an initial monitor", seen(Data::None(Next::Bootstrap), "inactive", None)),
             ("one that joins", seen(Data::None(Next::Join), "inactive", None)),
             ("one that waits", seen(Data::None(Next::Wait("m2 to answer".into())), "inactive", None)),
             ("down", seen(Data::Ours, "inactive", None)),
@@ -224,9 +224,9 @@ mod tests {
             ("in the quorum", seen(Data::Ours, "active", Some("peon"))),
         ] {
             let changes: Vec<String> = step.plan(&seen).unwrap().iter().map(ToString::to_string).collect();
-            told += &format!("{case}: {changes:?} {:?}\n", step.judge(&seen));
+            reported += &format!("{case}: {changes:?} {:?}\n", step.verify(&seen));
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[test]
@@ -234,8 +234,8 @@ mod tests {
         let cluster = cluster();
         let step = Monitor::new(&cluster, cluster.node("m1").unwrap(), &source(&cluster, "m1"));
         let other = Fsid::parse("11111111-0d6c-4a43-9d0e-2f1f4d1c9b10");
-        let told =
+        let reported =
             [other, None].map(|fsid| step.plan(&seen(Data::Foreign(fsid), "inactive", None)).unwrap_err().to_string());
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(reported.join("\n"));
     }
 }

@@ -12,13 +12,13 @@ use super::super::{
     owned::{self, run},
     workspace,
 };
-use crate::residue::tree;
+use crate::cleanup::tree;
 
 /// Where the first map comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// Made here, the same on every founder.
-    Founders,
+    /// Made here, the same on every initial monitor.
+    InitialMonmap,
     /// Asked of the monitors that are there.
     Quorum,
 }
@@ -40,10 +40,10 @@ pub(super) async fn make(
     let text = handed.monitor_keyring(managers).into_bytes();
     Change::File { path: keyring.clone(), mode: 0o600, content: Content::Secret(text) }.apply(disk)?;
     match origin {
-        Origin::Founders => drop(run(host, &monmap::make(&handed.fsid, &handed.founders, &map)).await?),
+        Origin::InitialMonmap => drop(run(host, &monmap::make(&handed.fsid, &handed.initial_monitors, &map)).await?),
         Origin::Quorum => {
             let to = map.display().to_string();
-            Client::admin(host).tell(&["mon", "getmap", "-o", &to]).await.map_err(|error| client::failed(&error))?;
+            Client::admin(host).send(&["mon", "getmap", "-o", &to]).await.map_err(|error| client::failed(&error))?;
         }
     }
     owned::give(host, &room).await?;

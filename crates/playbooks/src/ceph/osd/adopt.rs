@@ -1,6 +1,6 @@
 //! An OSD of ours whose files are gone, while its data is there: the machine's own disk was replaced, and the others stayed.
 //!
-//! Everything that the files held is in the label of the data, so they are made anew and nothing has to be copied.
+//! Everything that the files held is in the label of the data, so they are made again and nothing has to be copied.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ use super::{
     make,
     places::BLOCK,
 };
-use crate::residue::tree;
+use crate::cleanup::tree;
 
-/// Makes the files anew.
+/// Makes the files again.
 pub(super) async fn adopt(host: &Host, store: &OsdStore, ours: &Fsid) -> Result<(), StepError> {
     let disk = &*host.disk;
     let path = store.path();

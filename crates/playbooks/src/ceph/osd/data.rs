@@ -15,7 +15,7 @@ use host::{Change, Disk, Host, Kind as What};
 use spec::{Node, Osd, OsdStore};
 
 use super::{
-    super::{client, daemon::Kind, ids, leave, pace::Paced, undo::Daemons},
+    super::{cached_probe::CachedProbe, client, daemon::Kind, ids, leave, undo::Daemons},
     adopt,
     begun::Begun,
     make,
@@ -29,12 +29,12 @@ const ADOPT: &str = "adopt ";
 const TIDY: &str = "tidy ";
 
 /// How often devices are looked at and monitors asked, while there are none.
-const PACE: Duration = Duration::from_secs(3);
+const CACHED_FOR: Duration = Duration::from_secs(3);
 
 /// The data of a node's OSDs.
 pub(crate) struct Data {
     listed: Vec<Osd>,
-    looked: Paced<Seen>,
+    probe: CachedProbe<Seen>,
 }
 
 /// What was found.
@@ -50,14 +50,14 @@ pub(crate) struct Seen {
 
 impl Data {
     pub(crate) fn new(node: &Node) -> Self {
-        Self { listed: node.osds.clone(), looked: Paced::new(PACE) }
+        Self { listed: node.osds.clone(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let Some(ours) = paths::own_fsid(&*host.disk)? else {
             return Ok(Seen { places: Vec::new(), directories: Vec::new(), silence: None });
         };
-        let places = places::look(host, &self.listed, &ours).await?;
+        let places = places::check(host, &self.listed, &ours).await?;
         let is_needed = places.iter().any(|place| matches!(place, Place::ToBeMade { .. }));
         let silence = if is_needed { self.silence(host).await? } else { None };
         Ok(Seen { places, directories: self.directories(&*host.disk)?, silence })
@@ -103,7 +103,7 @@ impl Step for Data {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -120,7 +120,7 @@ impl Step for Data {
                     changes.push(act(MAKE, format!("make an OSD on {path}")));
                 }
                 Place::Lost { osd } => {
-                    changes.push(act(ADOPT, format!("make the files of the OSD {osd} anew, whose data is on {path}")));
+                    changes.push(act(ADOPT, format!("make the files of the OSD {osd} again, whose data is on {path}")));
                 }
                 Place::Refused { seen, can_be_wiped } => {
                     refused.push(format!("{path} is not free: {seen}"));
@@ -134,7 +134,7 @@ impl Step for Data {
         Ok(if seen.silence.is_some() { Vec::new() } else { changes })
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         match &seen.silence {
             Some(why) => {
                 Verdict::Waiting { what: format!("the monitors, to make OSDs; {why}"), progress: String::new() }
@@ -144,7 +144,7 @@ impl Step for Data {
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        self.looked.forget().await;
+        self.probe.forget().await;
         let Some(ours) = paths::own_fsid(&*host.disk)? else { return Ok(()) };
         if let Some(osd) = self.of_key(key, MAKE) {
             make::make(host, osd, &ours).await
@@ -160,7 +160,7 @@ impl Step for Data {
     }
 
     /// Monitors of other machines may still be starting.
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(10)
     }
 }
@@ -217,7 +217,7 @@ impl Undo for Stores {
 async fn forget(host: &Host, store: &Path, ours: &Fsid, begun: &[Begun]) -> Result<(), StepError> {
     let Some(meta) = host.disk.meta(store)? else { return Ok(()) };
     let is_file = meta.kind == What::File;
-    let content = device::look(host, store, is_file).await.map_err(|error| StepError::from_explained(&error))?;
+    let content = device::check(host, store, is_file).await.map_err(|error| StepError::from_explained(&error))?;
     let is_begun = |osd: &Fsid| begun.iter().any(|begun| begun.uuid == *osd);
     match content {
         Content::Osd(label) if label.cluster.as_ref() == Some(ours) || is_begun(&label.osd) => {}
@@ -236,7 +236,7 @@ mod tests {
 
     fn data(paths: &[&str]) -> Data {
         let osd = |path: &&str| Osd { store: OsdStore::Device(PathBuf::from(path)), wipe: false };
-        Data { listed: paths.iter().map(osd).collect(), looked: Paced::new(PACE) }
+        Data { listed: paths.iter().map(osd).collect(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         insta::assert_snapshot!(shown.join("\n"));
         let silent = Seen { places, directories: Vec::new(), silence: Some("no majority".into()) };
         assert_eq!(data.plan(&silent).unwrap(), []);
-        assert!(matches!(data.judge(&silent), Verdict::Waiting { .. }));
+        assert!(matches!(data.verify(&silent), Verdict::Waiting { .. }));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
     begun::Begun,
     places::BLOCK,
 };
-use crate::residue::tree;
+use crate::cleanup::tree;
 
 /// How much of a device is overwritten, at least: labels, partition tables and the beginnings of file systems.
 const HEAD_MIB: &str = "count=16";
@@ -79,15 +79,15 @@ pub(super) async fn give(host: &Host, store: &Path) -> Result<(), StepError> {
 async fn number(host: &Host, begun: &Begun) -> Result<u32, StepError> {
     let bootstrap = Client::new(host, Entity::BootstrapOsd, paths::BOOTSTRAP_OSD_KEYRING);
     let secret = serde_json::json!({ "cephx_secret": begun.key.expose() }).to_string();
-    let said = bootstrap.tell_with(&["osd", "new", begun.uuid.as_str(), "-i", "-"], secret).await;
-    let said = said.map_err(|error| match &error {
-        CephError::Command(CommandError::Failed { said, .. }) if said.contains("EEXIST") => {
+    let output = bootstrap.send_with(&["osd", "new", begun.uuid.as_str(), "-i", "-"], secret).await;
+    let output = output.map_err(|error| match &error {
+        CephError::Command(CommandError::Failed { output, .. }) if output.contains("EEXIST") => {
             StepError::new(codes::LOST_SECRET, format!("Ceph knows the OSD {} under another key", begun.uuid))
         }
         _ => client::failed(&error),
     })?;
-    said.trim().parse().map_err(|_| {
-        StepError::new(codes::GARBLED, format!("the answer to `ceph osd new` is no number: `{}`", said.trim()))
+    output.trim().parse().map_err(|_| {
+        StepError::new(codes::GARBLED, format!("the answer to `ceph osd new` is no number: `{}`", output.trim()))
     })
 }
 
@@ -104,7 +104,7 @@ fn lay_out(disk: &dyn Disk, data: &Path, id: u32, begun: &Begun) -> Result<(), S
     Ok(())
 }
 
-/// With its key the label holds all that is needed to make the files anew.
+/// With its key the label holds all that is needed to make the files again.
 fn mkfs(id: u32, data: &Path, key: &Path, begun: &Begun) -> Cmd {
     owned::as_ceph("ceph-osd")
         .args(["--mkfs", "--id", &id.to_string(), "--osd-objectstore", "bluestore"])

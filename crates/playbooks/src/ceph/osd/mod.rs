@@ -3,7 +3,7 @@
 //! ```text
 //! data    listed in cluster.yaml and nobody's ─► begun: UUID and key, noted before anybody else knows them
 //!                                             ─► a number from the monitors ─► made beside its place ─► moved there
-//!         of ours, but its files are gone ─► files anew from what the data says of itself
+//!         of ours, but its files are gone ─► files again from the labels in the data
 //! run     what is in place ─► enabled, started, known to be up
 //! ```
 //! `places` tells for each listed device or file how far it has come. Killed anywhere, a run goes on with the UUID and key

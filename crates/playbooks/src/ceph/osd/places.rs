@@ -32,7 +32,7 @@ pub(super) enum Place {
 }
 
 /// Looks at every listed device or file.
-pub(super) async fn look(host: &Host, listed: &[Osd], ours: &Fsid) -> Result<Vec<Place>, StepError> {
+pub(super) async fn check(host: &Host, listed: &[Osd], ours: &Fsid) -> Result<Vec<Place>, StepError> {
     let disk = &*host.disk;
     let (made, begun) = (made(disk, ours)?, Begun::all(disk)?);
     let uuids: Vec<Fsid> = begun.iter().map(|begun| begun.uuid.clone()).collect();
@@ -45,8 +45,8 @@ pub(super) async fn look(host: &Host, listed: &[Osd], ours: &Fsid) -> Result<Vec
             continue;
         }
         let is_file = matches!(osd.store, OsdStore::File { .. });
-        let content = device::look(host, path, is_file).await.map_err(|error| StepError::from_explained(&error))?;
-        places.push(match device::judge(&content, ours, &uuids, osd.wipe) {
+        let content = device::check(host, path, is_file).await.map_err(|error| StepError::from_explained(&error))?;
+        places.push(match device::evaluate(&content, ours, &uuids, osd.wipe) {
             device::Verdict::Free => Place::ToBeMade { destroying: None },
             device::Verdict::Ours(label) if uuids.contains(&label.osd) => Place::ToBeMade { destroying: None },
             device::Verdict::Ours(label) => Place::Lost { osd: label.osd },

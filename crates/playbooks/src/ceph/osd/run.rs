@@ -9,11 +9,10 @@ use spec::{Node, Osd, OsdStore};
 
 use super::{
     super::{
+        cached_probe::CachedProbe,
         client,
         daemon::{self, Daemon, Kind},
-        ids,
-        pace::Paced,
-        undo,
+        ids, undo,
     },
     places::{self, BLOCK},
 };
@@ -22,12 +21,12 @@ use crate::{service, systemd};
 const RELOAD: &str = "reload";
 
 /// How often units and sockets are looked at.
-const PACE: Duration = Duration::from_millis(500);
+const CACHED_FOR: Duration = Duration::from_millis(500);
 
 /// The daemons of a node's OSDs.
 pub(crate) struct Run {
     listed: Vec<Osd>,
-    looked: Paced<Vec<Found>>,
+    probe: CachedProbe<Vec<Found>>,
 }
 
 /// One OSD as it was found.
@@ -42,10 +41,10 @@ pub(crate) struct Found {
 
 impl Run {
     pub(crate) fn new(node: &Node) -> Self {
-        Self { listed: node.osds.clone(), looked: Paced::new(PACE) }
+        Self { listed: node.osds.clone(), probe: CachedProbe::new(CACHED_FOR) }
     }
 
-    async fn look(&self, host: &Host) -> Result<Vec<Found>, StepError> {
+    async fn check(&self, host: &Host) -> Result<Vec<Found>, StepError> {
         let disk = &*host.disk;
         let Some(ours) = paths::own_fsid(disk)? else { return Ok(Vec::new()) };
         let made = places::made(disk, &ours)?;
@@ -57,7 +56,7 @@ impl Run {
             let is_device = matches!(osd.store, OsdStore::Device(_));
             let wanted = is_device.then(|| device_is_given(*id)).into_iter().collect();
             found.push(Found {
-                seen: daemon.look(host).await?,
+                seen: daemon.check(host).await?,
                 missing: Change::missing(wanted, disk)?,
                 status: ::ceph::osd(*id).await.map_err(|error| client::failed(&error))?,
                 daemon,
@@ -107,7 +106,7 @@ impl Step for Run {
     }
 
     async fn observe(&self, host: &Host) -> Result<Vec<Found>, StepError> {
-        self.looked.ask(async || self.look(host).await).await
+        self.probe.ask(async || self.check(host).await).await
     }
 
     fn plan(&self, found: &Vec<Found>) -> Result<Vec<Planned>, StepError> {
@@ -119,7 +118,7 @@ impl Step for Run {
         Ok(changes)
     }
 
-    fn judge(&self, found: &Vec<Found>) -> Verdict {
+    fn verify(&self, found: &Vec<Found>) -> Verdict {
         let is_waited_for = |osd: &&Found| !osd.status.as_ref().is_some_and(OsdStatus::is_active);
         let progress: Vec<&str> =
             found.iter().map(|osd| osd.status.as_ref().map_or("silent", |status| status.state.as_str())).collect();
@@ -133,11 +132,11 @@ impl Step for Run {
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         let done = self.act(key, host).await;
-        self.looked.forget().await;
+        self.probe.forget().await;
         done
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_mins(3)
     }
 }

@@ -1,4 +1,4 @@
-//! NetworkManager's checkpoint: a change of an interface that is taken back unless somebody confirms it in time.
+//! NetworkManager's checkpoint: a change of an interface that is rolled back unless somebody confirms it in time.
 //!
 //! There is no command for it, so it is asked over D-Bus with systemd's `busctl`.
 
@@ -15,13 +15,13 @@ use crate::codes;
 const MANAGER: &str = "org.freedesktop.NetworkManager";
 const OBJECT: &str = "/org/freedesktop/NetworkManager";
 
-/// Seconds until NetworkManager takes back what nobody confirmed. Longer than a trial takes.
+/// Seconds until NetworkManager rolls back what nobody confirmed. Longer than a trial takes.
 const HOLDS: u32 = 30;
-/// Profiles that came after the checkpoint are deleted when it is taken back.
+/// Profiles that came after the checkpoint are deleted when it is rolled back.
 const DELETE_NEW_CONNECTIONS: u32 = 2;
 const POLL: Duration = Duration::from_millis(200);
 
-/// A checkpoint that is set. Dropped without a word, it is taken back by NetworkManager.
+/// A checkpoint that is set. Dropped without a word, it is rolled back by NetworkManager.
 pub(super) struct Guard<'a> {
     host: &'a Host,
     checkpoint: String,
@@ -63,7 +63,7 @@ pub(super) async fn clear(host: &Host, is_ours: bool) -> Result<(), StepError> {
         } else if Instant::now() < until {
             sleep(POLL).await;
         } else {
-            let message = "somebody else changes the network: NetworkManager holds a checkpoint that is not ours";
+            let message = "another process changes the network: NetworkManager holds a checkpoint that is not ours";
             return Err(StepError::new(codes::NO_NETWORK_MANAGER, message).retryable());
         }
     }
@@ -94,7 +94,7 @@ fn paths(answer: &str) -> Result<Vec<String>, StepError> {
 }
 
 fn not_understood(answer: &str) -> StepError {
-    StepError::new(codes::NO_NETWORK_MANAGER, format!("cannot understand NetworkManager's answer `{}`", answer.trim()))
+    StepError::new(codes::NO_NETWORK_MANAGER, format!("unexpected answer from NetworkManager: `{}`", answer.trim()))
 }
 
 #[cfg(test)]

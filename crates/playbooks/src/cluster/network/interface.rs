@@ -30,7 +30,7 @@ pub(super) enum NoInterface {
     Named { name: String, seen: String },
     #[error("no interface has one of the MAC addresses of node `{node}` ({wanted}); seen here: {seen}")]
     Listed { node: String, wanted: String, seen: String },
-    #[error("node `{node}` lists no MAC address, so its interface cannot be told; seen here: {seen}")]
+    #[error("node `{node}` lists no MAC address, so its interface is unknown; seen here: {seen}")]
     Unlisted { node: String, seen: String },
 }
 

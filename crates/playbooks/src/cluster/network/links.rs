@@ -80,9 +80,8 @@ fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Result<Vec<T>, StepError> 
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    serde_json::from_str(text).map_err(|error| {
-        StepError::new(host::codes::COMMAND, "cannot understand what `ip -j` printed").with_source(error)
-    })
+    serde_json::from_str(text)
+        .map_err(|error| StepError::new(host::codes::COMMAND, "unexpected output of `ip -j`").with_source(error))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use crate::codes;
 
 /// Seconds until an activation counts as failed. Duplicate addresses are looked for in this time.
-const PATIENCE: &str = "10";
+const DEADLINE: &str = "10";
 /// Until an interface that is changing has become something.
 const SETTLES: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(100);
@@ -68,7 +68,7 @@ impl<'a> Manager<'a> {
 
     /// Activates a profile and waits until it is.
     pub(super) async fn up(&self, uuid: &str, interface: &str) -> Result<(), StepError> {
-        self.run(["-w", PATIENCE, "connection", "up", "uuid", uuid, "ifname", interface]).await.map(drop)
+        self.run(["-w", DEADLINE, "connection", "up", "uuid", uuid, "ifname", interface]).await.map(drop)
     }
 
     /// Reads all profiles' files again. One whose file is gone is no longer active, and the next best takes over.
@@ -109,8 +109,8 @@ fn is_on_its_way(state: &str) -> bool {
 /// NetworkManager may be about to start: another attempt can help.
 pub(super) fn refused(error: CommandError) -> StepError {
     match error {
-        CommandError::Failed { command, said, .. } => {
-            StepError::new(codes::NO_NETWORK_MANAGER, format!("`{command}` says: {said}")).retryable()
+        CommandError::Failed { command, output, .. } => {
+            StepError::new(codes::NO_NETWORK_MANAGER, format!("`{command}` says: {output}")).retryable()
         }
         CommandError::NotStarted { .. } => StepError::from_explained(&error),
     }

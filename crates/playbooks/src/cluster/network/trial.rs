@@ -10,7 +10,7 @@ use super::{Network, guard, guard::Guard, links, manager::Manager, reach::Proof,
 use crate::codes;
 
 /// A switch may take some seconds to let a changed machine talk.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(100);
 
 impl Network {
@@ -44,7 +44,7 @@ impl Network {
         let manager = Manager::of(host);
         manager.load(&connection.trial).await?;
         manager.up(staged::UUID, interface).await?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + DEADLINE;
         loop {
             let missing = match (self.has_address(host, interface).await?, proof.holds(host, interface).await?) {
                 (true, true) => return Ok(()),

@@ -2,7 +2,7 @@
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 
@@ -12,24 +12,24 @@ pub(in super::super) const CHECK: Check = Check {
     about: "control groups of version 2 with the controllers that containers need",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 const NEEDED: [&str; 4] = ["cpu", "cpuset", "memory", "pids"];
 const UNIFIED: &str = "/sys/fs/cgroup/cgroup.controllers";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         // In version 2 this file is at the top; a hybrid system has it elsewhere, without controllers worth having.
         if let Some(controllers) = context.text_if_any(UNIFIED)? {
-            return Ok(judge(Version::Two, &controllers.split_whitespace().collect::<Vec<_>>()));
+            return Ok(evaluate(Version::Two, &controllers.split_whitespace().collect::<Vec<_>>()));
         }
         let mounts = context.text("/proc/self/mountinfo")?;
         let controllers = version_one(&mounts);
         if controllers.is_empty() {
-            return Err(CouldNotLook("no control groups are mounted at /sys/fs/cgroup".to_owned()));
+            return Err(Inconclusive("no control groups are mounted at /sys/fs/cgroup".to_owned()));
         }
-        Ok(judge(Version::One, &controllers))
+        Ok(evaluate(Version::One, &controllers))
     })
 }
 
@@ -39,7 +39,7 @@ enum Version {
     Two,
 }
 
-fn judge(version: Version, controllers: &[&str]) -> Finding {
+fn evaluate(version: Version, controllers: &[&str]) -> Finding {
     let missing: Vec<&str> = NEEDED.into_iter().filter(|needed| !controllers.contains(needed)).collect();
     if !missing.is_empty() {
         let hint = match version {
@@ -55,7 +55,7 @@ fn judge(version: Version, controllers: &[&str]) -> Finding {
     match version {
         Version::Two => Finding::Fine,
         Version::One => Finding::warning(
-            "control groups are of version 1, which Kubernetes no longer develops; the kubelet is told to accept them",
+            "cgroup v1, which Kubernetes no longer develops; the kubelet is configured to accept it",
             "boot with `systemd.unified_cgroup_hierarchy=1` where you can",
         ),
     }
@@ -69,7 +69,7 @@ fn version_one(mountinfo: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     const HYBRID: &str = "\
 70 134 0:50 / /sys/fs/cgroup ro,nosuid shared:17 - tmpfs tmpfs ro,size=4096k,mode=755
@@ -82,18 +82,18 @@ mod tests {
 
     #[test]
     fn version_two_is_fine_and_version_one_a_warning() {
-        assert_eq!(judge(Version::Two, &["cpuset", "cpu", "io", "memory", "pids"]), Finding::Fine);
-        assert!(matches!(judge(Version::One, &version_one(HYBRID)), Finding::Warning { .. }));
+        assert_eq!(evaluate(Version::Two, &["cpuset", "cpu", "io", "memory", "pids"]), Finding::Fine);
+        assert!(matches!(evaluate(Version::One, &version_one(HYBRID)), Finding::Warning { .. }));
     }
 
     #[test]
     fn a_missing_controller_is_named() {
         let without_memory = HYBRID.lines().filter(|line| !line.contains("memory")).collect::<Vec<_>>().join("\n");
         let verdicts = [
-            judge(Version::Two, &["cpuset", "cpu", "io", "pids"]),
-            judge(Version::Two, &["memory", "io"]),
-            judge(Version::One, &version_one(&without_memory)),
+            evaluate(Version::Two, &["cpuset", "cpu", "io", "pids"]),
+            evaluate(Version::Two, &["memory", "io"]),
+            evaluate(Version::One, &version_one(&without_memory)),
         ];
-        insta::assert_snapshot!(told(verdicts));
+        insta::assert_snapshot!(reported(verdicts));
     }
 }

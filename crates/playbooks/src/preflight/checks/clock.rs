@@ -7,7 +7,7 @@ use pki::{Existing, Which};
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Checking, Inconclusive},
 };
 use crate::{cluster::pki_input, codes};
 
@@ -17,13 +17,13 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the clock is plausible and kept right",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 /// systemd-timesyncd touches it when it has set the clock.
 const SYNCHRONISED: &str = "/run/systemd/timesync/synchronized";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let now = context.host.clock.now();
         // The PKI decides which clocks it issues certificates with; asked for what is due, it looks at the clock first.
@@ -38,18 +38,18 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Finding::Fine);
         }
         // It asks the kernel, so it is right for chrony and ntpd as well.
-        judge(&context.output("timedatectl", ["show", "-p", "NTPSynchronized"]).await?)
+        evaluate(&context.output("timedatectl", ["show", "-p", "NTPSynchronized"]).await?)
     })
 }
 
-fn judge(timedatectl: &str) -> Result<Finding, CouldNotLook> {
+fn evaluate(timedatectl: &str) -> Result<Finding, Inconclusive> {
     match timedatectl.trim() {
         "NTPSynchronized=yes" => Ok(Finding::Fine),
         "NTPSynchronized=no" => Ok(Finding::warning(
             "nothing keeps the clock right: it is plausible, but not synchronised",
             "enable `systemd-timesyncd` or `chronyd`: when clocks drift apart, certificates and leases fail",
         )),
-        other => Err(CouldNotLook(format!("`timedatectl show` answers `{other}`"))),
+        other => Err(Inconclusive(format!("`timedatectl show` answers `{other}`"))),
     }
 }
 
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_nobody_keeps_right_is_a_warning() {
-        assert_eq!(judge("NTPSynchronized=yes\n"), Ok(Finding::Fine));
-        assert!(matches!(judge("NTPSynchronized=no\n"), Ok(Finding::Warning { .. })));
-        assert!(judge("").is_err());
+        assert_eq!(evaluate("NTPSynchronized=yes\n"), Ok(Finding::Fine));
+        assert!(matches!(evaluate("NTPSynchronized=no\n"), Ok(Finding::Warning { .. })));
+        assert!(evaluate("").is_err());
     }
 }

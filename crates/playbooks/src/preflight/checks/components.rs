@@ -10,7 +10,7 @@ use spec::Version;
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 
@@ -20,19 +20,19 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the installed components are whole and of the cluster's version",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 const INSTALLED: &str = "/opt/blackstart/current";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let home = Path::new(INSTALLED);
         let Some(text) = context.host.disk.read_optional(&home.join(MANIFEST))? else {
             return Ok(Finding::problem(codes::COMPONENTS_UNFIT, format!("no bundle is installed in {INSTALLED}")));
         };
         let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|error| CouldNotLook(format!("{INSTALLED}/{MANIFEST} cannot be understood: {error}")))?;
+            .map_err(|error| Inconclusive(format!("cannot parse {INSTALLED}/{MANIFEST}: {error}")))?;
         let mut files = Vec::new();
         for file in manifest.files() {
             let path = home.join(&file.path);

@@ -14,7 +14,7 @@ use host::{Disk, HostError};
 use super::{
     super::{
         Check, Context, Finding, Roles, When,
-        check::{CouldNotLook, Looking},
+        check::{Checking, Inconclusive},
     },
     disk_space::nearest,
 };
@@ -26,7 +26,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the disk is fast enough for etcd",
     roles: Roles::Masters,
     when: When::FirstTime,
-    look,
+    check,
 };
 
 const ETCD: &str = "/var/lib/etcd";
@@ -42,15 +42,15 @@ const LATE: Duration = Duration::from_millis(25);
 /// may be the moment: machines that boot together keep their disks busy.
 const TOO_LATE: Duration = Duration::from_millis(100);
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let disk = context.host.disk.clone();
         let measured = tokio::task::spawn_blocking(move || {
             let dir = nearest(&*disk, Path::new(ETCD))?;
             measure(&*disk, &dir.join(PROBE))
         });
-        let times = measured.await.map_err(|error| CouldNotLook(format!("the measurement was cut off: {error}")))??;
-        Ok(judge(&times))
+        let times = measured.await.map_err(|error| Inconclusive(format!("the measurement was cut off: {error}")))??;
+        Ok(evaluate(&times))
     })
 }
 
@@ -71,7 +71,7 @@ fn measure(disk: &dyn Disk, probe: &Path) -> Result<Vec<Duration>, HostError> {
     Ok(times)
 }
 
-fn judge(times: &[Duration]) -> Finding {
+fn evaluate(times: &[Duration]) -> Finding {
     // With some dozens of samples the slowest but one stands for the 99th percentile: one hiccup proves nothing.
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
@@ -97,7 +97,7 @@ fn judge(times: &[Duration]) -> Finding {
 mod tests {
     use host::RealDisk;
 
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn one_hiccup_is_forgiven() {
@@ -107,8 +107,8 @@ mod tests {
         };
         let slow = [150; 20];
         let cases: [&[u64]; 6] = [&[], &[900], &[900, 20], &[30, 40], &[300, 400], &slow];
-        let verdicts: Vec<_> = cases.iter().map(|slow| judge(&times(slow))).collect();
-        insta::assert_snapshot!(told(verdicts));
+        let verdicts: Vec<_> = cases.iter().map(|slow| evaluate(&times(slow))).collect();
+        insta::assert_snapshot!(reported(verdicts));
     }
 
     #[test]

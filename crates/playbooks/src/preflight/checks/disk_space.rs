@@ -7,7 +7,7 @@ use host::{Disk, HostError};
 
 use super::super::{
     Check, Context, Finding, Roles, Stage, When,
-    check::{CouldNotLook, Looking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 
@@ -17,7 +17,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "enough space is free for etcd, images and containers",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 const MIB: u64 = 1024;
@@ -46,16 +46,16 @@ const STORES: &[Store] = &[
     },
 ];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut shortages = Vec::new();
         for store in STORES.iter().filter(|store| store.roles.include(context.role())) {
             let dir = nearest(&*context.host.disk, Path::new(store.dir))?;
             let df = context.output("df", ["-Pk", &dir.to_string_lossy()]).await?;
-            let free = free(&df).ok_or_else(|| CouldNotLook(format!("`df` answers `{}`", df.trim())))?;
+            let free = free(&df).ok_or_else(|| Inconclusive(format!("`df` answers `{}`", df.trim())))?;
             shortages.extend(shortage(store, free));
         }
-        Ok(judge(shortages, context.stage))
+        Ok(evaluate(shortages, context.stage))
     })
 }
 
@@ -82,7 +82,7 @@ fn shortage(store: &Store, free: u64) -> Option<(bool, String)> {
     (free < *enough).then(|| (free < *least, message()))
 }
 
-fn judge(shortages: Vec<(bool, String)>, stage: Stage) -> Finding {
+fn evaluate(shortages: Vec<(bool, String)>, stage: Stage) -> Finding {
     const CODE: Code = codes::DISK_FULL;
     if shortages.is_empty() {
         return Finding::Fine;
@@ -99,7 +99,7 @@ fn judge(shortages: Vec<(bool, String)>, stage: Stage) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn what_df_prints() {
@@ -118,8 +118,8 @@ mod tests {
             (100 * MIB, Stage::Untouched),
             (100 * MIB, Stage::Begun),
         ];
-        insta::assert_snapshot!(told(
-            cases.map(|(free, stage)| judge(shortage(etcd, free).into_iter().collect(), stage))
+        insta::assert_snapshot!(reported(
+            cases.map(|(free, stage)| evaluate(shortage(etcd, free).into_iter().collect(), stage))
         ));
     }
 }

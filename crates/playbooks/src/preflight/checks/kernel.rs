@@ -6,7 +6,7 @@
 
 use host::CommandError;
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 use crate::codes;
 
 /// See [`super`].
@@ -15,10 +15,10 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the kernel has overlay, nf_tables and writable settings",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut lacks = Vec::new();
         if !is_file_system(&context.text("/proc/filesystems")?, "overlay") {
@@ -35,8 +35,8 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
         let tables = host::Cmd::new("nft").args(["list", "tables"]);
         let answer = context.host.commands.run(&tables).await;
         match answer {
-            Err(CommandError::Failed { said, .. }) => {
-                lacks.push(format!("nf_tables, which kube-proxy needs (module `nf_tables`): {said}"));
+            Err(CommandError::Failed { output, .. }) => {
+                lacks.push(format!("nf_tables, which kube-proxy needs (module `nf_tables`): {output}"));
             }
             // What is certain is worth more than what is not; that nft is missing, `programs` tells too.
             Err(error) if lacks.is_empty() => return Err(error.into()),

@@ -2,7 +2,7 @@
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 
@@ -12,12 +12,12 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the machine-id is well-formed, and no reachable node has the same",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 const PATH: &str = "/etc/machine-id";
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let text = context.text_if_any(PATH)?;
         let id = match well_formed(text.as_deref()) {
@@ -30,7 +30,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             Ok(Some(other)) => {
                 Ok(Finding::problem(codes::MACHINE_ID_TAKEN, format!("node `{other}` has machine-id {id} as well")))
             }
-            Err(why) => Err(CouldNotLook(format!("the machine-id is well-formed; whether another node has it: {why}"))),
+            Err(why) => Err(Inconclusive(format!("the machine-id is well-formed; whether another node has it: {why}"))),
         }
     })
 }

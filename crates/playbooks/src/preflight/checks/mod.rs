@@ -1,4 +1,4 @@
-//! One file per check: `CHECK` on top, the look below it, then what it makes of what it saw.
+//! One file per check: `CHECK` on top, the check below it, then what it makes of what it saw.
 
 pub(super) mod cgroup;
 pub(super) mod clock;

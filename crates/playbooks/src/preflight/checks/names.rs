@@ -4,38 +4,38 @@ use std::net::IpAddr;
 
 use host::CommandError;
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 use crate::codes;
 
 /// See [`super`].
 pub(in super::super) const CHECK: Check = Check {
     name: "names",
-    about: "the host name leads to the node's address",
+    about: "the host name resolves to the node's address",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let name = &context.node.hostname;
         let ip = context.node.ip;
         let hosts = context.text_if_any("/etc/hosts")?.unwrap_or_default();
         let own = from_hosts(&hosts, name);
         if !own.is_empty() {
-            return Ok(judge(name, ip, &own, "/etc/hosts"));
+            return Ok(evaluate(name, ip, &own, "/etc/hosts"));
         }
         // It exits with an error for a name it does not know, and that is an answer.
         let command = host::Cmd::new("getent").args(["ahosts", name.as_str()]);
         match context.host.commands.run(&command).await {
-            Ok(printed) => Ok(judge(name, ip, &from_getent(&printed.stdout), "the resolver")),
-            Err(CommandError::Failed { .. }) => Ok(judge(name, ip, &[], "the resolver")),
+            Ok(printed) => Ok(evaluate(name, ip, &from_getent(&printed.stdout), "the resolver")),
+            Err(CommandError::Failed { .. }) => Ok(evaluate(name, ip, &[], "the resolver")),
             Err(error) => Err(error.into()),
         }
     })
 }
 
-fn judge(name: &str, wanted: IpAddr, found: &[IpAddr], who: &str) -> Finding {
+fn evaluate(name: &str, wanted: IpAddr, found: &[IpAddr], who: &str) -> Finding {
     // Debian's installer points the name to 127.0.1.1; that is this machine, if not its address.
     let elsewhere: Vec<String> =
         found.iter().filter(|ip| **ip != wanted && !ip.is_loopback()).map(ToString::to_string).collect();
@@ -73,7 +73,7 @@ fn from_getent(ahosts: &str) -> Vec<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn what_hosts_says() {
@@ -96,7 +96,7 @@ mod tests {
         let loopback = IpAddr::from([127, 0, 1, 1]);
         let other = IpAddr::from([10, 0, 0, 2]);
         let cases: [&[IpAddr]; 5] = [&[own], &[loopback, own], &[], &[loopback], &[loopback, other]];
-        let verdicts: Vec<_> = cases.iter().map(|found| judge("master-01", own, found, "/etc/hosts")).collect();
-        insta::assert_snapshot!(told(verdicts));
+        let verdicts: Vec<_> = cases.iter().map(|found| evaluate("master-01", own, found, "/etc/hosts")).collect();
+        insta::assert_snapshot!(reported(verdicts));
     }
 }

@@ -7,7 +7,7 @@ use pki::{EntryKind, Existing};
 use serde::Deserialize;
 use spec::{San, ValidatedCluster};
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 use crate::codes;
 
 /// See [`super`].
@@ -16,7 +16,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the machine is not part of another cluster",
     roles: Roles::All,
     when: When::FirstTime,
-    look,
+    check,
 };
 
 const KUBECONFIGS: [&str; 4] = ["admin.conf", "kubelet.conf", "controller-manager.conf", "scheduler.conf"];
@@ -34,17 +34,17 @@ const TRACES: &[(&str, &str)] = &[
     ("/var/snap/microk8s", "MicroK8s"),
 ];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let disk = &*context.host.disk;
         let mut signs = traces(disk)?;
         let existing = Existing::read(disk, &context.layout.kubernetes_dir)?;
         for entry in pki::inventory(&existing, context.host.clock.now()) {
-            if entry.kind == EntryKind::Authority
+            if entry.kind == EntryKind::Ca
                 && let Some(facts) = entry.certificate
                 && let Some(other) = marked(&facts.subject).filter(|name| *name != context.cluster.name())
             {
-                signs.push(format!("{} is the authority of cluster `{other}`", entry.path.display()));
+                signs.push(format!("{} is the CA of cluster `{other}`", entry.path.display()));
             }
         }
         let own = own_hosts(context.cluster);
@@ -54,11 +54,11 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             let strange = servers(&text).into_iter().filter(|url| host_of(url).is_some_and(|host| !own.contains(host)));
             signs.extend(strange.map(|url| format!("{} leads to {url}", path.display())));
         }
-        Ok(judge(&signs))
+        Ok(evaluate(&signs))
     })
 }
 
-fn judge(signs: &[String]) -> Finding {
+fn evaluate(signs: &[String]) -> Finding {
     if signs.is_empty() { Finding::Fine } else { Finding::problem(codes::OTHER_CLUSTER, signs.join("; ")) }
 }
 
@@ -79,7 +79,7 @@ fn has_decided(disk: &dyn Disk) -> Result<bool, HostError> {
     Ok(etcd::Initial::parse(&String::from_utf8_lossy(&text)).is_some())
 }
 
-/// The cluster that an authority of ours names in its subject; others name none.
+/// The cluster that a CA of ours names in its subject; others name none.
 fn marked(subject: &str) -> Option<&str> {
     subject.split(", ").find_map(|part| part.strip_prefix("OU=blackstart:"))
 }
@@ -121,10 +121,10 @@ fn servers(kubeconfig: &str) -> Vec<String> {
 
 /// `https://[fd00::1]:6443/path` is at `fd00::1`.
 fn host_of(url: &str) -> Option<&str> {
-    let authority = url.split_once("://")?.1.split('/').next()?;
-    match authority.strip_prefix('[') {
+    let ca = url.split_once("://")?.1.split('/').next()?;
+    match ca.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
-        None => authority.split(':').next(),
+        None => ca.split(':').next(),
     }
 }
 
@@ -132,7 +132,7 @@ fn host_of(url: &str) -> Option<&str> {
 mod tests {
     use host::RealDisk;
 
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn a_host_in_a_url() {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_an_authority() {
+    fn the_mark_of_a_ca() {
         assert_eq!(marked("OU=blackstart:lab, CN=kubernetes-ca"), Some("lab"));
         assert_eq!(marked("CN=kubernetes"), None);
     }
@@ -172,15 +172,15 @@ mod tests {
     fn what_others_left_is_named() {
         let root = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(root.path());
-        assert_eq!(judge(&traces(&disk).unwrap()), Finding::Fine);
+        assert_eq!(evaluate(&traces(&disk).unwrap()), Finding::Fine);
         for dir in ["var/lib/etcd/member", "var/lib/rancher/k3s"] {
             std::fs::create_dir_all(root.path().join(dir)).unwrap();
         }
-        insta::assert_snapshot!(told([judge(&traces(&disk).unwrap())]));
+        insta::assert_snapshot!(reported([evaluate(&traces(&disk).unwrap())]));
 
         std::fs::remove_dir_all(root.path().join("var/lib/rancher")).unwrap();
-        let decision = etcd::Initial::founding([("m", Ipv4Addr::LOCALHOST.into(), "aa")]);
+        let decision = etcd::Initial::bootstrapping([("m", Ipv4Addr::LOCALHOST.into(), "aa")]);
         std::fs::write(root.path().join("var/lib/etcd/initial.env"), decision.text()).unwrap();
-        assert_eq!(judge(&traces(&disk).unwrap()), Finding::Fine, "what a backup brought back is ours");
+        assert_eq!(evaluate(&traces(&disk).unwrap()), Finding::Fine, "what a backup brought back is ours");
     }
 }

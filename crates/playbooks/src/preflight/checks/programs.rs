@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::{Check, Context, Finding, Roles, When, check::Looking};
+use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 use crate::codes;
 
 /// See [`super`].
@@ -11,7 +11,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the system's programs that are needed are installed",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 /// Who needs it is said, because a person wants to know what for.
@@ -19,7 +19,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("systemctl", "every service is a systemd unit"),
     ("busctl", "the network is changed under NetworkManager's guard"),
     ("nmcli", "the network is configured with NetworkManager"),
-    ("ip", "addresses and routes are looked at with it"),
+    ("ip", "to read addresses and routes"),
     ("ping", "after a change of the network it is seen whether others still answer"),
     ("nft", "kube-proxy and the agent write their rules with it"),
     ("conntrack", "kube-proxy clears stale connections with it"),
@@ -27,7 +27,7 @@ const NEEDED: &[(&str, &str)] = &[
 ];
 const DIRECTORIES: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut missing = Vec::new();
         for (program, why) in NEEDED {
@@ -39,11 +39,11 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
                 missing.push((*program, *why));
             }
         }
-        Ok(judge(&missing))
+        Ok(evaluate(&missing))
     })
 }
 
-fn judge(missing: &[(&str, &str)]) -> Finding {
+fn evaluate(missing: &[(&str, &str)]) -> Finding {
     if missing.is_empty() {
         return Finding::Fine;
     }
@@ -53,12 +53,12 @@ fn judge(missing: &[(&str, &str)]) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn all_that_is_missing_is_named_with_its_use() {
-        assert_eq!(judge(&[]), Finding::Fine);
+        assert_eq!(evaluate(&[]), Finding::Fine);
         let two: Vec<_> = NEEDED.iter().filter(|(name, _)| matches!(*name, "nft" | "conntrack")).copied().collect();
-        insta::assert_snapshot!(told([judge(&two)]));
+        insta::assert_snapshot!(reported([evaluate(&two)]));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 
@@ -12,7 +12,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the program runs as root, with root's rights",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
 /// Mounts, control groups, namespaces.
@@ -20,11 +20,11 @@ const SYS_ADMIN: u32 = 21;
 /// Addresses, routes, packet filters.
 const NET_ADMIN: u32 = 12;
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
-    Box::pin(async move { judge(&context.text("/proc/self/status")?) })
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+    Box::pin(async move { evaluate(&context.text("/proc/self/status")?) })
 }
 
-fn judge(status: &str) -> Result<Finding, CouldNotLook> {
+fn evaluate(status: &str) -> Result<Finding, Inconclusive> {
     let user = field(status, "Uid:").and_then(|ids| ids.split_whitespace().nth(1)).ok_or_else(garbled)?;
     if user != "0" {
         return Ok(Finding::problem(codes::NOT_ROOT, format!("the program runs as user {user}")));
@@ -47,13 +47,13 @@ fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| line.strip_prefix(name))
 }
 
-fn garbled() -> CouldNotLook {
-    CouldNotLook("/proc/self/status does not say who runs this".to_owned())
+fn garbled() -> Inconclusive {
+    Inconclusive("/proc/self/status does not say who runs this".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     #[test]
     fn root_with_its_rights() {
@@ -66,8 +66,8 @@ mod tests {
             "Name:\tcat\n".to_owned(),
         ]
         .iter()
-        .map(|status| judge(status))
+        .map(|status| evaluate(status))
         .collect();
-        insta::assert_snapshot!(told(verdicts));
+        insta::assert_snapshot!(reported(verdicts));
     }
 }

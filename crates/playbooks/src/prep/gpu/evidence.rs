@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     super::{
         manager::Manager,
-        modules::{Kernel, Standing},
+        modules::{Kernel, ModuleState},
     },
     WANTED,
     device::Device,
@@ -23,7 +23,7 @@ pub(in super::super) struct Evidence {
     /// The kernel's release.
     pub(in super::super) kernel: String,
     /// How its modules are.
-    pub(in super::super) modules: BTreeMap<String, Standing>,
+    pub(in super::super) modules: BTreeMap<String, ModuleState>,
     /// Those of the packages that are installed, with their versions.
     pub(in super::super) packages: BTreeMap<String, String>,
     /// The GPU, if there is one.
@@ -42,7 +42,7 @@ impl Evidence {
         let disk = &*host.disk;
         let kernel = Kernel::read(disk)?;
         let mut evidence = Self {
-            modules: MODULES.iter().map(|module| ((*module).to_owned(), kernel.standing(module))).collect(),
+            modules: MODULES.iter().map(|module| ((*module).to_owned(), kernel.state(module))).collect(),
             kernel: kernel.release,
             gpu: Device::find(disk)?,
             ..Self::default()
@@ -71,8 +71,8 @@ impl Evidence {
     pub(super) fn lost(&self, before: &Self) -> Vec<String> {
         let packages = before.packages.keys().filter(|name| !self.packages.contains_key(*name));
         let mut lost: Vec<String> = packages.map(|name| format!("{name} is not installed")).collect();
-        let worked = before.modules.iter().filter(|(_, standing)| standing.works());
-        let works = |module: &String| self.modules.get(module).is_some_and(|standing| standing.works());
+        let worked = before.modules.iter().filter(|(_, state)| state.works());
+        let works = |module: &String| self.modules.get(module).is_some_and(|state| state.works());
         lost.extend(worked.filter(|(module, _)| !works(module)).map(|(module, _)| format!("{module} is not loaded")));
         if before.is_proof() && !self.is_proof() {
             lost.push("the GPU offers no video coding".to_owned());
@@ -83,21 +83,21 @@ impl Evidence {
     /// For the report, each under its name.
     pub(in super::super) fn seen(&self) -> BTreeMap<String, String> {
         let mut seen = BTreeMap::new();
-        let mut tell = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
-        tell("kernel", self.kernel.clone());
-        let modules = self.modules.iter().map(|(module, standing)| format!("{module} {}", standing.words()));
-        tell("modules", modules.collect::<Vec<_>>().join(", "));
+        let mut emit = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
+        emit("kernel", self.kernel.clone());
+        let modules = self.modules.iter().map(|(module, state)| format!("{module} {}", state.words()));
+        emit("modules", modules.collect::<Vec<_>>().join(", "));
         if !self.packages.is_empty() {
             let packages = self.packages.iter().map(|(name, version)| format!("{name} {version}"));
-            tell("packages", packages.collect::<Vec<_>>().join(", "));
+            emit("packages", packages.collect::<Vec<_>>().join(", "));
         }
         match &self.gpu {
-            None => tell("gpu", "no display device of Intel".to_owned()),
+            None => emit("gpu", "no display device of Intel".to_owned()),
             Some(Device { address, id, driver, render_node }) => {
-                tell("gpu", format!("{id} at {address}"));
-                tell("driver", driver.clone().unwrap_or_else(|| "none".to_owned()));
-                tell("render-node", render_node.clone().unwrap_or_else(|| "none".to_owned()));
-                tell("vainfo", explain::counted(self.entrypoints, "entrypoint"));
+                emit("gpu", format!("{id} at {address}"));
+                emit("driver", driver.clone().unwrap_or_else(|| "none".to_owned()));
+                emit("render-node", render_node.clone().unwrap_or_else(|| "none".to_owned()));
+                emit("vainfo", explain::counted(self.entrypoints, "entrypoint"));
             }
         }
         seen
@@ -112,7 +112,7 @@ async fn vainfo(host: &Host, node: &str) -> Result<usize, String> {
             0 => Err("vainfo lists no entrypoint".to_owned()),
             count => Ok(count),
         },
-        Err(CommandError::Failed { said, .. }) => Err(format!("vainfo: {said}")),
+        Err(CommandError::Failed { output, .. }) => Err(format!("vainfo: {output}")),
         Err(error @ CommandError::NotStarted { .. }) => Err(explain::chain(&error)),
     }
 }
@@ -123,15 +123,15 @@ mod tests {
 
     #[test]
     fn what_is_lost_is_named_and_what_is_newer_is_not() {
-        let evidence = |version: &str, standing, entrypoints| Evidence {
+        let evidence = |version: &str, state, entrypoints| Evidence {
             packages: [("vainfo".to_owned(), version.to_owned())].into(),
-            modules: [("i915".to_owned(), standing)].into(),
+            modules: [("i915".to_owned(), state)].into(),
             entrypoints,
             ..Evidence::default()
         };
-        let before = evidence("2.12", Standing::Loaded, 14);
-        assert!(evidence("2.13", Standing::BuiltIn, 15).lost(&before).is_empty());
-        let now = Evidence { packages: BTreeMap::new(), ..evidence("", Standing::Loadable, 0) };
+        let before = evidence("2.12", ModuleState::Loaded, 14);
+        assert!(evidence("2.13", ModuleState::BuiltIn, 15).lost(&before).is_empty());
+        let now = Evidence { packages: BTreeMap::new(), ..evidence("", ModuleState::Loadable, 0) };
         let expected = ["vainfo is not installed", "i915 is not loaded", "the GPU offers no video coding"];
         assert_eq!(now.lost(&before), expected);
         assert!(before.lost(&now).is_empty());

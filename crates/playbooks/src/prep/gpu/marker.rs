@@ -68,11 +68,7 @@ impl Step for TrueMarker {
     type Undo = Stays;
 
     fn about(&self) -> About {
-        About::new(
-            ids::TRUE_MARKER,
-            "Check what the marker says",
-            "one that is no longer true must not be believed meanwhile",
-        )
+        About::new(ids::TRUE_MARKER, "Check what the marker says", "a stale one must not be used meanwhile")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -82,7 +78,7 @@ impl Step for TrueMarker {
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let why = match &seen.noted {
             Noted::Nothing => return Ok(Vec::new()),
-            Noted::Foreign => "it does not tell what was verified".to_owned(),
+            Noted::Foreign => "it does not report what was verified".to_owned(),
             Noted::Ours(noted) => {
                 let mut lost = seen.now.lost(&noted.seen);
                 if lost.is_empty() && seen.now.gpu.is_some() && noted.seen.gpu.is_none() {
@@ -140,7 +136,7 @@ impl Step for Marker {
     }
 }
 
-/// How it is taken back.
+/// How it is undone.
 pub(super) struct Marked;
 
 impl Undo for Marked {
@@ -159,7 +155,7 @@ mod tests {
 
     const VAINFO: &str = "Package: vainfo\nStatus: install ok installed\nVersion: 2.12\n\n";
 
-    async fn told(machine: &Machine) -> String {
+    async fn reported(machine: &Machine) -> String {
         format!("{}{}", machine.planned(&TrueMarker).await, machine.planned(&Marker).await)
     }
 
@@ -167,16 +163,16 @@ mod tests {
     async fn a_marker_is_true_or_gone() {
         let machine = Machine::default().apt(VAINFO);
         machine.write("/proc/sys/kernel/osrelease", "6.1.0\n");
-        let mut text = format!("nothing was done yet:\n{}", told(&machine).await);
+        let mut text = format!("nothing was done yet:\n{}", reported(&machine).await);
         machine.write(FILE, "");
-        text += &format!("somebody else's, empty:\n{}", told(&machine).await);
+        text += &format!("somebody else's, empty:\n{}", reported(&machine).await);
         machine.apply(&TrueMarker).await;
         machine.apply(&Marker).await;
-        text += &format!("written:\n{}{}", told(&machine).await, machine.read(FILE).unwrap());
+        text += &format!("written:\n{}{}", reported(&machine).await, machine.read(FILE).unwrap());
         machine.write("/var/lib/dpkg/status", &VAINFO.replace("2.12", "2.13"));
-        text += &format!("an upgrade:\n{}", told(&machine).await);
+        text += &format!("an upgrade:\n{}", reported(&machine).await);
         machine.write("/var/lib/dpkg/status", &VAINFO.replace("vainfo", "vim"));
-        text += &format!("a package was removed:\n{}", told(&machine).await);
+        text += &format!("a package was removed:\n{}", reported(&machine).await);
         insta::assert_snapshot!(text);
         for _ in 0..2 {
             Marked.act(KEY, &machine.host()).await.unwrap();

@@ -8,7 +8,7 @@ use host::{Change, Content, Host};
 
 use super::{
     super::ids,
-    super::modules::{self, Kernel, Standing},
+    super::modules::{self, Kernel, ModuleState},
 };
 
 const FILE: &str = "/etc/modules-load.d/gpu-bootstrap.conf";
@@ -37,7 +37,7 @@ impl Step for Modules {
         let kernel = Kernel::read(&*host.disk)?;
         let content = Content::Plain(list(&kernel).into_bytes());
         let file = vec![Change::File { path: FILE.into(), mode: 0o644, content }];
-        let is_idle = |module: &&str| kernel.standing(module) == Standing::Loadable;
+        let is_idle = |module: &&str| kernel.state(module) == ModuleState::Loadable;
         Ok(Seen { file: Change::missing(file, &*host.disk)?, to_load: MODULES.into_iter().filter(is_idle).collect() })
     }
 
@@ -55,9 +55,9 @@ impl Step for Modules {
 fn list(kernel: &Kernel) -> String {
     let mut text = "# Intel GPU, for transcoding.\n".to_owned();
     for module in MODULES {
-        text += &match kernel.standing(module) {
-            Standing::Absent => format!("# {module}: kernel {} has none\n", kernel.release),
-            Standing::BuiltIn | Standing::Loaded | Standing::Loadable => format!("{module}\n"),
+        text += &match kernel.state(module) {
+            ModuleState::Absent => format!("# {module}: kernel {} has none\n", kernel.release),
+            ModuleState::BuiltIn | ModuleState::Loaded | ModuleState::Loadable => format!("{module}\n"),
         };
     }
     text
@@ -71,17 +71,17 @@ mod tests {
     async fn what_the_kernel_has_is_listed_and_loaded() {
         let machine = Machine::default();
         machine.write("/proc/sys/kernel/osrelease", "6.1.0\n");
-        let mut told = format!("no modules at all:\n{}", machine.planned(&Modules).await);
+        let mut reported = format!("no modules at all:\n{}", machine.planned(&Modules).await);
         machine.write("/lib/modules/6.1.0/modules.builtin", "kernel/drivers/gpu/drm/drm.ko\n");
         machine.write(
             "/lib/modules/6.1.0/modules.dep",
             "kernel/i915.ko: kernel/drm_kms_helper.ko\nkernel/drm_kms_helper.ko:\n",
         );
-        told += &format!("some:\n{}", machine.planned(&Modules).await);
+        reported += &format!("some:\n{}", machine.planned(&Modules).await);
         machine.apply(&Modules).await;
         machine.write("/proc/modules", "i915 1 0\ndrm_kms_helper 1 0\n");
-        told += &format!("done:\n{}\n{}", machine.planned(&Modules).await, machine.read(FILE).unwrap());
-        insta::assert_snapshot!(told);
+        reported += &format!("done:\n{}\n{}", machine.planned(&Modules).await, machine.read(FILE).unwrap());
+        insta::assert_snapshot!(reported);
         assert_eq!(machine.asked(), ["modprobe i915", "modprobe drm_kms_helper"]);
     }
 }

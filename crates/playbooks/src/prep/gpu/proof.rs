@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::{Change, Host};
 
-use super::{super::ids, super::modules::Standing, Evidence, device::Device};
+use super::{super::ids, super::modules::ModuleState, Evidence, device::Device};
 use crate::codes;
 
 /// It transcodes; on a machine without a GPU, on which everything was to be installed, nothing can be shown.
@@ -34,7 +34,7 @@ impl Step for Proof {
             Some(other) if !gpu.is_driven() => {
                 return Err(StepError::new(codes::NO_GPU_DRIVER, format!("{there}, and {other} has it")));
             }
-            None if seen.modules.get("i915").is_none_or(|standing| *standing == Standing::Absent) => {
+            None if seen.modules.get("i915").is_none_or(|state| *state == ModuleState::Absent) => {
                 let message = format!("{there}, and kernel {} has no driver i915 for it", seen.kernel);
                 return Err(StepError::new(codes::NO_GPU_DRIVER, message));
             }
@@ -46,7 +46,7 @@ impl Step for Proof {
         }
     }
 
-    fn judge(&self, seen: &Evidence) -> Verdict {
+    fn verify(&self, seen: &Evidence) -> Verdict {
         let Some(gpu) = &seen.gpu else { return Verdict::Met };
         let what = match (gpu.is_driven(), &gpu.render_node) {
             (true, Some(_)) => return Verdict::Met,
@@ -56,7 +56,7 @@ impl Step for Proof {
         Verdict::Waiting { what: format!("{what} ({} at {})", gpu.id, gpu.address), progress: String::new() }
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_secs(20)
     }
 }
@@ -69,15 +69,15 @@ mod tests {
 
     #[test]
     fn nothing_counts_but_what_vainfo_lists() {
-        let mut told = String::new();
-        for (case, driver, node, standing, complaint, entrypoints) in [
-            ("it works", Some("i915"), true, Standing::Loaded, None, 14),
-            ("a newer driver", Some("xe"), true, Standing::Absent, None, 20),
-            ("no driver yet", None, false, Standing::Loaded, None, 0),
-            ("no node yet", Some("i915"), false, Standing::Loaded, None, 0),
-            ("a kernel without a driver", None, false, Standing::Absent, None, 0),
-            ("given to a virtual machine", Some("vfio-pci"), false, Standing::Loaded, None, 0),
-            ("no coding", Some("i915"), true, Standing::Loaded, Some("vainfo: failed to initialize display"), 0),
+        let mut reported = String::new();
+        for (case, driver, node, state, complaint, entrypoints) in [
+            ("it works", Some("i915"), true, ModuleState::Loaded, None, 14),
+            ("a newer driver", Some("xe"), true, ModuleState::Absent, None, 20),
+            ("no driver yet", None, false, ModuleState::Loaded, None, 0),
+            ("no node yet", Some("i915"), false, ModuleState::Loaded, None, 0),
+            ("a kernel without a driver", None, false, ModuleState::Absent, None, 0),
+            ("given to a virtual machine", Some("vfio-pci"), false, ModuleState::Loaded, None, 0),
+            ("no coding", Some("i915"), true, ModuleState::Loaded, Some("vainfo: failed to initialize display"), 0),
         ] {
             let gpu = Device {
                 address: "0000:00:02.0".into(),
@@ -87,7 +87,7 @@ mod tests {
             };
             let evidence = Evidence {
                 kernel: "6.1.0".into(),
-                modules: [("i915".to_owned(), standing)].into(),
+                modules: [("i915".to_owned(), state)].into(),
                 gpu: Some(gpu),
                 entrypoints,
                 complaint: complaint.map(str::to_owned),
@@ -95,11 +95,11 @@ mod tests {
             };
             let line = match Proof.plan(&evidence) {
                 Err(error) => format!("{} {error}", error.code().id),
-                Ok(_) => format!("{:?}", Proof.judge(&evidence)),
+                Ok(_) => format!("{:?}", Proof.verify(&evidence)),
             };
-            told += &format!("{case}: {line}\n");
+            reported += &format!("{case}: {line}\n");
         }
-        insta::assert_snapshot!(told);
-        assert_eq!(Proof.judge(&Evidence::default()), Verdict::Met, "without a GPU there is nothing to show");
+        insta::assert_snapshot!(reported);
+        assert_eq!(Proof.verify(&Evidence::default()), Verdict::Met, "without a GPU there is nothing to show");
     }
 }

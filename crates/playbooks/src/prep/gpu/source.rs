@@ -144,7 +144,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_component_that_is_left_out_is_named_and_added_where_asked() {
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, os, file, text, add) in [
             ("Debian without it", DEBIAN, MAIN, LINES, false),
             ("the same, and it may be added", DEBIAN, MAIN, LINES, true),
@@ -172,10 +172,10 @@ mod tests {
             machine.write("/etc/os-release", os);
             machine.write(file, text);
             let planned = machine.planned(&step(add)).await;
-            told += &format!("{case}:\n{planned}");
+            reported += &format!("{case}:\n{planned}");
             if planned.contains("write ") {
                 machine.apply(&step(add)).await;
-                told += &format!("{}\n", machine.read(FILE).unwrap());
+                reported += &format!("{}\n", machine.read(FILE).unwrap());
                 assert_eq!(machine.planned(&step(add)).await, "  nothing\n");
                 assert_eq!(
                     machine.planned(&step(false)).await,
@@ -184,6 +184,6 @@ mod tests {
                 );
             }
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 }

@@ -1,7 +1,7 @@
 //! `iscsid` runs, stays up, and comes back after every boot.
 //!
 //! Debian's package enables only its socket, and a start that ends well proves nothing: the daemon may die a moment later.
-//! So it counts as up once it has been active for a while, by systemd's own clock; each restart begins that anew.
+//! So it counts as up once it has been active for a while, by systemd's own clock; each restart begins that again.
 
 use std::{path::Path, time::Duration};
 
@@ -12,12 +12,12 @@ use super::super::ids;
 use crate::{
     codes,
     service::stop,
-    systemd::{last_words, systemctl},
+    systemd::{last_log_line, systemctl},
 };
 
 pub(super) const UNIT: &str = "iscsid.service";
 const SOCKET: &str = "iscsid.socket";
-/// A daemon that dies of its surroundings does so within milliseconds.
+/// A daemon that dies of its environment does so within milliseconds.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
 const ENABLE: &str = "enable";
@@ -60,7 +60,7 @@ impl Seen {
         }
     }
 
-    pub(super) async fn look(host: &Host) -> Result<Self, StepError> {
+    pub(super) async fn check(host: &Host) -> Result<Self, StepError> {
         const PROPERTIES: &str = "--property=ActiveState,UnitFileState,NRestarts,ActiveEnterTimestampMonotonic";
         let shown = systemctl(host, &["show", PROPERTIES, UNIT]).await?.stdout;
         let uptime = host.disk.read_optional(Path::new("/proc/uptime"))?.unwrap_or_default();
@@ -86,9 +86,9 @@ impl Step for Iscsid {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let mut seen = Seen::look(host).await?;
+        let mut seen = Seen::check(host).await?;
         if !seen.is_up() {
-            seen.words = last_words(host, UNIT).await;
+            seen.words = last_log_line(host, UNIT).await;
         }
         Ok(seen)
     }
@@ -103,13 +103,14 @@ impl Step for Iscsid {
             act(ENABLE, format!("enable {UNIT}"));
         }
         if !seen.is_up() {
-            let said = if seen.words.is_empty() { String::new() } else { format!(" (it said: {})", seen.words) };
-            act(START, format!("start {UNIT}{said}"));
+            let output =
+                if seen.words.is_empty() { String::new() } else { format!(" (last log line: {})", seen.words) };
+            act(START, format!("start {UNIT}{output}"));
         }
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         if seen.since.is_some_and(|since| since >= LONG_ENOUGH) {
             return Verdict::Met;
         }
@@ -124,16 +125,16 @@ impl Step for Iscsid {
         if key == ENABLE {
             return systemctl(host, &["enable", UNIT]).await.map(drop);
         }
-        if Seen::look(host).await?.active == "failed" {
+        if Seen::check(host).await?.active == "failed" {
             // Otherwise the failures before count, and systemd refuses to start it.
             systemctl(host, &["reset-failed", UNIT]).await?;
         }
         let started = systemctl(host, &["start", UNIT]).await;
-        if started.is_ok() && Seen::look(host).await?.is_up() {
+        if started.is_ok() && Seen::check(host).await?.is_up() {
             return Ok(());
         }
-        let words = last_words(host, UNIT).await;
-        let words = if words.is_empty() { "it said nothing" } else { &words };
+        let words = last_log_line(host, UNIT).await;
+        let words = if words.is_empty() { "it has no output" } else { &words };
         let error = StepError::new(codes::ISCSID_DIES, format!("{UNIT} ends as soon as it is started: {words}"));
         Err(match started {
             Err(source) => error.with_source(source),
@@ -141,12 +142,12 @@ impl Step for Iscsid {
         })
     }
 
-    fn patience(&self) -> Duration {
+    fn deadline(&self) -> Duration {
         Duration::from_secs(30)
     }
 }
 
-/// How it is taken back: what we enabled is disabled, what we started is stopped.
+/// How it is undone: what we enabled is disabled, what we started is stopped.
 pub(super) struct Started;
 
 impl Undo for Started {
@@ -193,7 +194,7 @@ mod tests {
 
     #[tokio::test]
     async fn up_means_up_for_a_while() {
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, shown) in [
             ("as Debian's package leaves it", shown("inactive", "disabled", 0, 0)),
             ("started a moment ago", shown("active", "enabled", 0, 100_000_000)),
@@ -203,9 +204,9 @@ mod tests {
             ("dead", shown("failed", "enabled", 5, 99_900_000)),
             ("forbidden", shown("inactive", "masked", 0, 0)),
         ] {
-            told += &format!("{case}:\n{}", machine(shown).planned(&Iscsid).await);
+            reported += &format!("{case}:\n{}", machine(shown).planned(&Iscsid).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[tokio::test]

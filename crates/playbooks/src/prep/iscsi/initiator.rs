@@ -120,7 +120,7 @@ impl Step for InitiatorName {
     type Undo = Named;
 
     fn about(&self) -> About {
-        About::new(ids::INITIATOR_NAME, "Give the machine its own initiator name", "targets tell machines apart by it")
+        About::new(ids::INITIATOR_NAME, "Give the machine its own initiator name", "targets identify machines by it")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
@@ -184,7 +184,7 @@ async fn is_older(host: &Host) -> Result<bool, StepError> {
     Ok(matches!(times[..], [name, machine] if name < machine))
 }
 
-/// How it is taken back: the note goes, the name stays. Targets know the machine by it, and the one before it was no name,
+/// How it is undone: the note goes, the name stays. Targets know the machine by it, and the one before it was no name,
 /// or another machine's.
 pub(super) struct Named {
     note: PathBuf,
@@ -236,7 +236,7 @@ mod tests {
         let chosen = "InitiatorName = iqn.2001-04.com.example:worker-01\n";
         let (session, record) =
             ("/sys/class/iscsi_session/session1/state", "/etc/iscsi/nodes/iqn.x/10.0.0.1,3260,1/default");
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, file, noted, is_older, extra) in [
             ("no file", "", None, false, ""),
             ("a package that asks for a name", "GenerateName=yes\n", None, false, ""),
@@ -256,9 +256,9 @@ mod tests {
             if !extra.is_empty() {
                 machine.write(extra, "");
             }
-            told += &format!("{case}:\n{}", machine.planned(&step()).await);
+            reported += &format!("{case}:\n{}", machine.planned(&step()).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use super::{
     super::ids,
     super::{
         manager::Manager,
-        modules::{self, Kernel, Standing},
+        modules::{self, Kernel, ModuleState},
     },
     wanted,
 };
@@ -46,12 +46,12 @@ impl Support {
         Ok(Self { kernel: Kernel::read(disk)?, has_transport: disk.exists(Path::new(TRANSPORT))? })
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        match self.kernel.standing(MODULE) {
+    pub(super) fn state(&self) -> ModuleState {
+        match self.kernel.state(MODULE) {
             // Whoever offers the transport has it, also where no list says so.
-            Standing::Loadable if self.has_transport => Standing::Loaded,
-            Standing::Absent if self.has_transport => Standing::BuiltIn,
-            standing => standing,
+            ModuleState::Loadable if self.has_transport => ModuleState::Loaded,
+            ModuleState::Absent if self.has_transport => ModuleState::BuiltIn,
+            state => state,
         }
     }
 
@@ -82,7 +82,7 @@ impl Step for KernelSupport {
         let disk = &*host.disk;
         let support = Support::read(disk)?;
         // One that is part of the kernel needs nobody to load it, and a name that no module has would fail at each boot.
-        let is_module = matches!(support.standing(), Standing::Loaded | Standing::Loadable);
+        let is_module = matches!(support.state(), ModuleState::Loaded | ModuleState::Loadable);
         let content = Content::Plain(format!("# Longhorn attaches volumes by it.\n{MODULE}\n").into_bytes());
         let wanted = is_module.then(|| Change::File { path: FILE.into(), mode: 0o644, content });
         let file = Change::missing(wanted.into_iter().collect(), disk)?;
@@ -91,19 +91,19 @@ impl Step for KernelSupport {
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let mut changes = Planned::files(&seen.file);
-        match seen.support.standing() {
-            Standing::Absent => {
+        match seen.support.state() {
+            ModuleState::Absent => {
                 return Err(StepError::new(codes::KERNEL_WITHOUT_ISCSI, seen.support.absence(&seen.package)));
             }
-            Standing::Loadable => {
+            ModuleState::Loadable => {
                 changes.push(Planned::act(LOAD, format!("load the module {MODULE}")));
             }
-            Standing::BuiltIn | Standing::Loaded => {}
+            ModuleState::BuiltIn | ModuleState::Loaded => {}
         }
         Ok(changes)
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         if seen.support.has_transport {
             return Verdict::Met;
         }
@@ -114,7 +114,7 @@ impl Step for KernelSupport {
         modules::load(host, MODULE).await
     }
 
-    fn patience(&self) -> std::time::Duration {
+    fn deadline(&self) -> std::time::Duration {
         std::time::Duration::from_secs(10)
     }
 }
@@ -140,7 +140,7 @@ mod tests {
         let built_in = ("/lib/modules/6.1.0/modules.builtin", "kernel/drivers/scsi/iscsi_tcp.ko\n");
         let (transport, loaded) =
             (("/sys/class/iscsi_transport/tcp/handle", "1\n"), ("/proc/modules", "iscsi_tcp 1 0\n"));
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, files) in [
             ("a module that nobody loaded", &[dep][..]),
             ("a module that is loaded", &[dep, loaded, transport]),
@@ -155,9 +155,9 @@ mod tests {
             for (path, text) in files {
                 machine.write(path, text);
             }
-            told += &format!("{case}:\n{}", machine.planned(&KernelSupport).await);
+            reported += &format!("{case}:\n{}", machine.planned(&KernelSupport).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 
     #[tokio::test]

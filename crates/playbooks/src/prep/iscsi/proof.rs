@@ -54,7 +54,7 @@ impl Proof {
         self.state_dir.join("login.json")
     }
 
-    fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let disk = &*host.disk;
         let noted: Option<Noted> = note::read(disk, &self.note())?;
         let mut can_be_target = true;
@@ -69,7 +69,7 @@ impl Proof {
 
 /// What was proved, for the report.
 pub(super) fn proved(host: &Host, state_dir: &Path) -> Result<&'static str, StepError> {
-    let Seen { can_be_target, is_noted, .. } = Proof::new(state_dir).look(host)?;
+    let Seen { can_be_target, is_noted, .. } = Proof::new(state_dir).check(host)?;
     Ok(match (is_noted, can_be_target) {
         (true, _) => "a login to a target on this machine, with the same bytes on both sides",
         (false, true) => "iscsiadm answers; no login was made in this boot",
@@ -87,7 +87,7 @@ impl Step for Proof {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let can_ask = ask(host).await?;
-        Ok(Seen { can_ask, ..self.look(host)? })
+        Ok(Seen { can_ask, ..self.check(host)? })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -98,7 +98,7 @@ impl Step for Proof {
         Ok(vec![Planned::act(LOGIN, what)])
     }
 
-    fn judge(&self, seen: &Seen) -> Verdict {
+    fn verify(&self, seen: &Seen) -> Verdict {
         if seen.can_ask {
             return Verdict::Met;
         }
@@ -117,8 +117,8 @@ async fn ask(host: &Host) -> Result<bool, StepError> {
     match host.commands.run(&Cmd::new("iscsiadm").args(["--mode", "session"]).env("LC_ALL", "C")).await {
         Ok(_) => Ok(true),
         Err(CommandError::Failed { status, .. }) if status == NONE => Ok(true),
-        Err(CommandError::Failed { status, said, .. }) => {
-            let message = format!("iscsiadm cannot say which sessions there are ({status}): {said}");
+        Err(CommandError::Failed { status, output, .. }) => {
+            let message = format!("iscsiadm cannot say which sessions there are ({status}): {output}");
             Err(StepError::new(codes::ISCSI_UNPROVEN, message))
         }
         Err(CommandError::NotStarted { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(false),
@@ -126,7 +126,7 @@ async fn ask(host: &Host) -> Result<bool, StepError> {
     }
 }
 
-/// How it is taken back: what a login that was killed may have left goes.
+/// How it is undone: what a login that was killed may have left goes.
 pub(super) struct Proved {
     state_dir: PathBuf,
 }
@@ -152,7 +152,7 @@ mod tests {
     async fn a_login_is_made_once_per_boot_where_there_is_a_target() {
         let proof = Proof::new(Path::new("/state"));
         let none = || Err("exit status: 21|iscsiadm: No active sessions.".to_owned());
-        let mut told = String::new();
+        let mut reported = String::new();
         for (case, files, is_broken) in [
             ("no program for a target", &[][..], false),
             ("a target is possible", &TARGET[..], false),
@@ -165,12 +165,12 @@ mod tests {
             for file in files {
                 machine.write(file, "");
             }
-            told += &format!("{case}:\n{}", machine.planned(&proof).await);
+            reported += &format!("{case}:\n{}", machine.planned(&proof).await);
             machine.write("/state/login.json", r#"{"bootId": "boot-1"}"#);
-            told += &format!("  then:\n{}", machine.planned(&proof).await);
+            reported += &format!("  then:\n{}", machine.planned(&proof).await);
             machine.write("/proc/sys/kernel/random/boot_id", "boot-2\n");
-            told += &format!("  after a boot:\n{}", machine.planned(&proof).await);
+            reported += &format!("  after a boot:\n{}", machine.planned(&proof).await);
         }
-        insta::assert_snapshot!(told);
+        insta::assert_snapshot!(reported);
     }
 }

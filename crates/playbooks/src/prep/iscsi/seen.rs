@@ -9,7 +9,7 @@ use host::{Disk, Host, HostError};
 use super::{
     super::{
         manager::Manager,
-        modules::{Kernel, Standing},
+        modules::{Kernel, ModuleState},
         requirements::requirement,
     },
     daemon, initiator,
@@ -30,53 +30,53 @@ pub(in super::super) async fn seen(
 ) -> Result<BTreeMap<String, String>, StepError> {
     let disk = &*host.disk;
     let support = Support::read(disk)?;
-    let daemon = daemon::Seen::look(host).await?;
+    let daemon = daemon::Seen::check(host).await?;
     let mut seen = BTreeMap::new();
-    let mut tell = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
-    tell("kernel", support.kernel.release.clone());
-    tell("iscsi-tcp", support.standing().words().to_owned());
-    tell("package", kernel::package(host).await?);
+    let mut emit = |name: &str, text: String| drop(seen.insert(name.to_owned(), text));
+    emit("kernel", support.kernel.release.clone());
+    emit("iscsi-tcp", support.state().words().to_owned());
+    emit("package", kernel::package(host).await?);
     if with_nfs && let Some(manager) = Manager::find(disk)? {
         let versions = manager.installed(host).await?.versions;
         let name = wanted(true).with(manager)[1];
-        tell("nfs", versions.get(name).map_or_else(|| format!("{name} not"), |version| format!("{name} {version}")));
+        emit("nfs", versions.get(name).map_or_else(|| format!("{name} not"), |version| format!("{name} {version}")));
     }
     if let Some(name) = initiator::name(disk)? {
-        tell(Report::INITIATOR_NAME, name);
+        emit(Report::INITIATOR_NAME, name);
     }
     let is_up = daemon.active == "active";
     let file = if daemon.file.is_empty() { "unknown" } else { &daemon.file };
-    tell("iscsid", format!("{}, {file}", daemon.active));
-    if is_up && support.standing().works() {
-        tell("proof", proof::proved(host, state_dir)?.to_owned());
+    emit("iscsid", format!("{}, {file}", daemon.active));
+    if is_up && support.state().works() {
+        emit("proof", proof::proved(host, state_dir)?.to_owned());
     }
     Ok(seen)
 }
 
 /// Whether the other program that takes disks would take those of Longhorn.
 pub(in super::super) async fn multipath(host: &Host) -> Result<Requirement, StepError> {
-    let is_up = systemd::look(host, MULTIPATH).await?.is_up();
+    let is_up = systemd::check(host, MULTIPATH).await?.is_up();
     let text = host.disk.read_optional(Path::new(MULTIPATH_CONF))?.unwrap_or_default();
-    Ok(judge(is_up, &String::from_utf8_lossy(&text)))
+    Ok(evaluate(is_up, &String::from_utf8_lossy(&text)))
 }
 
 /// Whether the kernel can mount volumes that several nodes write to.
 pub(in super::super) fn nfs(disk: &dyn Disk) -> Result<Requirement, HostError> {
     let known = disk.read_optional(Path::new("/proc/filesystems"))?.unwrap_or_default();
     let is_known = String::from_utf8_lossy(&known).lines().any(|line| line.split_whitespace().last() == Some("nfs4"));
-    let standing = Kernel::read(disk)?.standing(NFS_MODULE);
-    let (verdict, detail) = match standing {
+    let state = Kernel::read(disk)?.state(NFS_MODULE);
+    let (verdict, detail) = match state {
         _ if is_known => (Verdict::Met, "the kernel knows nfs4".to_owned()),
-        Standing::Absent => (
+        ModuleState::Absent => (
             Verdict::Warning,
             format!("this kernel has no module {NFS_MODULE}, so volumes that several nodes write to cannot be mounted"),
         ),
-        standing => (Verdict::Met, format!("{NFS_MODULE} {}", standing.words())),
+        state => (Verdict::Met, format!("{NFS_MODULE} {}", state.words())),
     };
     Ok(requirement("nfs4", verdict, detail))
 }
 
-fn judge(is_up: bool, conf: &str) -> Requirement {
+fn evaluate(is_up: bool, conf: &str) -> Requirement {
     let (verdict, detail) = match (is_up, leaves_disks(conf)) {
         (false, _) => (Verdict::Met, "multipathd does not run".to_owned()),
         (true, true) => (Verdict::Met, format!("multipathd runs, and {MULTIPATH_CONF} keeps it from disks named sd*")),
@@ -133,7 +133,7 @@ mod tests {
             (true, "blacklist_exceptions {\n devnode \"^sda\"\n}\n", Verdict::Warning),
             (true, "blacklist { devnode \".*\" }\n", Verdict::Met),
         ] {
-            assert_eq!(judge(is_up, conf).verdict, expected, "{conf}");
+            assert_eq!(evaluate(is_up, conf).verdict, expected, "{conf}");
         }
     }
 }

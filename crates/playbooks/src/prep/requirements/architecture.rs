@@ -4,9 +4,9 @@ use ::prep::{Prep, Verdict};
 
 use super::{Check, Facts, always};
 
-pub(super) const CHECK: Check = Check { name: "architecture", is_for: always, judge };
+pub(super) const CHECK: Check = Check { name: "architecture", is_for: always, evaluate };
 
-fn judge(facts: &Facts<'_>) -> (Verdict, String) {
+fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
     match (facts.survey.architecture.as_deref(), facts.task.prep()) {
         (Some("x86_64"), _) => (Verdict::Met, "x86_64".to_owned()),
         (Some(other), Prep::Gpu) => (Verdict::Unmet, format!("{other}; Intel's GPU drivers are for x86_64")),

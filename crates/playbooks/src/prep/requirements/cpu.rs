@@ -8,7 +8,7 @@ use ::prep::Verdict;
 use super::{Check, Facts, for_gpu};
 use crate::prep::survey::Cpu;
 
-pub(super) const CHECK: Check = Check { name: "cpu-generation", is_for: for_gpu, judge };
+pub(super) const CHECK: Check = Check { name: "cpu-generation", is_for: for_gpu, evaluate };
 
 const FAMILY: u32 = 6;
 /// A number of its own, between the old ones and the newest.
@@ -20,8 +20,8 @@ const OLDER: [u32; 8] = [0x4F, 0x56, 0x5A, 0x5D, 0x57, 0x6E, 0x75, 0x85];
 /// The first model of Skylake.
 const SKYLAKE: u32 = 0x4E;
 
-fn judge(facts: &Facts<'_>) -> (Verdict, String) {
-    let Some(cpu) = &facts.survey.cpu else { return (Verdict::Unknown, "/proc/cpuinfo does not tell".to_owned()) };
+fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
+    let Some(cpu) = &facts.survey.cpu else { return (Verdict::Unknown, "/proc/cpuinfo does not say".to_owned()) };
     let Cpu { vendor, family, model, name } = cpu;
     let shown = if name.is_empty() { format!("family {family}, model {model}") } else { name.clone() };
     if !facts.survey.has_gpu {

@@ -4,7 +4,7 @@ use ::prep::{Prep, Verdict};
 
 use super::{Check, Facts, always, gib};
 
-pub(super) const CHECK: Check = Check { name: "disk", is_for: always, judge };
+pub(super) const CHECK: Check = Check { name: "disk", is_for: always, evaluate };
 
 const MIB: u64 = 1024;
 const GIB: u64 = 1024 * MIB;
@@ -19,7 +19,7 @@ const fn limits(prep: Prep, is_installed: bool) -> (u64, u64) {
     }
 }
 
-fn judge(facts: &Facts<'_>) -> (Verdict, String) {
+fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
     let Some(free) = facts.survey.free else { return (Verdict::Unknown, "`df` does not answer".to_owned()) };
     let (least, enough) = limits(facts.task.prep(), facts.survey.missing.is_empty());
     let shown = format!("{} free in /var", gib(free));

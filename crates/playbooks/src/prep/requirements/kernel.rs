@@ -4,9 +4,9 @@ use ::prep::Verdict;
 
 use super::{Check, Facts, for_gpu};
 
-pub(super) const CHECK: Check = Check { name: "kernel", is_for: for_gpu, judge };
+pub(super) const CHECK: Check = Check { name: "kernel", is_for: for_gpu, evaluate };
 
-fn judge(facts: &Facts<'_>) -> (Verdict, String) {
+fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
     let release = facts.survey.kernel.clone();
     match release.split('.').next().and_then(|major| major.parse::<u32>().ok()) {
         Some(major) if major >= 5 => (Verdict::Met, release),

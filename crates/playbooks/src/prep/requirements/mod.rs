@@ -23,10 +23,10 @@ struct Check {
     name: &'static str,
     /// Whether it matters for this preparation.
     is_for: fn(Prep) -> bool,
-    judge: fn(&Facts<'_>) -> (Verdict, String),
+    evaluate: fn(&Facts<'_>) -> (Verdict, String),
 }
 
-/// What checks judge from.
+/// What checks evaluate from.
 pub(super) struct Facts<'a> {
     pub(super) survey: &'a Survey,
     pub(super) task: &'a Task,
@@ -49,13 +49,14 @@ fn registry() -> [&'static Check; 7] {
 /// What every check says; what was asked of the machine itself comes last.
 pub(super) fn all(facts: &Facts<'_>) -> Vec<Requirement> {
     let prep = facts.task.prep();
-    let judged = registry().into_iter().filter(|check| (check.is_for)(prep)).map(|check| match (check.judge)(facts) {
-        (verdict, detail) if verdict == Verdict::Met || facts.survey.is_applicable(facts.task) => {
-            requirement(check.name, verdict, detail)
-        }
-        (_, detail) => requirement(check.name, Verdict::Met, format!("{detail}; here it does not matter")),
-    });
-    judged.chain(facts.survey.multipath.clone()).chain(facts.survey.nfs.clone()).collect()
+    let evaluated =
+        registry().into_iter().filter(|check| (check.is_for)(prep)).map(|check| match (check.evaluate)(facts) {
+            (verdict, detail) if verdict == Verdict::Met || facts.survey.is_applicable(facts.task) => {
+                requirement(check.name, verdict, detail)
+            }
+            (_, detail) => requirement(check.name, Verdict::Met, format!("{detail}; here it does not matter")),
+        });
+    evaluated.chain(facts.survey.multipath.clone()).chain(facts.survey.nfs.clone()).collect()
 }
 
 pub(super) fn requirement(name: &str, verdict: Verdict, detail: impl Into<String>) -> Requirement {

@@ -5,21 +5,21 @@ use ::prep::Verdict;
 use super::{Check, Facts, always};
 use crate::prep::manager::Manager;
 
-pub(super) const CHECK: Check = Check { name: "operating-system", is_for: always, judge };
+pub(super) const CHECK: Check = Check { name: "operating-system", is_for: always, evaluate };
 
 /// Those that the documents name, and the one that our own tests run on.
 const KNOWN: [(&str, &str); 3] = [("ubuntu", "22.04"), ("ubuntu", "24.04"), ("debian", "12")];
 
-fn judge(facts: &Facts<'_>) -> (Verdict, String) {
+fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
     let os = &facts.survey.os;
     let name = if os.pretty.is_empty() { "an unknown system" } else { &os.pretty };
     match facts.survey.manager {
         None => (Verdict::Unmet, format!("{name}, without apt or dnf")),
         Some(manager @ Manager::Dnf) => (Verdict::Warning, format!("{name}, with {}; untested", manager.name())),
         Some(manager @ Manager::Apt) => {
-            let told = format!("{name}, with {}", manager.name());
+            let reported = format!("{name}, with {}", manager.name());
             let is_known = KNOWN.iter().any(|(id, version)| os.id == *id && name.contains(version));
-            if is_known { (Verdict::Met, told) } else { (Verdict::Warning, format!("{told}; untested")) }
+            if is_known { (Verdict::Met, reported) } else { (Verdict::Warning, format!("{reported}; untested")) }
         }
     }
 }

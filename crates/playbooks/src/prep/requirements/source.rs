@@ -9,9 +9,9 @@ use explain::{Explain, counted};
 use super::{Check, Facts, always};
 use crate::codes;
 
-pub(super) const CHECK: Check = Check { name: "package-source", is_for: always, judge };
+pub(super) const CHECK: Check = Check { name: "package-source", is_for: always, evaluate };
 
-fn judge(facts: &Facts<'_>) -> (Verdict, String) {
+fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
     let survey = facts.survey;
     if !survey.is_applicable(facts.task) {
         return (Verdict::Met, "nothing is to be installed on this machine".to_owned());

@@ -44,7 +44,7 @@ fn gpu() -> Task {
     Task { packages: None, goal: Goal::Gpu { even_without_gpu: false, add_non_free: false } }
 }
 
-fn told(survey: &Survey, task: &Task, ended: Option<&engine::Report>) -> String {
+fn reported(survey: &Survey, task: &Task, ended: Option<&engine::Report>) -> String {
     let requirements = all(&Facts { survey, task, ended });
     requirements.iter().map(|found| format!("  {:?} {}: {}\n", found.verdict, found.name, found.detail)).collect()
 }
@@ -73,15 +73,15 @@ fn machines_of_all_kinds() {
         ("a small one with a GPU", small, gpu()),
         ("one that tells nothing", Survey::default(), gpu()),
     ] {
-        text += &format!("{case}:\n{}", told(&survey, &task, None));
+        text += &format!("{case}:\n{}", reported(&survey, &task, None));
     }
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn a_source_is_judged_by_what_came_of_it() {
+fn a_source_is_evaluated_by_what_came_of_it() {
     let line = |survey: &Survey, task: &Task, ended: Option<&engine::Report>| {
-        let lines = told(survey, task, ended);
+        let lines = reported(survey, task, ended);
         lines.lines().find(|line| line.contains("package-source")).unwrap_or_default().to_owned()
     };
     let verified = engine::Report { verified: vec!["packages".into()], ..engine::Report::default() };

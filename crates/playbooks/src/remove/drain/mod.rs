@@ -51,7 +51,7 @@ impl Drain {
         Self { target: target.clone(), within, force }
     }
 
-    async fn look(&self, host: &Host) -> Result<Seen, StepError> {
+    async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         // Pods of a Node that is gone are removed by Kubernetes itself.
         let Some(node) = self.target.node(host).await? else { return Ok(Seen { silence: None, pods: Vec::new() }) };
         let name = &self.target.name;
@@ -76,9 +76,9 @@ impl Drain {
     /// Until all of them are gone, or the time is over.
     async fn drain(&self, host: &Host) -> Result<(), StepError> {
         let until = Instant::now() + self.within;
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
-            let seen = self.look(host).await?;
+            let seen = self.check(host).await?;
             if seen.pods.is_empty() {
                 return Ok(());
             }
@@ -95,9 +95,9 @@ impl Drain {
                 let limit = self.within.as_secs();
                 return Err(StepError::new(codes::NOT_DRAINED, format!("{left}; waited for {limit} s")));
             }
-            if left != told {
+            if left != reported {
                 host.doing(left.clone());
-                told = left;
+                reported = left;
             }
             sleep(PAUSE).await;
         }
@@ -160,7 +160,7 @@ impl Step for Drain {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        self.look(host).await
+        self.check(host).await
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -172,7 +172,7 @@ impl Step for Drain {
         let (count, list) = (counted(seen.pods.len(), "pod"), listed(&seen.pods));
         let all = match &seen.silence {
             None => act("evict", format!("evict {count}: {list}")),
-            Some(_) => act("delete", format!("delete {count} without the word of {}: {list}", self.target.name)),
+            Some(_) => act("delete", format!("force-delete {count} of the unreachable {}: {list}", self.target.name)),
         };
         Ok(vec![all])
     }
@@ -221,7 +221,7 @@ mod tests {
             ("dead, force", planned(true, dead, pods())),
             ("dead and empty", planned(false, dead, Vec::new())),
         ];
-        insta::assert_snapshot!(cases.map(|(what, told)| format!("{what}: {told}")).join("\n"));
+        insta::assert_snapshot!(cases.map(|(what, reported)| format!("{what}: {reported}")).join("\n"));
     }
 
     #[test]

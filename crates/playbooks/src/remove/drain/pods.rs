@@ -64,13 +64,13 @@ fn tolerates_cordon(pod: &Pod) -> bool {
 
 /// Their names, as far as a person reads them.
 pub(super) fn listed(pods: &[Leaving]) -> String {
-    let told = |pod: &Leaving| {
-        if pod.is_alone { format!("{pod} (nobody starts it again)") } else { pod.to_string() }
+    let reported = |pod: &Leaving| {
+        if pod.is_alone { format!("{pod} (no controller restarts it)") } else { pod.to_string() }
     };
     // Those that are lost for good are not left out.
     let (alone, others): (Vec<&Leaving>, Vec<&Leaving>) = pods.iter().partition(|pod| pod.is_alone);
     let shown = alone.len().max(SHOWN);
-    let mut names: Vec<String> = alone.into_iter().chain(others).take(shown).map(told).collect();
+    let mut names: Vec<String> = alone.into_iter().chain(others).take(shown).map(reported).collect();
     if pods.len() > shown {
         names.push(format!("{} more", pods.len() - shown));
     }
@@ -144,8 +144,8 @@ mod tests {
         insta::assert_snapshot!(cases.map(|(alone, others)| listed(&pods(alone, others))).join("\n"), @r"
         default/p0, default/p1
         default/p0, default/p1, default/p2, default/p3, default/p4, 2 more
-        default/p90 (nobody starts it again), default/p0, default/p1, default/p2, default/p3, 3 more
-        default/p90 (nobody starts it again), default/p91 (nobody starts it again), default/p92 (nobody starts it again), default/p93 (nobody starts it again), default/p94 (nobody starts it again), default/p95 (nobody starts it again), 2 more
+        default/p90 (no controller restarts it), default/p0, default/p1, default/p2, default/p3, 3 more
+        default/p90 (no controller restarts it), default/p91 (no controller restarts it), default/p92 (no controller restarts it), default/p93 (no controller restarts it), default/p94 (no controller restarts it), default/p95 (no controller restarts it), 2 more
         ");
     }
 }

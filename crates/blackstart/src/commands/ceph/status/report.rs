@@ -203,7 +203,7 @@ impl Silence {
             }
             None => "the monitor of this node does not answer either".to_owned(),
         };
-        format!("no majority of Ceph's monitors answers: {}; {own}", self.why)
+        format!("Ceph's monitors have no quorum: {}; {own}", self.why)
     }
 }
 

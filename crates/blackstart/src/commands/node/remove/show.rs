@@ -44,7 +44,7 @@ pub(super) fn end(node: &str, cluster: &str, was_there: bool, left: Left) -> Str
     let mut say = |what: &str| _ = writeln!(text, "  - {what}");
     say(
         "the machine: run `blackstart node reset` there, or leave it switched off; its certificates are good until they \
-         end, and with them it registers anew when it starts",
+         end, and with them it registers again when it starts",
     );
     if left.is_listed {
         say(&format!(

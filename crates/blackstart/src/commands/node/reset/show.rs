@@ -13,7 +13,7 @@ use crate::{
     output::painted,
 };
 
-/// Everything that would be taken back, in that order.
+/// Everything that would be undone, in that order.
 pub(super) fn dry_run(context: &Context, node: &str, plan: &[StepUndo]) -> Result<(), Ended> {
     if context.out.is_json() {
         let steps: Vec<_> = plan.iter().map(|step| json!({ "id": step.step, "changes": step.shows })).collect();
@@ -32,7 +32,7 @@ fn list(node: &str, plan: &[StepUndo], color: bool) -> String {
     }
     let count = plan.iter().map(|step| step.shows.len()).sum();
     let steps = counted(plan.len(), "step");
-    let _ = writeln!(text, "\n{node}: {steps} and {} to take back; nothing was changed", counted(count, "change"));
+    let _ = writeln!(text, "\n{node}: {steps} and {} to undo; nothing was changed", counted(count, "change"));
     text
 }
 
@@ -44,7 +44,7 @@ pub(super) fn question(node: &str, plan: &[StepUndo], is_only_master: bool) -> S
         entries().filter(|undo| matches!(undo, UndoEntry::Restore { .. } | UndoEntry::RestoreLink { .. })).count();
     let is_file = |line: &&String| entries().any(|undo| undo.to_string() == **line);
     let others = plan.iter().flat_map(|step| &step.shows).filter(|line| !is_file(line));
-    let mut text = format!("{} will be taken back on {node}:\n", counted(plan.len(), "step"));
+    let mut text = format!("{} will be undone on {node}:\n", counted(plan.len(), "step"));
     for line in others {
         let _ = writeln!(text, "  - {line}");
     }
@@ -74,7 +74,7 @@ pub(super) fn end(report: &UndoReport, state_dir: &Path, is_kept: bool) -> Strin
             let next = if is_installed { "\nreboot or `blackstart node up` to retry" } else { "" };
             writeln!(text, "{steps} undone; {} knows what was kept{next}", state_dir.join("ledger.json").display())
         }
-        (false, 0) => writeln!(text, "{steps} undone; nothing of ours is left on this machine"),
+        (false, 0) => writeln!(text, "{steps} undone; nothing of blackstart is left on this machine"),
         (false, count) => writeln!(
             text,
             "{steps} undone, {} above: see why, then run `blackstart node reset` again to go on",

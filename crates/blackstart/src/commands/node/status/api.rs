@@ -23,7 +23,7 @@ const MOST_NODES: u32 = 1000;
 
 pub(super) async fn ask(host: &Host, kubernetes_dir: &Path) -> Api {
     if !host.is_live {
-        return Api::NotAsked("this is no machine that systemd has booted".to_owned());
+        return Api::NotAsked("this machine was not booted by systemd".to_owned());
     }
     let kubeconfig = match kubeconfig(host, kubernetes_dir) {
         Ok(kubeconfig) => kubeconfig,

@@ -35,7 +35,7 @@ pub(super) struct Identity {
     /// The names of all nodes in cluster.yaml.
     pub(super) nodes: Vec<String>,
     /// Why that is not known, or only from what was noted before.
-    pub(super) trouble: Option<String>,
+    pub(super) failure: Option<String>,
 }
 
 /// A unit as systemd sees it.
@@ -50,7 +50,7 @@ pub(super) struct Unit {
     /// How often systemd has started it again by itself.
     pub(super) restarts: u32,
     /// The line that tells why it fails.
-    pub(super) said: Option<String>,
+    pub(super) last_log_line: Option<String>,
 }
 
 /// How a unit does.

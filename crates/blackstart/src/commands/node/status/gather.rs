@@ -30,7 +30,7 @@ pub(super) async fn facts(context: &Context, name: Option<&str>) -> Facts {
     let now = context.host.clock.now();
     let identity = identity(context, name);
     let (units, api) = tokio::join!(
-        units::look(&context.host, identity.role, now),
+        units::check(&context.host, identity.role, now),
         api::ask(&context.host, &context.layout.kubernetes_dir)
     );
     Facts {
@@ -50,10 +50,10 @@ pub(super) async fn facts(context: &Context, name: Option<&str>) -> Facts {
 fn identity(context: &Context, name: Option<&str>) -> Identity {
     let dir = context.config_source(None);
     let checked = spec::check_dir(&dir);
-    let trouble = match &checked.cluster {
+    let failure = match &checked.cluster {
         Some(cluster) => match known(context, cluster, name) {
             Ok(identity) => return identity,
-            Err(trouble) => trouble,
+            Err(failure) => failure,
         },
         None => unusable(&dir.join("cluster.yaml")),
     };
@@ -63,7 +63,7 @@ fn identity(context: &Context, name: Option<&str>) -> Identity {
         role: noted_role.as_deref().and_then(role),
         cluster: checked.cluster.as_ref().map(|cluster| cluster.name().to_owned()),
         nodes: checked.cluster.as_ref().map(names).unwrap_or_default(),
-        trouble: Some(trouble),
+        failure: Some(failure),
     }
 }
 
@@ -72,7 +72,7 @@ fn unusable(file: &Path) -> String {
     match file.try_exists() {
         Ok(true) => format!("{} has errors; `blackstart check` shows them", file.display()),
         Ok(false) => format!("there is no {}", file.display()),
-        Err(error) => format!("cannot look at {}: {error}", file.display()),
+        Err(error) => format!("cannot check {}: {error}", file.display()),
     }
 }
 
@@ -90,7 +90,7 @@ fn known(context: &Context, cluster: &ValidatedCluster, name: Option<&str>) -> R
         role: Some(cluster.bootstrap_role(node)),
         cluster: Some(cluster.name().to_owned()),
         nodes: names(cluster),
-        trouble: None,
+        failure: None,
     })
 }
 

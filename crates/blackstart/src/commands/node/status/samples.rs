@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use pki::Urgency;
 use playbooks::run_record::{
-    Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, Trouble, Wait,
+    Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
 };
 use spec::BootstrapRole;
 
 use super::{
+    evaluate::State,
     facts::{Api, ApiNode, Certificate, Condition, Facts, Health, Identity, Unit},
-    judge::State,
 };
 
 fn now() -> Timestamp {
@@ -23,7 +23,7 @@ fn ago(seconds: i64) -> Timestamp {
 }
 
 fn unit(name: &str, health: Health, state: &str, seconds: i64) -> Unit {
-    Unit { name: name.into(), health, state: state.into(), since: Some(ago(seconds)), restarts: 0, said: None }
+    Unit { name: name.into(), health, state: state.into(), since: Some(ago(seconds)), restarts: 0, last_log_line: None }
 }
 
 fn run(outcome: Outcome, steps: Vec<StepRun>) -> RunRecord {
@@ -63,7 +63,7 @@ fn waiting() -> RunRecord {
 }
 
 fn failed() -> RunRecord {
-    let trouble = Trouble {
+    let failure = RecordedError {
         step: Some("preflight".into()),
         code: "BS-PRE-011".into(),
         message: "port 10250 is held by `python3` (process 4711)".into(),
@@ -72,15 +72,15 @@ fn failed() -> RunRecord {
     };
     let step = StepRun {
         id: "preflight".into(),
-        title: "Look whether this machine can become a node".into(),
+        title: "Check whether this machine can become a node".into(),
         started: Some(ago(7190)),
         ended: Some(ago(7180)),
         state: StepState::Failed,
-        attempts: vec![Attempt { number: 1, started: ago(7190), ended: Some(ago(7180)), error: Some(trouble.clone()) }],
+        attempts: vec![Attempt { number: 1, started: ago(7190), ended: Some(ago(7180)), error: Some(failure.clone()) }],
         waits: Vec::new(),
         doing: None,
     };
-    RunRecord { last_error: Some(trouble), ..run(Outcome::Failed, vec![step]) }
+    RunRecord { last_error: Some(failure), ..run(Outcome::Failed, vec![step]) }
 }
 
 fn node(boot_id: &str, ready: &str, message: &str) -> ApiNode {
@@ -117,7 +117,7 @@ fn good() -> Facts {
             role: Some(BootstrapRole::MasterFirst),
             cluster: Some("home".into()),
             nodes: vec!["master-01".into(), "worker-01".into()],
-            trouble: None,
+            failure: None,
         },
         joined_at: Some(ago(7180)),
         run: Ok(Some(run(Outcome::Done, Vec::new()))),
@@ -136,7 +136,7 @@ fn good() -> Facts {
 fn nothing() -> Facts {
     Facts {
         identity: Identity {
-            trouble: Some("there is no /etc/cluster-config/cluster.yaml".into()),
+            failure: Some("there is no /etc/cluster-config/cluster.yaml".into()),
             ..Identity::default()
         },
         joined_at: None,
@@ -152,7 +152,7 @@ fn stopped_control_plane() -> Facts {
     let mut etcd = unit("etcd.service", Health::Stopped, "inactive (dead)", 42);
     etcd.restarts = 0;
     let mut api = unit("kube-apiserver.service", Health::Failing, "activating (auto-restart)", 3);
-    (api.restarts, api.said) = (7, Some("Error: cannot reach etcd at https://127.0.0.1:2379".into()));
+    (api.restarts, api.last_log_line) = (7, Some("Error: cannot reach etcd at https://127.0.0.1:2379".into()));
     let units = vec![unit("cluster-bootstrap.service", Health::Stopped, "inactive (dead)", 7180), etcd, api];
     let silent = "cannot list the nodes: the API server does not answer: Connection refused (os error 111)";
     Facts { units: Ok(units), api: Api::Silent(silent.into()), ..good() }

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use jiff::Timestamp;
 
 use super::{
+    evaluate::{LastError, LastRun, State, Status},
     facts::{Certificate, Condition, Health, Unit},
-    judge::{LastError, LastRun, State, Status},
 };
-use crate::{Style, commands::node::timeline::words, output::painted, progress::between};
+use crate::{Style, commands::node::timeline::labels, output::painted, progress::between};
 
 /// The whole answer.
 pub(super) fn show(status: &Status, color: bool) -> String {
@@ -18,7 +18,7 @@ pub(super) fn show(status: &Status, color: bool) -> String {
     text += &error(status, color);
     text += &units(status, color);
     text += &conditions(status, color);
-    text + &unseen(status, color)
+    text + &inconclusive(status, color)
 }
 
 fn headline(status: &Status, color: bool) -> String {
@@ -72,8 +72,8 @@ fn last_run(run: &LastRun, now: Timestamp) -> String {
     let boot = if run.this_boot { "" } else { ", in an earlier boot" };
     format!(
         "`{}` {}: {} of {} steps{took}, began {}{boot}",
-        words::command(run.purpose),
-        words::outcome(run.outcome),
+        labels::command(run.purpose),
+        labels::outcome(run.outcome),
         run.done,
         run.total,
         ago(run.started, now)
@@ -85,7 +85,7 @@ fn advice(state: State) -> Option<&'static str> {
     match state {
         State::NeverStarted => Some("`blackstart node up` makes this machine a node of its cluster"),
         State::Interrupted | State::Stopped => Some("`blackstart node up` goes on from there"),
-        State::NotReady | State::Joined | State::Degraded => Some("`blackstart diagnose` looks for the cause"),
+        State::NotReady | State::Joined | State::Degraded => Some("`blackstart diagnose` finds the cause"),
         State::Working | State::Failed | State::Ready => None,
     }
 }
@@ -130,14 +130,14 @@ fn units(status: &Status, color: bool) -> String {
     let longest = status.units.iter().map(|unit| unit.state.len()).max().unwrap_or_default();
     let mut text =
         format!("\n  {:<width$}  {:<13}  {:<longest$}  {:<15}  RESTARTS\n", "UNIT", "HEALTH", "SYSTEMD", "SINCE");
-    for Unit { name, health, state, since, restarts, said } in &status.units {
+    for Unit { name, health, state, since, restarts, last_log_line } in &status.units {
         let (sign, style) = sign(*health);
         let since = since.map_or_else(|| "-".to_owned(), |since| ago(since, status.now));
         let health = painted(color, style, format!("{health:<13}"));
         let sign = painted(color, style, sign);
         let _ = writeln!(text, "{sign} {name:<width$}  {health}  {state:<longest$}  {since:<15}  {restarts}");
-        if let Some(said) = said {
-            let _ = writeln!(text, "    it said: {said}");
+        if let Some(last_log_line) = last_log_line {
+            let _ = writeln!(text, "    last log line: {last_log_line}");
         }
     }
     text
@@ -172,14 +172,14 @@ fn is_good(condition: &Condition) -> bool {
 }
 
 /// What the picture lacks. What is a problem has been told.
-fn unseen(status: &Status, color: bool) -> String {
-    let mut lines = status.unseen.clone();
+fn inconclusive(status: &Status, color: bool) -> String {
+    let mut lines = status.inconclusive.clone();
     let api = status.api.why.as_ref().map(|why| format!("API: {why}"));
     lines.extend(api.filter(|_| !status.problems.iter().any(|problem| problem.starts_with("API "))));
     if lines.is_empty() {
         return String::new();
     }
-    let word = painted(color, Style::Dim, "not seen");
+    let word = painted(color, Style::Dim, "inconclusive");
     let list: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     format!("\n{word}:\n{list}")
 }

@@ -12,16 +12,16 @@ use tokio::time::timeout;
 
 use super::facts::{Health, Seen, Unit};
 
-/// systemd answers at once, or is in trouble itself.
+/// systemd answers at once, or has failed itself.
 const LIMIT: Duration = Duration::from_secs(2);
 const PROPERTIES: &str = "--property=Id,LoadState,ActiveState,SubState,NRestarts,StateChangeTimestampMonotonic";
 const MASTERS_ONLY: [&str; 4] =
     ["etcd.service", "kube-apiserver.service", "kube-controller-manager.service", "kube-scheduler.service"];
 
 /// The units a node of this role has; of an unknown one, those that are installed.
-pub(super) async fn look(host: &Host, role: Option<BootstrapRole>, now: Timestamp) -> Seen<Vec<Unit>> {
+pub(super) async fn check(host: &Host, role: Option<BootstrapRole>, now: Timestamp) -> Seen<Vec<Unit>> {
     if !host.is_live {
-        return Err("this is no machine that systemd has booted".to_owned());
+        return Err("this machine was not booted by systemd".to_owned());
     }
     let command = Cmd::new("systemctl").args(["show", PROPERTIES]).args(NAMES.iter().copied());
     let shown = match timeout(LIMIT, host.commands.run(&command)).await {
@@ -36,8 +36,8 @@ pub(super) async fn look(host: &Host, role: Option<BootstrapRole>, now: Timestam
     let failing = units.iter_mut().filter(|unit| unit.health == Health::Failing);
     join_all(failing.map(|unit| async {
         // Only a decoration of what is known already.
-        let said = timeout(LIMIT, systemd::last_words(host, &unit.name)).await.unwrap_or_default();
-        unit.said = Some(said).filter(|said| !said.is_empty());
+        let last_log_line = timeout(LIMIT, systemd::last_log_line(host, &unit.name)).await.unwrap_or_default();
+        unit.last_log_line = Some(last_log_line).filter(|last_log_line| !last_log_line.is_empty());
     }))
     .await;
     Ok(units)
@@ -74,7 +74,7 @@ fn parse(shown: &str, booted: Option<Timestamp>) -> Vec<Unit> {
                     .zip(changed)
                     .and_then(|(booted, micros)| booted.checked_add(SignedDuration::from_micros(micros)).ok()),
                 restarts: value("NRestarts").parse().unwrap_or_default(),
-                said: None,
+                last_log_line: None,
             }
         })
         .collect()

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use explain::counted;
-use playbooks::run_record::{Outcome, StepState, Trouble};
+use playbooks::run_record::{Outcome, RecordedError, StepState};
 
 use super::{
     chart::{Chart, Piece, Row},
-    ticks, words,
+    labels, ticks,
 };
 use crate::{Style, output::painted, progress::duration};
 
@@ -37,7 +37,7 @@ pub(super) fn draw(chart: &Chart<'_>, width: usize, color: bool) -> String {
     }
     for row in &chart.rows {
         let style = style(row.step.state);
-        let (sign, bar) = (words::sign(row.step.state), scale.bar(row));
+        let (sign, bar) = (labels::sign(row.step.state), scale.bar(row));
         let (sign, bar) = (painted(color, style, sign), painted(color, style, bar));
         text += &format!("{:names$} {sign} {bar} {:>times$}\n", row.step.id, took(row));
     }
@@ -48,14 +48,14 @@ pub(super) fn draw(chart: &Chart<'_>, width: usize, color: bool) -> String {
 fn head(chart: &Chart<'_>, color: bool) -> String {
     let record = chart.record;
     let on = if record.node.is_empty() { String::new() } else { format!(" on {}", record.node) };
-    let what = painted(color, Style::Strong, format!("{}{on}", words::command(record.purpose)));
+    let what = painted(color, Style::Strong, format!("{}{on}", labels::command(record.purpose)));
     let style = match record.outcome {
         Outcome::Done => Style::Good,
         Outcome::Working => Style::Strong,
         Outcome::Failed | Outcome::Interrupted => Style::Bad,
         Outcome::Cancelled => Style::Warning,
     };
-    let ended = painted(color, style, words::outcome(record.outcome));
+    let ended = painted(color, style, labels::outcome(record.outcome));
     let steps = format!("{} of {}", record.done, counted(record.total, "step"));
     let began = record.started.strftime("%Y-%m-%d %H:%M:%S UTC");
     format!("{what}: {ended}, {steps} in {}\nrun {}, began {began}\n", duration(chart.span), record.run)
@@ -93,7 +93,7 @@ fn legend(chart: &Chart<'_>, width: usize, color: bool) -> String {
     .map(|(_, text)| text.to_owned())
     .collect();
     for row in &chart.rows {
-        let part = format!("{} {}", words::sign(row.step.state), words::state(row.step.state));
+        let part = format!("{} {}", labels::sign(row.step.state), labels::state(row.step.state));
         if !parts.contains(&part) {
             parts.push(part);
         }
@@ -118,14 +118,14 @@ fn remarks(chart: &Chart<'_>, color: bool) -> String {
         }
     }
     let errors = errors(chart);
-    for Failed { step, attempts, trouble } in &errors {
-        let Trouble { code, message, hint, .. } = trouble;
+    for Failed { step, attempts, failure } in &errors {
+        let RecordedError { code, message, hint, .. } = failure;
         let at = painted(color, Style::Bad, format!("error[{code}]"));
         let which = if attempts.len() == 1 { "attempt" } else { "attempts" };
         let which = format!("{which} {}", attempts.join(", "));
         text += &format!("\n{at}: step `{step}`, {which}: {message}\n  hint: {hint}");
     }
-    if let (true, Some(Trouble { code, message, hint, .. })) = (errors.is_empty(), &chart.record.last_error) {
+    if let (true, Some(RecordedError { code, message, hint, .. })) = (errors.is_empty(), &chart.record.last_error) {
         let at = painted(color, Style::Bad, format!("error[{code}]"));
         text += &format!("\n{at}: {message}\n  hint: {hint}");
     }
@@ -136,7 +136,7 @@ fn remarks(chart: &Chart<'_>, color: bool) -> String {
 struct Failed<'a> {
     step: &'a str,
     attempts: Vec<String>,
-    trouble: &'a Trouble,
+    failure: &'a RecordedError,
 }
 
 /// Every error; attempts that ended with the same one are told together.
@@ -144,11 +144,11 @@ fn errors<'a>(chart: &Chart<'a>) -> Vec<Failed<'a>> {
     let mut all: Vec<Failed<'a>> = Vec::new();
     for step in chart.rows.iter().map(|row| row.step) {
         for attempt in &step.attempts {
-            let Some(trouble) = &attempt.error else { continue };
-            let is_same = |last: &&mut Failed<'a>| last.step == step.id && last.trouble.message == trouble.message;
+            let Some(failure) = &attempt.error else { continue };
+            let is_same = |last: &&mut Failed<'a>| last.step == step.id && last.failure.message == failure.message;
             match all.last_mut().filter(is_same) {
                 Some(last) => last.attempts.push(attempt.number.to_string()),
-                None => all.push(Failed { step: &step.id, attempts: vec![attempt.number.to_string()], trouble }),
+                None => all.push(Failed { step: &step.id, attempts: vec![attempt.number.to_string()], failure }),
             }
         }
     }

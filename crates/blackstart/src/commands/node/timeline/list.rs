@@ -3,7 +3,7 @@
 use playbooks::run_record::RunRecord;
 use serde_json::{Value, json};
 
-use super::words;
+use super::labels;
 use crate::progress::duration;
 
 pub(super) fn as_text(all: &[RunRecord]) -> String {
@@ -16,7 +16,7 @@ pub(super) fn as_text(all: &[RunRecord]) -> String {
         let took = record.ended.unwrap_or(record.updated).duration_since(record.started);
         let took = duration(took.try_into().unwrap_or_default());
         let steps = format!("{} of {}", record.done, record.total);
-        let (command, word) = (words::command(record.purpose), words::outcome(record.outcome));
+        let (command, word) = (labels::command(record.purpose), labels::outcome(record.outcome));
         text += &format!("{:<run$}  {command:<11}  {word:<11}  {took:>10}  {steps}\n", record.run);
     }
     text

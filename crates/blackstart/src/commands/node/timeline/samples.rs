@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use playbooks::run_record::{
-    Attempt, Outcome, Process, Purpose, RunRecord, SCHEMA_VERSION, StepRun, StepState, Trouble, Wait,
+    Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
 };
 
 pub(super) fn at(millis: i64) -> Timestamp {
@@ -28,12 +28,12 @@ fn wait(what: &str, since: i64, until: Option<i64>) -> Wait {
     Wait { what: what.into(), since: at(since), until: until.map(at) }
 }
 
-fn trouble(step: &str, message: &str, time: i64) -> Trouble {
-    Trouble {
+fn failure(step: &str, message: &str, time: i64) -> RecordedError {
+    RecordedError {
         step: Some(step.into()),
         code: "BS-ENGINE-002".into(),
         message: message.into(),
-        hint: "look at `journalctl -u etcd` & its <friends>".into(),
+        hint: "check `journalctl -u etcd` & its <friends>".into(),
         time: at(time),
     }
 }
@@ -65,12 +65,12 @@ pub(super) fn failed() -> RunRecord {
     let no_answer = "waited for etcd to answer on port 2379; no progress for 7 s";
     let mut etcd = step("etcd", StepState::Failed, 300, Some(19_000));
     etcd.attempts = vec![
-        Attempt { number: 1, started: at(300), ended: Some(at(9_900)), error: Some(trouble("etcd", no_answer, 9_900)) },
+        Attempt { number: 1, started: at(300), ended: Some(at(9_900)), error: Some(failure("etcd", no_answer, 9_900)) },
         Attempt {
             number: 2,
             started: at(10_900),
             ended: Some(at(19_000)),
-            error: Some(trouble("etcd", no_answer, 19_000)),
+            error: Some(failure("etcd", no_answer, 19_000)),
         },
     ];
     etcd.waits = vec![
@@ -89,7 +89,7 @@ pub(super) fn failed() -> RunRecord {
         etcd,
         never,
     ];
-    let last_error = Some(trouble("etcd", no_answer, 19_000));
+    let last_error = Some(failure("etcd", no_answer, 19_000));
     RunRecord { last_error, ..run(Outcome::Failed, Some(19_100), 19_100, steps) }
 }
 

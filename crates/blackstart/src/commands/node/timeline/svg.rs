@@ -10,7 +10,7 @@ use playbooks::run_record::StepState;
 
 use super::{
     chart::{Chart, Kind, Piece, Row},
-    ticks, words,
+    labels, ticks,
 };
 use crate::progress::duration;
 
@@ -69,8 +69,8 @@ fn title(chart: &Chart<'_>) -> String {
     let record = chart.record;
     let on = if record.node.is_empty() { String::new() } else { format!(" on {}", record.node) };
     let steps = format!("{} of {}", record.done, counted(record.total, "step"));
-    let outcome = words::outcome(record.outcome);
-    escape(&format!("{}{on}: {outcome}, {steps} in {}", words::command(record.purpose), duration(chart.span)))
+    let outcome = labels::outcome(record.outcome);
+    escape(&format!("{}{on}: {outcome}, {steps} in {}", labels::command(record.purpose), duration(chart.span)))
 }
 
 fn head(chart: &Chart<'_>, title: &str) -> String {
@@ -101,14 +101,14 @@ fn axis(span: Duration, bottom: u64) -> String {
 
 fn draw_row(row: &Row<'_>, span: Duration, y: u64) -> String {
     let step = row.step;
-    let (middle, state) = (y + ROW / 2 + 5, words::state(step.state));
+    let (middle, state) = (y + ROW / 2 + 5, labels::state(step.state));
     let name_class = if step.state.is_bad() { "bad-text" } else { "name" };
-    let error = step.error().map(|trouble| format!(": {}: {}", trouble.code, trouble.message)).unwrap_or_default();
+    let error = step.error().map(|failure| format!(": {}: {}", failure.code, failure.message)).unwrap_or_default();
     let mut text = format!("<g><title>{}</title>\n", escape(&format!("{}: {state}{error}", step.title)));
     let _ = writeln!(
         text,
         "<text class=\"{name_class}\" x=\"20\" y=\"{middle}\">{} {}</text>",
-        words::sign(step.state),
+        labels::sign(step.state),
         escape(&step.id)
     );
     for piece in &row.pieces {

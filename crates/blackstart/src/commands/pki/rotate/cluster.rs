@@ -1,6 +1,6 @@
 //! What a rotation asks of the cluster, and how it tells where everybody is.
 //!
-//! Connections are made anew each time: certificates and servers are replaced on the way.
+//! Connections are made again each time: certificates and servers are replaced on the way.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use agent::{
 use etcd::Access;
 use host::Host;
 use jiff::{SignedDuration, Timestamp};
-use join::{Marks, Member, authority_mark};
+use join::{Marks, Member, ca_mark};
 use kubeapi::{
     Client,
     k8s_openapi::api::{
@@ -109,7 +109,7 @@ impl<'a> Way<'a> {
                 let heard = self.heard().await?;
                 let missing = self.cluster.nodes().iter().filter_map(|node| left(node, heard.get(&node.name), &marks));
                 let missing: Vec<String> = missing.collect();
-                if missing.is_empty() { self.pods(stage, &marks.authority).await } else { Ok(missing) }
+                if missing.is_empty() { self.pods(stage, &marks.ca).await } else { Ok(missing) }
             }
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Way<'a> {
         let client = self.client().await?;
         let published: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
         let published = published.get_opt("kube-root-ca.crt").await.map_err(api("read what pods trust"))?;
-        let trusted = published.and_then(|map| map.data?.remove("ca.crt")).map(|pem| authority_mark(&pem));
+        let trusted = published.and_then(|map| map.data?.remove("ca.crt")).map(|pem| ca_mark(&pem));
         if trusted.as_deref() != Some(mark) {
             return Ok(vec!["what pods trust (ConfigMap kube-root-ca.crt)".to_owned()]);
         }
@@ -181,7 +181,7 @@ impl<'a> Way<'a> {
             return Ok(Vec::new());
         }
         let deployments: Api<Deployment> = Api::namespaced(client, NAMESPACE);
-        let Some(dns) = deployments.get_opt("coredns").await.map_err(api("look at coredns"))? else {
+        let Some(dns) = deployments.get_opt("coredns").await.map_err(api("get coredns"))? else {
             return Ok(Vec::new());
         };
         let key = "blackstart.io/trusts";
@@ -220,7 +220,7 @@ impl<'a> Way<'a> {
 
     pub(super) async fn client(&self) -> Result<Client, Failure> {
         let kubeconfig = self.text("super-admin.conf")?;
-        Ok(kubeapi::connect_impatiently(&kubeconfig).await?)
+        Ok(kubeapi::connect_with_short_timeout(&kubeconfig).await?)
     }
 
     async fn secrets(&self) -> Result<Api<Secret>, Failure> {
@@ -262,10 +262,10 @@ fn of_stage<'a>(masters: impl Iterator<Item = &'a String>, stage: Stage, subject
 /// Why a node is waited for; `None` if it is where it has to be.
 fn left(node: &Node, heard: Option<&Heard>, marks: &Marks) -> Option<String> {
     let status = heard.and_then(|heard| heard.status.as_ref());
-    if status.is_some_and(|status| status.settled_on.as_ref() == Some(marks)) {
+    if status.is_some_and(|status| status.converged_on.as_ref() == Some(marks)) {
         return None;
     }
-    match status.and_then(|status| status.unsettled.as_ref()) {
+    match status.and_then(|status| status.not_converged.as_ref()) {
         Some(why) => Some(format!("{} ({why})", node.name)),
         None => Some(node.name.clone()),
     }

@@ -61,7 +61,7 @@ pub(super) async fn back_up(context: &Context, cluster: &ValidatedCluster, node:
 pub(super) fn words(subjects: &Subjects, all: bool, last: Stage) -> String {
     let lines: &[(Stage, Subject, &str)] = &[
         (Stage::Trust, Subject::Ca, "restart pods that read the cluster's CA only when they start"),
-        (Stage::Sign, Subject::Ca, "copy admin.conf anew to where it is used outside of the cluster"),
+        (Stage::Sign, Subject::Ca, "copy admin.conf again to where it is used outside of the cluster"),
         (Stage::Sign, Subject::ServiceAccount, "restart pods that read their token only when they start"),
         (Stage::Drop, Subject::Ca, "copy admin.conf to where it is used outside of the cluster"),
         (

@@ -44,7 +44,7 @@ pub(super) async fn encrypt(
     say: &dyn Fn(&str),
 ) -> Result<usize, Failure> {
     let prefix = &provider.prefix();
-    let (mut written, mut trouble) = (0, None);
+    let (mut written, mut failure) = (0, None);
     for pass in 0..PASSES {
         let writes_all = pass == 0 && matches!(provider, EncryptionProvider::Kms(_));
         let left = if writes_all {
@@ -61,7 +61,7 @@ pub(super) async fn encrypt(
         while let Some(outcome) = writing.next().await {
             match outcome {
                 Ok(()) => done += 1,
-                Err(why) => trouble = Some(why),
+                Err(why) => failure = Some(why),
             }
             say(&format!("{done} of {total} Secrets"));
         }
@@ -72,7 +72,7 @@ pub(super) async fn encrypt(
         None => Ok(written),
         Some(first) => {
             let first = first.strip_prefix(SECRETS).unwrap_or(first);
-            let why = trouble.unwrap_or_else(|| "somebody else writes it all the time".to_owned());
+            let why = failure.unwrap_or_else(|| "another client keeps writing it".to_owned());
             let message = format!("{} of the old key are left, {first} for example: {why}", left.len());
             Err(Failure::new(codes::NOT_ENCRYPTED, message))
         }
@@ -94,7 +94,7 @@ async fn encrypted_otherwise(etcd: &Etcd, prefix: &str) -> Result<Vec<String>, F
 /// The API server writes what is unchanged only if another key would encrypt it now, which is so here.
 async fn write_again(client: &Client, key: String) -> Result<(), String> {
     let Some((namespace, name)) = key.strip_prefix(SECRETS).and_then(|rest| rest.split_once('/')) else {
-        return Err(format!("{key} is no place of a Secret"));
+        return Err(format!("{key} is not the key of a Secret"));
     };
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let written = async {
@@ -102,7 +102,7 @@ async fn write_again(client: &Client, key: String) -> Result<(), String> {
         secrets.replace(name, &PostParams::default(), &secret).await.map(drop)
     };
     match written.await {
-        // Gone, or just written by somebody else: the next look tells.
+        // Gone, or just written by somebody else: the next check tells.
         Err(Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
         written => written.map_err(|error| error.to_string()),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ::prep::{Prep, Report, Requirement, Told, Verdict, codes};
+use ::prep::{Prep, Report, Reported, Requirement, Verdict, codes};
 use explain::Code;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -16,8 +16,8 @@ pub(super) struct Row {
     pub(super) name: String,
     /// Whether its kubelet does; if not, what it says may be old.
     pub(super) answers: bool,
-    pub(super) iscsi: Option<Told>,
-    pub(super) gpu: Option<Told>,
+    pub(super) iscsi: Option<Reported>,
+    pub(super) gpu: Option<Reported>,
 }
 
 /// How far all nodes are.
@@ -107,9 +107,9 @@ impl Overview {
 }
 
 impl Part {
-    fn of(told: Option<Told>, is_wanted: bool) -> Option<Self> {
-        let Some(told) = told else { return is_wanted.then(|| Self::without_report(codes::NEVER_REPORTED)) };
-        let Told { label, report, since } = told;
+    fn of(reported: Option<Reported>, is_wanted: bool) -> Option<Self> {
+        let Some(reported) = reported else { return is_wanted.then(|| Self::without_report(codes::NEVER_REPORTED)) };
+        let Reported { label, report, since } = reported;
         let Some(Report { state, code, message, hint, requirements, at, .. }) = report else {
             // Only the label is left: somebody has removed the rest, or wrote it.
             let state = if label.is_empty() { "unknown".to_owned() } else { label };
@@ -171,7 +171,7 @@ pub(super) mod samples {
 
     use super::*;
 
-    pub(super) fn told(prep: Prep, state: State, code: Option<&str>, requirements: Vec<Requirement>) -> Told {
+    pub(super) fn reported(prep: Prep, state: State, code: Option<&str>, requirements: Vec<Requirement>) -> Reported {
         let at: Timestamp = "2026-11-17T10:00:00Z".parse().unwrap();
         let report = Report {
             version: 1,
@@ -185,19 +185,19 @@ pub(super) mod samples {
             at,
             boot_id: "boot".into(),
         };
-        Told { label: state.name().into(), report: Some(report), since: Some(at) }
+        Reported { label: state.name().into(), report: Some(report), since: Some(at) }
     }
 
-    pub(super) fn row(name: &str, iscsi: Option<Told>, gpu: Option<Told>) -> Row {
+    pub(super) fn row(name: &str, iscsi: Option<Reported>, gpu: Option<Reported>) -> Row {
         Row { name: name.into(), answers: name != "worker-05", iscsi, gpu }
     }
 
     /// A node that is ready and has an initiator name.
     pub(in super::super) fn named(node: &str, initiator: Option<&str>) -> Row {
-        let mut told = told(Prep::Iscsi, State::Ready, None, vec![]);
+        let mut reported = reported(Prep::Iscsi, State::Ready, None, vec![]);
         let seen = initiator.map(|name| (Report::INITIATOR_NAME.to_owned(), name.to_owned()));
-        told.report = told.report.map(|report| Report { seen: seen.into_iter().collect(), ..report });
-        row(node, Some(told), None)
+        reported.report = reported.report.map(|report| Report { seen: seen.into_iter().collect(), ..report });
+        row(node, Some(reported), None)
     }
 }
 
@@ -206,21 +206,25 @@ mod tests {
     use ::prep::State;
 
     use super::{
-        samples::{named, row, told},
+        samples::{named, reported, row},
         *,
     };
 
     fn some_nodes() -> Vec<Row> {
         let memory = Requirement { name: "memory".into(), verdict: Verdict::Warning, detail: "2.0 GiB".into() };
         let disk = Requirement { name: "disk".into(), verdict: Verdict::Unmet, detail: "0.2 GiB free".into() };
-        let no_gpu = || Some(told(Prep::Gpu, State::NotApplicable, None, vec![]));
+        let no_gpu = || Some(reported(Prep::Gpu, State::NotApplicable, None, vec![]));
         vec![
-            row("worker-02", Some(told(Prep::Iscsi, State::Failed, Some("BS-PKG-002"), vec![disk])), no_gpu()),
-            row("worker-01", Some(told(Prep::Iscsi, State::Incapable, Some("BS-PREP-003"), vec![memory])), no_gpu()),
-            row("master-01", Some(told(Prep::Iscsi, State::Ready, None, vec![])), no_gpu()),
-            row("worker-03", None, Some(told(Prep::Gpu, State::Working, None, vec![]))),
-            row("worker-04", Some(Told { label: "ready".into(), report: None, since: None }), no_gpu()),
-            row("worker-05", Some(told(Prep::Iscsi, State::Ready, None, vec![])), no_gpu()),
+            row("worker-02", Some(reported(Prep::Iscsi, State::Failed, Some("BS-PKG-002"), vec![disk])), no_gpu()),
+            row(
+                "worker-01",
+                Some(reported(Prep::Iscsi, State::Incapable, Some("BS-PREP-003"), vec![memory])),
+                no_gpu(),
+            ),
+            row("master-01", Some(reported(Prep::Iscsi, State::Ready, None, vec![])), no_gpu()),
+            row("worker-03", None, Some(reported(Prep::Gpu, State::Working, None, vec![]))),
+            row("worker-04", Some(Reported { label: "ready".into(), report: None, since: None }), no_gpu()),
+            row("worker-05", Some(reported(Prep::Iscsi, State::Ready, None, vec![])), no_gpu()),
         ]
     }
 
@@ -236,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_people_see() {
-        let fine = || row("master-01", Some(told(Prep::Iscsi, State::Ready, None, vec![])), None);
+        let fine = || row("master-01", Some(reported(Prep::Iscsi, State::Ready, None, vec![])), None);
         let pages = [
             ("all kinds", overview(some_nodes(), true, true)),
             ("only one preparation, and all is well", overview(vec![fine()], true, false)),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ::prep::{Told, codes};
+use ::prep::{Reported, codes};
 use serde::Serialize;
 
 use super::overview::Row;
@@ -25,7 +25,7 @@ pub(super) struct SameName {
 pub(super) fn same_names(rows: &[Row]) -> Vec<SameName> {
     let mut nodes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for row in rows {
-        let report = row.iscsi.as_ref().and_then(|Told { report, .. }| report.as_ref());
+        let report = row.iscsi.as_ref().and_then(|Reported { report, .. }| report.as_ref());
         if let Some(name) = report.and_then(|report| report.initiator_name()) {
             nodes.entry(name.to_lowercase()).or_default().push(&row.name);
         }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_node_that_has_said_nothing_or_nonsense_is_not_compared() {
-        let nonsense = Told { label: "ready".into(), report: None, since: None };
+        let nonsense = Reported { label: "ready".into(), report: None, since: None };
         let rows = [None, Some(nonsense)].map(|iscsi| Row { iscsi, ..samples::named("w1", None) });
         assert!(same_names(&rows).is_empty());
     }

@@ -10,7 +10,7 @@ use spec::{BootstrapRole, ValidatedCluster, ports};
 use self::holder::{Holder, Holders};
 use super::super::{
     Check, Context, Finding, Roles, When,
-    check::{CouldNotLook, Looking},
+    check::{Checking, Inconclusive},
 };
 use crate::codes;
 
@@ -20,10 +20,10 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the node's ports are free, or held by its own services",
     roles: Roles::All,
     when: When::Always,
-    look,
+    check,
 };
 
-fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
+fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move {
         let mut listening = Vec::new();
         for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -35,7 +35,7 @@ fn look<'a>(context: &'a Context<'a>) -> Looking<'a> {
             return Ok(Finding::Fine);
         }
         let holders = Holders::read(&*context.host.disk, &taken.iter().map(|(_, inode)| *inode).collect())?;
-        judge(&wanted, &taken.iter().map(|(port, inode)| (*port, holders.of(*inode))).collect())
+        evaluate(&wanted, &taken.iter().map(|(port, inode)| (*port, holders.of(*inode))).collect())
     })
 }
 
@@ -65,10 +65,10 @@ fn wanted(cluster: &ValidatedCluster, role: BootstrapRole) -> BTreeMap<u16, &'st
 }
 
 /// A port has one line per address somebody listens on; it is told once.
-fn judge(
+fn evaluate(
     wanted: &BTreeMap<u16, &'static str>,
     taken: &BTreeMap<u16, Option<&Holder>>,
-) -> Result<Finding, CouldNotLook> {
+) -> Result<Finding, Inconclusive> {
     let foreign = |holder: &Holder| !holder.unit.as_deref().is_some_and(|unit| render::units::NAMES.contains(&unit));
     let mut held = Vec::new();
     let mut unseen = Vec::new();
@@ -83,7 +83,7 @@ fn judge(
     if !held.is_empty() {
         Ok(Finding::problem(codes::PORT_HELD, format!("ports are held: {}", held.join("; "))))
     } else if !unseen.is_empty() {
-        Err(CouldNotLook(format!("somebody holds port {}, and it cannot be seen who: run as root", unseen.join(", "))))
+        Err(Inconclusive(format!("port {} is in use; run as root to see by which process", unseen.join(", "))))
     } else {
         Ok(Finding::Fine)
     }
@@ -91,7 +91,7 @@ fn judge(
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::check::told, *};
+    use super::{super::super::check::reported, *};
 
     fn cluster() -> ValidatedCluster {
         let text = "cluster: { name: home, api: { port: 8443 } }\n\
@@ -119,8 +119,8 @@ mod tests {
             BTreeMap::from([(2379, Some(&etcd)), (10250, None)]),
         ]
         .iter()
-        .map(|taken| judge(&wanted, taken))
+        .map(|taken| evaluate(&wanted, taken))
         .collect();
-        insta::assert_snapshot!(told(verdicts));
+        insta::assert_snapshot!(reported(verdicts));
     }
 }

@@ -1,0 +1,135 @@
+//! Whether a leaf certificate can stay. Pure; the one place that knows what makes a certificate unfit.
+//!
+//! A certificate signed by somebody else is refused and never replaced on our own account. Everything else that is
+//! wrong with a leaf is a [`Reason`] to make it again, which is safe because its CA's key is the one that counts.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::{
+    Input, PkiError,
+    ca::Ca,
+    existing::Existing,
+    key,
+    leaf::{Connection, Held, Holding},
+    lifetime::Urgency,
+    table::{Kept, Leaf},
+};
+
+/// Why a certificate is made again. Reads behind its path: "`apiserver.crt` has expired".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// There is none.
+    Missing,
+    /// A crash between the two writes, or a swapped file.
+    KeyMismatch,
+    /// Another user, group or node than the table says.
+    Subject,
+    /// Not good for serving, or not for being a client.
+    Usage,
+    /// Names or addresses do not fit the cluster any more.
+    Names,
+    /// The kubeconfig names another server or trusts another CA.
+    Connection,
+    /// Its time has not come, so the clock was wrong when it was made.
+    NotYetValid,
+    /// Nine tenths of its lifetime are spent.
+    EndsSoon,
+    /// Its lifetime is over.
+    Expired,
+    /// The CA that is being replaced has signed it.
+    Replaced,
+    /// Somebody asked for it.
+    Asked,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "is missing",
+            Self::KeyMismatch => "has no key that belongs to it",
+            Self::Subject => "has another subject than it must have",
+            Self::Usage => "is not good for its use",
+            Self::Names => "does not carry the names it must carry",
+            Self::Connection => "has the wrong server or CA",
+            Self::NotYetValid => "is not valid yet",
+            Self::EndsSoon => "ends soon",
+            Self::Expired => "has expired",
+            Self::Replaced => "is signed by the CA that is being replaced",
+            Self::Asked => "is to be renewed",
+        })
+    }
+}
+
+/// `None` if the certificate can stay.
+pub(crate) fn evaluate(
+    leaf: &Leaf,
+    holding: &Holding,
+    existing: &Existing,
+    input: &Input,
+    ca: &Ca,
+    now: Timestamp,
+) -> Result<Option<Reason>, PkiError> {
+    let held = match holding {
+        Holding::Nothing => return Ok(Some(Reason::Missing)),
+        Holding::Elsewhere => return Ok(None),
+        Holding::Held(held) => held,
+    };
+    if ca.others.iter().any(|other| held.certificate.is_signed_by(other)) {
+        return Ok(Some(Reason::Replaced));
+    }
+    if !held.certificate.is_signed_by(&ca.certificate) {
+        return Err(PkiError::NotSigned {
+            path: existing.path(&leaf.certificate()),
+            ca: ca.certificate_path.clone(),
+            issuer: held.certificate.issuer.clone(),
+        });
+    }
+    Ok(drift(leaf, held, input, ca).or_else(|| age(held, ca, now)))
+}
+
+/// What does not agree with the table and the cluster.
+fn drift(leaf: &Leaf, held: &Held, input: &Input, ca: &Ca) -> Option<Reason> {
+    let certificate = &held.certificate;
+    let wanted = input.names(leaf.names);
+    let names_fit = match ca.issuer {
+        Some(_) => certificate.names == wanted,
+        // Whoever issues outside may add names of their own.
+        None => certificate.names.is_superset(&wanted),
+    };
+    if !held.key.as_ref().is_some_and(|key| key::belongs_to(key, certificate)) {
+        Some(Reason::KeyMismatch)
+    } else if certificate.common_name.as_deref() != Some(&leaf.common_name(&input.node))
+        || !certificate.organizations.iter().map(String::as_str).eq(leaf.organization)
+    {
+        Some(Reason::Subject)
+    } else if certificate.is_ca || !certificate.is_good_for(leaf.usage) {
+        Some(Reason::Usage)
+    } else if !names_fit {
+        Some(Reason::Names)
+    } else if !held.connection.as_ref().is_none_or(|connection| leads_home(connection, leaf, input, ca)) {
+        Some(Reason::Connection)
+    } else {
+        None
+    }
+}
+
+fn leads_home(connection: &Connection, leaf: &Leaf, input: &Input, ca: &Ca) -> bool {
+    let server = match leaf.kept {
+        Kept::Kubeconfig { server, .. } => Some(input.server_url(server)),
+        Kept::Pair { .. } => None,
+    };
+    server.as_ref() == Some(&connection.server) && connection.ca_pem == ca.pem
+}
+
+fn age(held: &Held, ca: &Ca, now: Timestamp) -> Option<Reason> {
+    let lifetime = held.certificate.lifetime;
+    match lifetime.urgency(now) {
+        _ if !lifetime.has_begun(now) => Some(Reason::NotYetValid),
+        Urgency::Expired => Some(Reason::Expired),
+        // Still valid: whoever holds an external CA's key has time until the end.
+        Urgency::Urgent if ca.issuer.is_some() => Some(Reason::EndsSoon),
+        Urgency::Urgent | Urgency::Soon | Urgency::Ok => None,
+    }
+}

@@ -1,0 +1,215 @@
+//! A master that was not there when etcd was bootstrapped joins it, as a learner at first.
+//!
+//! Certificates, unit and program are in place before the others hear of the new member: from then on they count with it.
+//! The change is made under a lock, and whoever was killed in the middle goes on where it was: an announced member that
+//! never started is this master's own. One that did start had data, and this master has none: it is removed and comes in
+//! again, because a member must not forget what it has voted for.
+
+mod next;
+
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
+use etcd::{
+    Access, Asked, Etcd, Initial, MembershipLock, State,
+    survey::{self, Agreed},
+};
+use host::{Change, Host};
+use spec::{Node, ValidatedCluster};
+use tokio::time::{Instant, sleep};
+
+pub(super) use self::next::Next;
+use super::{ids, split_brain};
+use crate::{Layout, codes, etcd_access::etcd_access};
+
+/// etcd itself refuses a change for some seconds after another one.
+const DEADLINE: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Takes this master's place.
+pub(super) struct EtcdJoin {
+    node: String,
+    peer_url: String,
+    /// Name and client URL of the other masters.
+    others: Vec<(String, String)>,
+    kubernetes_dir: PathBuf,
+    /// There once this machine was a member.
+    member_id: PathBuf,
+}
+
+/// What was found.
+pub(super) enum Seen {
+    /// It is decided what this member starts with.
+    Decided,
+    /// There is something to be done.
+    Due(Next),
+}
+
+impl EtcdJoin {
+    pub(super) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
+        let others = cluster.masters().filter(|master| master.name != node.name);
+        let url = |ip: IpAddr| etcd::client_url(ip);
+        Self {
+            node: node.name.clone(),
+            peer_url: etcd::peer_url(node.ip),
+            others: others.map(|master| (master.name.clone(), url(master.ip))).collect(),
+            kubernetes_dir: layout.kubernetes_dir.clone(),
+            member_id: layout.etcd_member_id(),
+        }
+    }
+
+    async fn check(&self, access: &Access) -> Result<Agreed, String> {
+        Agreed::of(&survey::ask(access, self.others.iter().cloned()).await)
+    }
+
+    fn access(&self, host: &Host) -> Result<Access, StepError> {
+        etcd_access(host, &self.kubernetes_dir)
+    }
+
+    fn next(&self, others: &Result<Agreed, String>) -> Next {
+        match others {
+            Ok(others) => next::next(&self.node, &self.peer_url, &others.members, &others.healthy),
+            Err(why) => Next::Wait(format!("a majority of etcd's members to answer ({why})")),
+        }
+    }
+
+    /// Whether it was decided what this member starts with, and still holds. A place that was taken and not used is given
+    /// up by the others after a while; one that was used and whose data is gone is not to be used again.
+    async fn is_decided(&self, host: &Host) -> Result<bool, StepError> {
+        let Some(text) = host.disk.read_optional(Path::new(etcd::INITIAL))? else { return Ok(false) };
+        let joins = Initial::parse(&String::from_utf8_lossy(&text)).is_some_and(|it| it.state == State::Existing);
+        if host.disk.exists(Path::new(etcd::DATA))? {
+            return Ok(true);
+        }
+        if host.disk.exists(&self.member_id)? {
+            return Ok(false);
+        }
+        if !joins {
+            return Ok(true);
+        }
+        // Where nobody can say, etcd itself asks them when it starts.
+        let others = self.check(&self.access(host)?).await;
+        let own = |others: Agreed| others.member(&self.node, Some(&self.peer_url)).map(etcd::Member::has_started);
+        Ok(others.map_or(true, |others| own(others) == Some(false)))
+    }
+
+    /// What is to be done, one thing after the other, each decided on what is there now.
+    async fn take(&self, host: &Host) -> Result<(), StepError> {
+        let until = Instant::now() + DEADLINE;
+        let mut held: Option<MembershipLock> = None;
+        let outcome = loop {
+            match self.one(host, &mut held).await {
+                Ok(true) => break Ok(()),
+                Ok(false) => {}
+                Err(error) if error.is_retryable() && Instant::now() < until => {
+                    host.doing(error.to_string());
+                    sleep(PAUSE).await;
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        if let Some(lock) = held {
+            lock.release().await;
+        }
+        outcome
+    }
+
+    /// One change; true if it was the last.
+    async fn one(&self, host: &Host, held: &mut Option<MembershipLock>) -> Result<bool, StepError> {
+        let access = self.access(host)?;
+        let no_answer = |why: String| {
+            let message = format!("etcd's members do not answer: {why}");
+            StepError::new(codes::CANNOT_JOIN_ETCD, message).retryable()
+        };
+        let others = self.check(&access).await.map_err(no_answer)?;
+        let etcd = access.member(others.speaker_besides(None).unwrap_or_default());
+        if !self.holds(&etcd, held).await? {
+            // What was seen before the lock was taken may be old.
+            return Ok(false);
+        }
+        match next::next(&self.node, &self.peer_url, &others.members, &others.healthy) {
+            Next::Start(members) => {
+                // Of the member that this master was before, whatever the next run sees of it.
+                let old = [PathBuf::from(etcd::INITIAL), self.member_id.clone()].map(|path| Change::Remove { path });
+                for change in old.into_iter().chain(split_brain::decided(&Initial::joining(members))) {
+                    change.apply(&*host.disk)?;
+                }
+                return Ok(true);
+            }
+            Next::Add => drop(etcd.add_learner(&self.peer_url).await.map_err(|error| failed(&error))?),
+            Next::Remove(id) => etcd.remove(id).await.map_err(|error| failed(&error))?,
+            Next::Wait(why) => {
+                return Err(StepError::new(codes::CANNOT_JOIN_ETCD, format!("waiting for {why}")).retryable());
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the lock was held already; if not, it is from now on.
+    async fn holds(&self, etcd: &Etcd, held: &mut Option<MembershipLock>) -> Result<bool, StepError> {
+        // One whose keeper does not answer any more is asked for again, through whoever does.
+        if let Some(lock) = held
+            && lock.renew().await.unwrap_or(false)
+        {
+            return Ok(true);
+        }
+        *held = match MembershipLock::ask(etcd, &self.node).await.map_err(|error| failed(&error))? {
+            Asked::Got(lock) => Some(lock),
+            Asked::HeldBy(holder) => {
+                let message = format!("{holder} changes etcd's members at this moment");
+                return Err(StepError::new(codes::CANNOT_JOIN_ETCD, message).retryable());
+            }
+        };
+        Ok(false)
+    }
+}
+
+fn failed(error: &etcd::EtcdError) -> StepError {
+    let is_passing = error.is_not_yet();
+    let failed = StepError::from_explained(error);
+    if is_passing { failed.retryable() } else { failed }
+}
+
+impl Step for EtcdJoin {
+    type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
+
+    fn about(&self) -> About {
+        About::new(ids::ETCD_JOIN, "Join etcd", "the cluster's data survive the loss of a master")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        if self.is_decided(host).await? {
+            return Ok(Seen::Decided);
+        }
+        Ok(Seen::Due(self.next(&self.check(&self.access(host)?).await)))
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let what = match seen {
+            Seen::Decided | Seen::Due(Next::Wait(_)) => return Ok(Vec::new()),
+            Seen::Due(Next::Add) => format!("add {} to etcd as a learner", self.node),
+            Seen::Due(Next::Remove(id)) => {
+                format!("replace etcd's member {id:x}, which was {} before it lost its data", self.node)
+            }
+            Seen::Due(Next::Start(_)) => format!("start as the member that {} was added as", self.node),
+        };
+        Ok(vec![Planned::act("join", what)])
+    }
+
+    fn verify(&self, seen: &Seen) -> Verdict {
+        match seen {
+            Seen::Due(Next::Wait(what)) => Verdict::Waiting { what: what.clone(), progress: what.clone() },
+            _ => Verdict::Met,
+        }
+    }
+
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
+        self.take(host).await
+    }
+}

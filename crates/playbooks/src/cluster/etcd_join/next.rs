@@ -1,0 +1,99 @@
+//! What a master without data has to do to be a member of etcd. Pure.
+
+use std::collections::BTreeMap;
+
+use etcd::{
+    Member,
+    quorum::{self, Change},
+};
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cluster) enum Next {
+    /// Announce it.
+    Add,
+    /// Take the member out that this master was before it lost its data.
+    Remove(u64),
+    /// It is announced: start with these members, by name and peer URL.
+    Start(BTreeMap<String, String>),
+    /// Something has to happen first.
+    Wait(String),
+}
+
+/// What comes next for the master of this name and peer URL.
+pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u64]) -> Next {
+    let is_healthy = |id: u64| healthy.contains(&id);
+    let allowed = |change: Change, next: Next| match quorum::allow(change, members, is_healthy) {
+        Ok(()) => next,
+        Err(refused) => Next::Wait(format!("etcd to be able to bear it: {refused}")),
+    };
+    let own = members.iter().find(|member| member.name == node || member.peer_urls.iter().any(|url| url == peer_url));
+    match own {
+        Some(own) if own.is_learner && !own.has_started() => Next::Start(all(node, peer_url, members)),
+        // It has no vote: nobody misses it.
+        Some(own) if own.is_learner => Next::Remove(own.id),
+        Some(own) => allowed(Change::Remove(own.id), Next::Remove(own.id)),
+        None => match members.iter().find(|member| member.is_learner) {
+            Some(other) => Next::Wait(format!("{} to have its vote: one member at a time", reported(other))),
+            None => allowed(Change::Add, Next::Add),
+        },
+    }
+}
+
+fn reported(member: &Member) -> String {
+    let url = || member.peer_urls.first().cloned().unwrap_or_default();
+    if member.name.is_empty() { format!("the member at {}", url()) } else { member.name.clone() }
+}
+
+/// Everybody as etcd wants to hear it; a member that has never started is known by its URL only.
+fn all(node: &str, peer_url: &str, members: &[Member]) -> BTreeMap<String, String> {
+    let url = |member: &Member| member.peer_urls.first().cloned().unwrap_or_default();
+    let others = members.iter().filter(|member| url(member) != peer_url);
+    let named = others.map(|member| (member.name.clone(), url(member)));
+    named.chain([(node.to_owned(), peer_url.to_owned())]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One word per member: its number, then V voter or L learner, * started, + healthy.
+    fn members(text: &str) -> (Vec<Member>, Vec<u64>) {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let id = |word: &str| u64::from(word.as_bytes()[0] - b'0');
+        let member = |word: &&str| {
+            let (id, has_started) = (id(word), word.contains('*'));
+            Member {
+                id,
+                name: if has_started || word.contains('V') { format!("m{id}") } else { String::new() },
+                peer_urls: vec![format!("https://m{id}:2380")],
+                client_urls: has_started.then(|| format!("https://m{id}:2379")).into_iter().collect(),
+                is_learner: word.contains('L'),
+            }
+        };
+        let healthy = words.iter().filter(|word| word.contains('+')).map(|word| id(word)).collect();
+        (words.iter().map(member).collect(), healthy)
+    }
+
+    #[test]
+    fn one_at_a_time_and_never_without_a_majority() {
+        let cases = [
+            "1V*+",
+            "1V*+ 3L",
+            "1V*+ 2V*+",
+            "1V*+ 3V",
+            "1V*+ 2V*+ 3V*",
+            "1V*+ 2V* 3V*",
+            "1V*+ 2V*+ 3L*",
+            "1V*+ 2L",
+            "1V*+ 2L*+",
+            "1V*+ 2V*",
+            "1V*+ 2V*+ 3V",
+        ];
+        let reported = |text: &str| {
+            let (members, healthy) = members(text);
+            format!("{text}: {:?}", next("m3", "https://m3:2380", &members, &healthy))
+        };
+        insta::assert_snapshot!(cases.map(reported).join("\n"));
+    }
+}
