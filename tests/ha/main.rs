@@ -9,6 +9,7 @@
 mod alone;
 mod caller;
 #[path = "../support/cases.rs"]
+#[expect(dead_code, reason = "shared with suites that need more of it")]
 mod cases;
 mod clock;
 mod first_boot;

@@ -14,6 +14,7 @@
 
 mod applied;
 #[path = "../support/cases.rs"]
+#[expect(dead_code, reason = "shared with suites that need more of it")]
 mod cases;
 mod dnf;
 mod faults;
