@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use playbooks::run_record::{RunRecord, StepState};
+use nodekit::run_record::{RunRecord, StepState};
 
 use crate::{
     FIRST, LAST, MACHINES,

@@ -1,6 +1,6 @@
 //! Machines are switched on in any order: a worker whose master is not there waits, says for whom, and joins later.
 
-use playbooks::run_record::Outcome;
+use nodekit::run_record::Outcome;
 
 use crate::{
     support::{Check, Cluster, eventually},

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use playbooks::run_record::Outcome;
+use nodekit::run_record::Outcome;
 
 use crate::support::{Check, Cluster, PROGRAM, Said, eventually, run};
 

@@ -1,6 +1,6 @@
 //! The first boot, when masters do not see each other or come one after the other.
 
-use playbooks::run_record::Outcome;
+use nodekit::run_record::Outcome;
 
 use crate::{
     MASTERS, await_whole, members, message,

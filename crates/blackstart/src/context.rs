@@ -7,7 +7,7 @@ use std::{
 
 use engine::{Playbook, Report, Runner, Sink, StepFailure, StepPlan};
 use host::{Facts, Host};
-use playbooks::{Layout, identity};
+use nodekit::{Layout, identity};
 use serde_json::json;
 use spec::{Node, ValidatedCluster};
 use tokio::{

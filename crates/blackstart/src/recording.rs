@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use playbooks::{
-    cluster,
-    run_record::{Purpose, RecordKeeper},
-};
+use nodekit::run_record::{Purpose, RecordKeeper};
+use playbooks::cluster;
 
 use crate::{
     codes,

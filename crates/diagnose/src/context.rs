@@ -4,8 +4,8 @@ use std::{path::Path, sync::Arc};
 
 use engine::{Ledger, LedgerStore, StepId};
 use host::Host;
+use nodekit::{Layout, checking};
 use playbooks::{
-    Layout, checking,
     cluster::{self, Options},
     preflight::MachineIds,
 };

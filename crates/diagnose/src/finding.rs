@@ -1,7 +1,7 @@
 //! What a check found.
 
 use explain::Code;
-pub(crate) use playbooks::checking::Inconclusive;
+pub(crate) use nodekit::checking::Inconclusive;
 use serde::{Serialize, Serializer};
 
 use crate::Part;

@@ -8,7 +8,7 @@ use std::{path::Path, process::Stdio, time::Duration};
 use futures::future::join_all;
 use host::{Disk, Host, RealDisk};
 use lab::{Capabilities, Lab, Machine, MachineState};
-use playbooks::Layout;
+use nodekit::Layout;
 use tokio::{process::Command, time::timeout};
 
 use crate::{

@@ -6,7 +6,7 @@ use std::{
 };
 
 use host::{Disk, Host};
-use playbooks::Layout;
+use nodekit::Layout;
 
 use crate::{
     GatherError, Gathered, Progress,

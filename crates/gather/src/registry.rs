@@ -6,7 +6,7 @@
 //! Certificates are not taken as files: `certificates.txt` tells what is in them, and a line of a key's file can be the same
 //! as one of its certificate.
 
-use playbooks::Layout;
+use nodekit::Layout;
 use render::units;
 
 use crate::item::{How, Item, Place};

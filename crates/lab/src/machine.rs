@@ -7,10 +7,8 @@ use std::{
 
 use engine::Runner;
 use host::Host;
-use playbooks::{
-    Layout,
-    cluster::{self, Installation},
-};
+use nodekit::Layout;
+use playbooks::cluster::{self, Installation};
 
 use crate::{Capabilities, Lab, LabError, MachineRecord, base, cgroup::MachineGroups};
 

@@ -1,10 +1,6 @@
 //! Codes of what can go wrong before and between the steps.
 
 explain::codes! {
-    NO_MATCH = "BS-IDENT-001", "no node of the cluster matches this machine",
-        "add one of this machine's MAC addresses to its node in cluster.yaml, or pass --node";
-    AMBIGUOUS = "BS-IDENT-002", "more than one node of the cluster matches this machine",
-        "a MAC address, UUID or serial number must belong to one node only; or pass --node";
     NO_YAML = "BS-IDENT-004", "cannot write a node's description as YAML",
         "this is a bug in blackstart: please report it with the message";
     NO_RANDOM = "BS-NODE-001", "the system has no random numbers",
@@ -16,8 +12,6 @@ explain::codes! {
          --token-file";
     CANNOT_JOIN_ETCD = "BS-NODE-004", "this master cannot join etcd yet",
         "bring back the masters named in the message; remove one that is gone for good with `blackstart node remove`";
-    BAD_RECORD = "BS-NODE-005", "unreadable run record",
-        "run records are only information: remove the file named in the message, or read it with the version that wrote it";
     CLOCKS_APART = "BS-NODE-006", "clock skew between this machine and the cluster",
         "set the clock that is wrong, or let `systemd-timesyncd` or `chronyd` synchronise both, then run `blackstart node \
          up` again: certificates issued with a wrong clock are refused everywhere";
@@ -27,8 +21,6 @@ explain::codes! {
          up`";
     NOT_OURS = "BS-RESET-001", "refusing to delete a directory with data blackstart does not own",
         "remove or move that data yourself if it is not needed, then run `blackstart node reset` again";
-    STILL_RUNS = "BS-RESET-002", "a process does not exit",
-        "check it with `ps`; one that waits for a disk or a network file system exits when that answers, or at a reboot";
     OWN_NODE = "BS-REMOVE-001", "a node cannot remove itself",
         "to take this machine out of the cluster run `blackstart node reset` on it; or run the command on another master";
     NOT_DRAINED = "BS-REMOVE-002", "pods were not evicted in time",
@@ -39,7 +31,6 @@ explain::codes! {
          machine that still runs they would keep running";
     MEMBERSHIP_BUSY = "BS-REMOVE-004", "another process is changing etcd's members",
         "wait for the process named above and retry; a stale lock expires after 30 s";
-    UNKNOWN_NODE = "BS-IDENT-003", "no such node in cluster.yaml", "use a name from the list in the message";
     UNKNOWN_CHECK = "BS-PRE-001", "unknown check", "use a name that `blackstart node preflight --list` prints";
     NOT_ROOT = "BS-PRE-002", "not running as root", "run the same command as root, with `sudo` for example";
     NO_PROGRAM = "BS-PRE-003", "a required program is not installed",
@@ -68,18 +59,6 @@ explain::codes! {
     OTHER_CLUSTER = "BS-PRE-014", "the machine is, or was, part of another cluster",
         "take it out of that cluster with that cluster's own tools (`kubeadm reset`, `k3s-uninstall.sh`), or move what \
          the message names aside";
-    PACKAGES_BUSY = "BS-PKG-001", "another process holds the package manager's lock",
-        "wait for the process named in the message, or find out why it hangs; never remove a lock by hand";
-    PACKAGES_UNREACHABLE = "BS-PKG-002", "packages cannot be fetched",
-        "check that the sources in /etc/apt or /etc/yum.repos.d have them and that their names resolve (`apt-get update` \
-         or `dnf makecache` shows it), then run the same command again; installed packages are not fetched";
-    PACKAGES_FAILED = "BS-PKG-003", "packages cannot be installed",
-        "the message has the output of apt or dnf; once the same works by hand, run the same command again";
-    NO_APT = "BS-PKG-004", "this machine has no apt and dpkg",
-        "use a Debian or Ubuntu machine; Ceph roles are supported only there";
-    PACKAGES_NO_SPACE = "BS-PKG-005", "no disk space for packages",
-        "free some space in the file system that the message names (`apt-get clean` or `dnf clean all` often helps), then \
-         run the same command again: it continues from there";
     NO_INTERFACE = "BS-NET-001", "cannot tell which interface has the node's address",
         "list the interface's MAC address at the node, or set `cluster.networking.interface`";
     CUT_OFF = "BS-NET-002", "the new network configuration cut the machine off; rolled back to the old one",
@@ -90,9 +69,6 @@ explain::codes! {
     NO_PACKAGE_MANAGER = "BS-PREP-001", "this machine has neither apt nor dnf",
         "prepare such a machine by hand: iSCSI needs the programs `iscsid` and `iscsiadm`, which its distribution has under \
          some name";
-    NOT_IN_DIRECTORY = "BS-PREP-002", "the directory lacks required packages",
-        "put the packages that the message names into the directory, with all that they depend on: `apt-get install \
-         --download-only` on a machine of the same release fetches them to /var/cache/apt/archives";
     KERNEL_WITHOUT_ISCSI = "BS-PREP-003", "the kernel has no iSCSI initiator",
         "boot a kernel that has the module iscsi_tcp: the distribution's full one has it, one that is cut down for small \
          or virtual machines may not; or keep Longhorn off this node. Retrying with this kernel does not help";

@@ -5,26 +5,15 @@
 
 mod access;
 pub mod admissions;
-mod apt;
 pub mod ceph;
-pub mod checking;
-mod cleanup;
 pub mod cluster;
 pub mod codes;
-mod dnf;
 mod etcd_access;
-pub mod identity;
-mod kubeconfig;
-mod layout;
-mod packaging;
 pub mod preflight;
 pub mod prep;
 pub mod program_image;
 pub mod remove;
-pub mod run_record;
 mod service;
 mod shown;
-pub mod systemd;
 
-pub use layout::Layout;
 pub use shown::shown;

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use join::seal::Sealed;
 use secrecy::SecretString;
 
-use crate::{Layout, kubeconfig::Identity};
+use nodekit::{Layout, kubeconfig::Identity};
 
 /// A master's, a worker's.
 const KUBECONFIGS: [&str; 2] = ["super-admin.conf", "agent.conf"];

@@ -6,8 +6,9 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use engine::{Ledger, LedgerStore, Playbook, Progress, Report, Runner, StepId, StepRecord, UndoEntry};
 use host::Host;
+use nodekit::Layout;
 use playbooks::{
-    Layout, ceph,
+    ceph,
     cluster::{self, Installation, Reset},
 };
 use render::{Cgroup, Machine};

@@ -4,7 +4,7 @@
 
 use explain::Explain;
 use host::{Facts, Interface};
-use playbooks::identity::{by_hardware, by_name};
+use nodekit::identity::{by_hardware, by_name};
 use spec::ValidatedCluster;
 
 fn cluster() -> ValidatedCluster {

@@ -5,7 +5,7 @@ use std::{
     time::Instant,
 };
 
-use playbooks::run_record::{Outcome, Purpose, RunRecord};
+use nodekit::run_record::{Outcome, Purpose, RunRecord};
 use serde_json::Value;
 
 use super::{Said, TestLab, eventually};

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::host::{Change, Host};
 use jiff::Timestamp;
 use join::seal::{self, Existing, Sources, Terms};
-use playbooks::identity;
+use nodekit::identity;
 pub(super) use revoke::revoke;
 use serde_json::json;
 use spec::ValidatedCluster;

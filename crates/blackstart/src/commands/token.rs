@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context, command: &TokenCommand) -> Result<(), Ended
     match command {
         TokenCommand::Create { node, ttl, print_join_command } => {
             if let Some(name) = node {
-                playbooks::identity::by_name(&cluster, name)?;
+                nodekit::identity::by_name(&cluster, name)?;
             }
             let expires = moment(context, ttl)?;
             block_on(create(context, &cluster, node.as_deref(), expires, *print_join_command))?

@@ -1,10 +1,8 @@
 //! The bootstrap itself: never started, switched off, failed, or waiting for a long time.
 
 use jiff::{SignedDuration, Timestamp};
-use playbooks::{
-    cluster::ids,
-    run_record::{Outcome, Purpose, RunRecord},
-};
+use nodekit::run_record::{Outcome, Purpose, RunRecord};
+use playbooks::cluster::ids;
 
 use crate::{
     Check, Context, Finding, Kind, Part, Roles,
@@ -108,7 +106,7 @@ fn off(unit: &Unit, is_enabled: bool) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use playbooks::run_record::RunRecord;
+    use nodekit::run_record::RunRecord;
     use serde_json::json;
 
     use super::*;

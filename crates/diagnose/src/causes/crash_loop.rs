@@ -1,6 +1,6 @@
 //! A service that ends again and again, with the line of its log that tells why.
 
-use playbooks::systemd;
+use nodekit::systemd;
 
 use crate::{Check, Context, Finding, Roles, check::Checking, codes::CRASH_LOOP, unit::Unit};
 

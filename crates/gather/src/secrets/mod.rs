@@ -10,7 +10,7 @@ mod values;
 use std::{collections::BTreeSet, path::Path};
 
 use host::{Disk, Kind};
-use playbooks::Layout;
+use nodekit::Layout;
 
 pub(crate) use self::values::of_secret_objects;
 use self::{places::Holds, values::Values};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use playbooks::Layout;
+use nodekit::Layout;
 
 /// What a file in a place holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::{
 
 use engine::{About, FilesOnly, Step, StepError, StepId, Verdict};
 use host::Host;
-use playbooks::{
+use nodekit::{
     Layout,
     run_record::{Outcome, Purpose, RunRecord},
 };

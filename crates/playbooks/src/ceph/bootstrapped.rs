@@ -8,7 +8,7 @@ use host::{Change, Content, Host};
 use jiff::{Timestamp, Unit};
 
 use super::ids;
-use crate::Layout;
+use nodekit::Layout;
 
 /// `ceph-bootstrapped` in the state directory.
 pub(crate) struct Bootstrapped {

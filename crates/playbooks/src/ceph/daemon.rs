@@ -6,7 +6,7 @@ use ::ceph::paths;
 use engine::{Planned, StepError};
 use host::{Change, Host};
 
-use crate::systemd::{self, UnitState};
+use nodekit::systemd::{self, UnitState};
 
 const WANTED: &str = "/etc/systemd/system";
 const UNITS: &str = "/lib/systemd/system";

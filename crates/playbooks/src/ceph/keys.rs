@@ -18,7 +18,7 @@ use super::{
     source::Source,
     undo::{Daemons, remove_all},
 };
-use crate::cleanup::tree::Own;
+use nodekit::cleanup::tree::Own;
 
 const ASK: &str = "ask";
 const OWN: &str = "own";

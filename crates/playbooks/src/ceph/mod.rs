@@ -53,10 +53,10 @@ use self::{
     undo::Daemons,
 };
 use crate::{
-    Layout,
     access::Access,
     cluster::{ids::NODE_READY, membership::Membership},
 };
+use nodekit::Layout;
 
 /// A node, and how it reaches the rest of the cluster.
 pub(crate) struct CephContext<'a> {

@@ -10,7 +10,8 @@ use host::{Change, Disk, Host, HostError, Kind};
 use spec::{Ceph, Node, Role};
 
 use super::ids;
-use crate::{apt, codes};
+use crate::codes;
+use nodekit::apt;
 
 /// Services that come with Ceph's packages, start by themselves and are of no use to a node that does not configure them:
 /// one holds up every boot until the network is complete, the other fails where there is no such hardware. Each with the
@@ -81,7 +82,10 @@ impl Step for Packages {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let Some(packages) = apt::Packages::read(&*host.disk)? else {
-            return Err(StepError::new(codes::NO_APT, "this machine has no dpkg, so Ceph cannot be installed"));
+            return Err(StepError::new(
+                nodekit::codes::NO_APT,
+                "this machine has no dpkg, so Ceph cannot be installed",
+            ));
         };
         let missing: Vec<&str> = self.wanted.iter().copied().filter(|name| packages.version(name).is_none()).collect();
         let unfinished = if missing.is_empty() { Vec::new() } else { packages.unfinished };
@@ -215,6 +219,6 @@ mod tests {
             reported += &format!("{case}:\n  {}\n", planned(Some(&status), file).await.unwrap().join("\n  "));
         }
         insta::assert_snapshot!(reported);
-        assert_eq!(planned(None, None).await.unwrap_err().code(), codes::NO_APT);
+        assert_eq!(planned(None, None).await.unwrap_err().code(), nodekit::codes::NO_APT);
     }
 }

@@ -7,7 +7,8 @@ use engine::{Notes, StepError, Undo};
 use host::{Disk, Host};
 
 use super::{daemon::Kind, leave, workspace};
-use crate::{cleanup::tree, service};
+use crate::service;
+use nodekit::cleanup::tree;
 
 /// The daemons of one kind.
 pub(crate) struct Daemons(pub(super) Kind);

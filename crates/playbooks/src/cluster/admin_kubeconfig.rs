@@ -6,7 +6,7 @@ use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Change, Host};
 
 use super::ids;
-use crate::{Layout, cleanup::tree::Own};
+use nodekit::{Layout, cleanup::tree::Own};
 
 const OWN: &str = "/root/.kube/config";
 /// What `kubectl` keeps of the clusters it has seen.

@@ -16,10 +16,8 @@ use spec::{Node, ValidatedCluster};
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{ids, services::api_url};
-use crate::{
-    service::{Health, Probe},
-    systemd,
-};
+use crate::service::{Health, Probe};
+use nodekit::systemd;
 
 /// How long the others are given. None of them has to come: this only saves time.
 const LIMIT: Duration = Duration::from_secs(20);

@@ -19,7 +19,7 @@ use super::{
     membership::{self, Membership},
     split_brain,
 };
-use crate::Layout;
+use nodekit::Layout;
 
 const ENCRYPTION: &str = "encryption.yaml";
 /// Beside the CAs and not in the configuration directory, which is the operator's.

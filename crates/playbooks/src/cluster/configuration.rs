@@ -9,7 +9,7 @@ use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Host, HostError};
 
 use super::ids;
-use crate::Layout;
+use nodekit::Layout;
 
 /// A copy of a sealed directory, or of a plain one.
 pub(super) struct Configuration {

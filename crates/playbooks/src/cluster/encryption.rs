@@ -9,7 +9,8 @@ use host::{Change, Content, Host};
 use spec::{Kms, ValidatedCluster};
 
 use super::ids;
-use crate::{Layout, codes};
+use crate::codes;
+use nodekit::Layout;
 
 /// `encryption.yaml` beside the kubeconfigs.
 pub(super) struct EncryptionKey {

@@ -24,7 +24,8 @@ use tokio::time::{Instant, sleep};
 
 pub(super) use self::next::Next;
 use super::{ids, split_brain};
-use crate::{Layout, codes, etcd_access::etcd_access};
+use crate::{codes, etcd_access::etcd_access};
+use nodekit::Layout;
 
 /// etcd itself refuses a change for some seconds after another one.
 const DEADLINE: Duration = Duration::from_mins(1);

@@ -8,7 +8,8 @@ use host::{Change, Content, Host};
 use tokio::sync::OnceCell;
 
 use super::ids;
-use crate::{Layout, etcd_access::etcd_access};
+use crate::etcd_access::etcd_access;
+use nodekit::Layout;
 
 /// `etcd-member-id` in the state directory, written as etcdctl shows it.
 pub(super) struct EtcdMember {

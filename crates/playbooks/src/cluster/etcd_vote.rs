@@ -11,7 +11,8 @@ use host::Host;
 use spec::{Node, ValidatedCluster};
 
 use super::ids;
-use crate::{Layout, etcd_access::etcd_access};
+use crate::etcd_access::etcd_access;
+use nodekit::Layout;
 
 /// Gives this master's member its vote.
 pub(super) struct EtcdVote {

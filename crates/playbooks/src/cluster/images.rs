@@ -7,7 +7,7 @@ use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Cmd, Host};
 
 use super::{components::CURRENT, ids};
-use crate::systemd;
+use nodekit::systemd;
 
 /// Kubernetes' own images live here.
 const NAMESPACE: &str = "k8s.io";

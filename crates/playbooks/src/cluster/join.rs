@@ -18,7 +18,7 @@ use super::{
     ids,
     membership::{self, Membership},
 };
-use crate::cleanup::tree::Own;
+use nodekit::cleanup::tree::Own;
 
 /// Where the kubelet keeps and renews its certificates.
 pub(super) const KUBELET_PKI: &str = "/var/lib/kubelet/pki";

@@ -17,10 +17,10 @@ use spec::{Token, UnlistedNodes, ValidatedCluster};
 
 use super::{ids, services::api_url};
 use crate::{
-    Layout,
     access::{self, Access},
     codes,
 };
+use nodekit::Layout;
 
 /// How long the first tokens are good.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);

@@ -5,7 +5,7 @@ use host::{Change, Content, Host};
 use spec::ValidatedCluster;
 
 use super::ids;
-use crate::cleanup::settings;
+use nodekit::cleanup::settings;
 
 const FILE: &str = "/etc/sysctl.d/90-blackstart.conf";
 

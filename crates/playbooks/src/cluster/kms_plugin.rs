@@ -7,10 +7,8 @@ use host::Host;
 use render::{Encryption, EncryptionProvider};
 
 use super::ids;
-use crate::{
-    Layout,
-    service::{Health, Probe},
-};
+use crate::service::{Health, Probe};
+use nodekit::Layout;
 
 /// Waits for the socket of every KMS in `encryption.yaml`. What cluster.yaml says counts only after a rotation.
 pub(super) struct KmsPlugin {

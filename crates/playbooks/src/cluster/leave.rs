@@ -31,13 +31,12 @@ use spec::{ValidatedCluster, ports};
 use tokio::time::timeout;
 
 use crate::{
-    Layout,
     access::{self, Access},
     admissions,
     etcd_access::etcd_access,
-    kubeconfig::Identity,
     service::{self, Started},
 };
+use nodekit::{Layout, kubeconfig::Identity};
 
 /// An API that does not answer in this time is away.
 const DEADLINE: Duration = Duration::from_secs(15);

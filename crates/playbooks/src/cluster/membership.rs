@@ -10,7 +10,8 @@ use join::{Applicant, Client, Credential, JoinError, Trust, seal::Sealed, wire::
 use spec::{Node, Token, ValidatedCluster};
 use tokio::sync::OnceCell;
 
-use crate::{Layout, codes};
+use crate::codes;
+use nodekit::Layout;
 
 const MACHINE_ID: &str = "/etc/machine-id";
 

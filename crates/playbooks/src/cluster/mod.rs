@@ -98,11 +98,11 @@ use self::{
     unit_files::UnitFiles,
 };
 use crate::{
-    Layout,
     access::Access,
     ceph,
     preflight::{MachineIds, NoPeers},
 };
+use nodekit::Layout;
 
 /// The playbook's name in ledger and events.
 pub const NAME: &str = "cluster";

@@ -11,7 +11,8 @@ use serde_json::Value;
 use spec::{NetworkAddOn, ValidatedCluster};
 
 use super::{Objects, ids};
-use crate::{Layout, access::Access};
+use crate::access::Access;
+use nodekit::Layout;
 
 /// Applies the manifest, if there is one, and waits until its workloads run. Our own add-on is the agent's business.
 pub(super) fn step(cluster: &ValidatedCluster, layout: &Layout, access: &Arc<Access>) -> Objects {

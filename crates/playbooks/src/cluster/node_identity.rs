@@ -10,7 +10,8 @@ use serde::Serialize;
 use spec::Node;
 
 use super::ids;
-use crate::{Layout, codes};
+use crate::codes;
+use nodekit::Layout;
 
 /// The two files in the configuration directory.
 pub struct NodeIdentity {

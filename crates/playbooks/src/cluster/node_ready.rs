@@ -7,7 +7,8 @@ use host::Host;
 use kubeapi::{ApiError, k8s_openapi::api::core::v1::Node as ApiNode, kube::Api};
 
 use super::ids;
-use crate::{access::Access, run_record, systemd};
+use crate::access::Access;
+use nodekit::{run_record, systemd};
 
 const KUBELET: &str = "kubelet.service";
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";

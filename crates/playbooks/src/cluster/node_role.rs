@@ -7,7 +7,7 @@ use host::{Change, Content, Host};
 use spec::BootstrapRole;
 
 use super::ids;
-use crate::Layout;
+use nodekit::Layout;
 
 /// `node-role` in the state directory: `master-first`, `master-additional` or `worker`.
 pub struct NodeRole {

@@ -14,7 +14,8 @@ use super::{
     images::{Imported, ctr},
     program::TARGET,
 };
-use crate::{cleanup::tree, program_image};
+use crate::program_image;
+use nodekit::cleanup::tree;
 
 /// Of which program the image is.
 const MADE_OF: &str = "blackstart.io/program";

@@ -11,14 +11,12 @@ use std::path::Path;
 use engine::{Planned, StepError};
 use host::{Change, Host};
 
-use crate::{
-    cleanup::{
-        containers,
-        nft::{self, Table},
-        settings,
-        tree::Own,
-    },
-    codes,
+use crate::codes;
+use nodekit::cleanup::{
+    containers,
+    nft::{self, Table},
+    settings,
+    tree::Own,
 };
 
 /// What a service makes.

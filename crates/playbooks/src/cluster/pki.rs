@@ -8,7 +8,7 @@ use pki::{Existing, Input, Shared};
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
 use super::ids;
-use crate::Layout;
+use nodekit::Layout;
 
 /// Everything in `/etc/kubernetes/pki` and the kubeconfigs above it.
 pub struct Pki {

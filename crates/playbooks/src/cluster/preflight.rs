@@ -12,10 +12,8 @@ use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
 
 use super::ids;
-use crate::{
-    Layout,
-    preflight::{self, Context, Finding, MachineIds, NoPeers, Outcome, Stage},
-};
+use crate::preflight::{self, Context, Finding, MachineIds, NoPeers, Outcome, Stage};
+use nodekit::Layout;
 
 /// Runs the checks that are meant for this node.
 pub struct Preflight {

@@ -8,7 +8,7 @@ use jiff::{Timestamp, Unit};
 use spec::BootstrapRole;
 
 use super::ids;
-use crate::Layout;
+use nodekit::Layout;
 
 /// `bootstrap-state`, `cluster-joined` and, on the master that started the cluster, `cluster-initialized-by`.
 pub(super) struct Record {

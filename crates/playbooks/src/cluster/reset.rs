@@ -31,10 +31,10 @@ use super::{
     unit_files::{Installed, enabling_link},
 };
 use crate::{
-    Layout, ceph,
-    cleanup::tree,
+    ceph,
     service::{self, Started},
 };
+use nodekit::{Layout, cleanup::tree};
 
 /// What `node install` does.
 pub const INSTALLED: &[StepId] = &[ids::OWN_UNITS, ids::PROGRAM, ids::CONFIGURATION, ids::COMPONENTS];

@@ -7,10 +7,8 @@ use render::{EtcdFiles, Machine, units};
 use spec::{Node, Role, ValidatedCluster, ports};
 
 use super::{api_ready::ApiReady, api_turn::ApiTurn, ids, leave, unit_files::UnitFiles};
-use crate::{
-    Layout,
-    service::{Probe, Service},
-};
+use crate::service::{Probe, Service};
+use nodekit::Layout;
 
 /// Where containerd listens.
 const CONTAINERD: &str = "/run/containerd/containerd.sock";

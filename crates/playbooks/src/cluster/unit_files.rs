@@ -6,11 +6,8 @@ use engine::{About, Act, Notes, Planned, Step, StepError, Undo};
 use host::{Change, Host};
 
 use super::owned_resources;
-use crate::{
-    cleanup::tree::Own,
-    service::{self, file},
-    systemd,
-};
+use crate::service::{self, file};
+use nodekit::{cleanup::tree::Own, systemd};
 
 /// Where systemd looks for what is started at every boot.
 const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use spec::BootstrapRole;
 
 use super::Context;
-pub(super) use crate::checking::Inconclusive;
+pub(super) use nodekit::checking::Inconclusive;
 
 /// A check, as data and a function.
 #[derive(Clone, Copy, Serialize)]

@@ -7,7 +7,8 @@ use host::{Disk, Host, HostError};
 use spec::{BootstrapRole, Node, ValidatedCluster};
 
 use super::check::Inconclusive;
-use crate::{Layout, checking, cluster};
+use crate::cluster;
+use nodekit::{Layout, checking};
 
 /// Everything a check may look at.
 pub struct Context<'a> {

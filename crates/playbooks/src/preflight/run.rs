@@ -72,10 +72,8 @@ mod tests {
     use spec::ValidatedCluster;
 
     use super::*;
-    use crate::{
-        Layout,
-        preflight::{NoPeers, Roles, check::Checking, list, show},
-    };
+    use crate::preflight::{NoPeers, Roles, check::Checking, list, show};
+    use nodekit::Layout;
 
     const CLUSTER: &str = "cluster: { name: home }\n\
         nodes: [{ name: m, ip: 192.168.1.10, roles: [master] }, { name: w, ip: 192.168.1.11, roles: [worker] }]";

@@ -8,7 +8,7 @@ use std::{
 use engine::StepError;
 use host::{Disk, Host, HostError};
 
-use crate::{
+use nodekit::{
     apt::{self, Source},
     dnf,
 };

@@ -32,7 +32,7 @@ use host::{Disk, HostError};
 pub use report::boot_id;
 pub use survey::Survey;
 
-use crate::cleanup::tree;
+use nodekit::cleanup::tree;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]

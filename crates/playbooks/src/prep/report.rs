@@ -142,7 +142,7 @@ mod tests {
         let iscsi = Goal::Iscsi { with_nfs: false };
         let gpu = |even_without_gpu| Goal::Gpu { even_without_gpu, add_non_free: false };
         let none = ("iscsi-kernel", codes::KERNEL_WITHOUT_ISCSI, "kernel 6.18 has no iSCSI initiator");
-        let away = ("packages", codes::PACKAGES_UNREACHABLE, "cannot fetch open-iscsi");
+        let away = ("packages", nodekit::codes::PACKAGES_UNREACHABLE, "cannot fetch open-iscsi");
         let seen: BTreeMap<String, String> = [
             ("package", "open-iscsi 2.1.8-1"),
             ("initiator-name", "iqn.1993-08.org.debian:01:9fe7844fb24f"),

@@ -35,11 +35,10 @@ use self::{
     node_object::NodeObject,
 };
 use crate::{
-    Layout,
     access::{self, Access},
-    cleanup::tree,
     codes,
 };
+use nodekit::{Layout, cleanup::tree};
 
 /// The playbook's name in ledger and events.
 pub const NAME: &str = "remove";

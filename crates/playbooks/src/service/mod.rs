@@ -23,7 +23,7 @@ pub(crate) use probe::{Health, Probe};
 use render::{CONFIG_VARIABLE, RenderedFile};
 pub(crate) use undo::{Started, clear, shows, stop};
 
-use crate::systemd::{self, UnitState};
+use nodekit::systemd::{self, UnitState};
 
 /// systemd is asked at most this often while a process is known to run: a question costs more than the answer is worth
 /// on a machine that is busy starting a control plane.

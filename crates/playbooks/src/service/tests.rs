@@ -7,7 +7,7 @@ use host::{Change, Content, Host};
 use render::CONFIG_VARIABLE;
 
 use super::{Configuration, Health, Probe, Seen, Service};
-use crate::systemd::UnitState;
+use nodekit::systemd::UnitState;
 
 fn service() -> Service {
     let rendered = render::units::agent();

@@ -5,7 +5,7 @@ use std::path::Path;
 use engine::{Notes, StepError, Undo};
 use host::Host;
 
-use crate::{
+use nodekit::{
     cleanup::{chains, containers, groups, mounts, nft, routes},
     systemd,
 };

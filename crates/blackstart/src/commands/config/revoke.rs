@@ -13,7 +13,8 @@ use kubeapi::{
         api::{DeleteParams, ListParams},
     },
 };
-use playbooks::{admissions, identity};
+use nodekit::identity;
+use playbooks::admissions;
 use serde_json::json;
 use spec::{Role, ValidatedCluster};
 

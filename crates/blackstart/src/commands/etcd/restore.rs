@@ -7,7 +7,7 @@ use backup::{
     restore::{Settled, SoleMember, Staging, check_snapshot},
 };
 use join::Admissions;
-use playbooks::systemd;
+use nodekit::systemd;
 use serde_json::json;
 use spec::{BootstrapRole, Node, ValidatedCluster};
 

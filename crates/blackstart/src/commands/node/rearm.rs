@@ -1,7 +1,8 @@
 //! `blackstart node rearm`: another machine may take a master's place.
 
 use join::Admission;
-use playbooks::{admissions, identity};
+use nodekit::identity;
+use playbooks::admissions;
 use serde_json::json;
 use spec::Role;
 

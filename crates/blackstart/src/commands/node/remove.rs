@@ -11,10 +11,8 @@ use std::time::Duration;
 
 use engine::StepPlan;
 use explain::Explain;
-use playbooks::{
-    identity,
-    remove::{self, Pods, Removal},
-};
+use nodekit::identity;
+use playbooks::remove::{self, Pods, Removal};
 use serde_json::{Value, json};
 use spec::{BootstrapRole, Role};
 

@@ -11,10 +11,8 @@ mod show;
 use std::sync::Arc;
 
 use engine::{Runner, StepFailure, UndoReport};
-use playbooks::{
-    cluster::{self, Reset},
-    run_record::{Purpose, RecordKeeper},
-};
+use nodekit::run_record::{Purpose, RecordKeeper};
+use playbooks::cluster::{self, Reset};
 use spec::ValidatedCluster;
 
 use crate::{

@@ -13,7 +13,7 @@ mod svg;
 mod ticks;
 
 use ::explain::did_you_mean;
-use playbooks::run_record::RunRecord;
+use nodekit::run_record::RunRecord;
 
 use self::chart::Chart;
 use crate::{

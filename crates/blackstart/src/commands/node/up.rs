@@ -4,10 +4,8 @@ use std::{fmt::Write, io::Read, path::Path, sync::Arc};
 
 use engine::{About, LedgerStore, Playbook, StepId};
 use explain::{Explain, counted};
-use playbooks::{
-    cluster::{self, Options},
-    run_record::Purpose,
-};
+use nodekit::run_record::Purpose;
+use playbooks::cluster::{self, Options};
 use serde_json::json;
 use spec::{BootstrapRole, Node, ValidatedCluster};
 

@@ -149,7 +149,7 @@ mod tests {
         ];
         let undone = vec!["iscsid".to_owned(), "packages".to_owned()];
         let notes = vec!["the package open-iscsi stays: their-tool would go with it".to_owned()];
-        let error = StepError::new(playbooks::codes::PACKAGES_BUSY, "process 7 keeps open-iscsi from being removed");
+        let error = StepError::new(nodekit::codes::PACKAGES_BUSY, "process 7 keeps open-iscsi from being removed");
         let failed = vec![StepFailure { step: "packages".into(), error }];
         let reported = [
             question(Prep::Iscsi, &plan),

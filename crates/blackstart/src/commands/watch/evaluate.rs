@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use lab::Power;
-use playbooks::run_record::{Outcome, Purpose, StepState};
+use nodekit::run_record::{Outcome, Purpose, StepState};
 
 use super::{
     RunSummary,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use host::Disk;
 use jiff::Timestamp;
-use playbooks::run_record::{Outcome, Purpose, RecordedError, RunRecord, StepRun, StepState};
+use nodekit::run_record::{Outcome, Purpose, RecordedError, RunRecord, StepRun, StepState};
 use serde::{Deserialize, Serialize};
 
 /// Longer texts are cut: an error can hold all that a command said.
@@ -127,7 +127,7 @@ mod tests {
 
     use engine::{Event, Sink, State};
     use host::RealDisk;
-    use playbooks::run_record::RecordKeeper;
+    use nodekit::run_record::RecordKeeper;
 
     use super::*;
 

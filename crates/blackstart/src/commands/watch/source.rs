@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::Path, sync::Arc};
 use host::{Disk, Host, RealDisk};
 use join::{Trust, seal::Sealed, wire::ClaimedRole};
 use lab::{Capabilities, Lab, LabName, OutsideStatus};
-use playbooks::Layout;
+use nodekit::Layout;
 use spec::{ValidatedCluster, ports};
 
 use super::{

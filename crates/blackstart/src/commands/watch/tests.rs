@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use join::wire::{ClaimedRole, Hello, KnownNode, Nodes, Report};
 use lab::Power;
-use playbooks::run_record::{Outcome, Purpose, RecordedError, StepState};
+use nodekit::run_record::{Outcome, Purpose, RecordedError, StepState};
 use serde_json::json;
 
 use super::{

@@ -1,7 +1,7 @@
 //! The view for people: one line per node, and one per step that is going on or has failed.
 
 use jiff::{SignedDuration, Timestamp};
-use playbooks::run_record::{RecordedError, StepState};
+use nodekit::run_record::{RecordedError, StepState};
 
 use super::{
     line::Line,

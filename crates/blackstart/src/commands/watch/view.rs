@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use join::wire::ClaimedRole;
 use lab::Power;
-use playbooks::run_record::RecordedError;
+use nodekit::run_record::RecordedError;
 use serde::Serialize;
 
 use super::run_summary::OpenStep;

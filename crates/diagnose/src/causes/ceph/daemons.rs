@@ -1,10 +1,8 @@
 //! Ceph's daemons on this node: stopped, kept from their port, not believed by the monitors, or failing for another reason.
 
 use ceph::paths;
-use playbooks::{
-    ceph::ids,
-    systemd::{self, UnitState},
-};
+use nodekit::systemd::{self, UnitState};
+use playbooks::ceph::ids;
 use spec::Role;
 
 use crate::{

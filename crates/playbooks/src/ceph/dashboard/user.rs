@@ -14,7 +14,7 @@ use super::{
     super::{cached_probe::CachedProbe, client},
     CACHED_FOR,
 };
-use crate::Layout;
+use nodekit::Layout;
 
 const NAME: &str = "admin";
 

@@ -196,7 +196,7 @@ mod tests {
         super::testing::{cluster, source},
         *,
     };
-    use crate::systemd::UnitState;
+    use nodekit::systemd::UnitState;
 
     fn seen(data: Data, active: &str, state: Option<&str>) -> Seen {
         let unit = UnitState { active: active.into(), sub: "dead".into(), ..UnitState::default() };

@@ -12,7 +12,7 @@ use super::super::{
     owned::{self, run},
     workspace,
 };
-use crate::cleanup::tree;
+use nodekit::cleanup::tree;
 
 /// Where the first map comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

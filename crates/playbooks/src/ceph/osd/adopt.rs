@@ -15,7 +15,7 @@ use super::{
     make,
     places::BLOCK,
 };
-use crate::cleanup::tree;
+use nodekit::cleanup::tree;
 
 /// Makes the files again.
 pub(super) async fn adopt(host: &Host, store: &OsdStore, ours: &Fsid) -> Result<(), StepError> {

@@ -16,7 +16,7 @@ use super::{
     begun::Begun,
     places::BLOCK,
 };
-use crate::cleanup::tree;
+use nodekit::cleanup::tree;
 
 /// How much of a device is overwritten, at least: labels, partition tables and the beginnings of file systems.
 const HEAD_MIB: &str = "count=16";

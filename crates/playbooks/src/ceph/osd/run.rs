@@ -16,7 +16,8 @@ use super::{
     },
     places::{self, BLOCK},
 };
-use crate::{service, systemd};
+use crate::service;
+use nodekit::systemd;
 
 const RELOAD: &str = "reload";
 

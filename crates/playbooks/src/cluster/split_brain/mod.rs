@@ -30,7 +30,8 @@ use super::{
     membership::{Membership, machine_id},
     services::NodeContext,
 };
-use crate::{codes, systemd};
+use crate::codes;
+use nodekit::systemd;
 
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);

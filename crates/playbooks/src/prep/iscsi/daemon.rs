@@ -9,11 +9,8 @@ use engine::{About, Act, Planned, Step, StepError, Undo, Verdict};
 use host::Host;
 
 use super::super::ids;
-use crate::{
-    codes,
-    service::stop,
-    systemd::{last_log_line, systemctl},
-};
+use crate::{codes, service::stop};
+use nodekit::systemd::{last_log_line, systemctl};
 
 pub(super) const UNIT: &str = "iscsid.service";
 const SOCKET: &str = "iscsid.socket";

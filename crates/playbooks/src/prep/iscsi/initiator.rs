@@ -18,7 +18,8 @@ use name::{is_random, is_valid, read};
 use serde::{Deserialize, Serialize};
 
 use super::{super::ids, super::note};
-use crate::{codes, systemd::systemctl};
+use crate::codes;
+use nodekit::systemd::systemctl;
 
 /// Where the name is.
 pub(super) const FILE: &str = "/etc/iscsi/initiatorname.iscsi";

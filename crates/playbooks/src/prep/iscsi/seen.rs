@@ -16,7 +16,7 @@ use super::{
     kernel::{self, Support},
     proof, wanted,
 };
-use crate::systemd;
+use nodekit::systemd;
 
 const MULTIPATH: &str = "multipathd.service";
 const MULTIPATH_CONF: &str = "/etc/multipath.conf";

@@ -26,7 +26,9 @@ fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
     let missing = survey.missing.join(", ");
     let failed = ["package-source", "packages"].iter().find_map(|step| facts.failure(step));
     match failed {
-        Some(failure) if [codes::PACKAGES_UNREACHABLE, codes::NO_COMPONENT].contains(&failure.error.code()) => {
+        Some(failure)
+            if [nodekit::codes::PACKAGES_UNREACHABLE, codes::NO_COMPONENT].contains(&failure.error.code()) =>
+        {
             (Verdict::Unmet, explain::chain(&failure.error))
         }
         Some(_) => (Verdict::Unknown, format!("it did not come to fetching {missing}")),

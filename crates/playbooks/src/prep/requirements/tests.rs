@@ -97,9 +97,9 @@ fn a_source_is_evaluated_by_what_came_of_it() {
         line(
             &good(),
             &iscsi(),
-            Some(&failed(codes::PACKAGES_UNREACHABLE, "cannot fetch open-iscsi: Could not connect")),
+            Some(&failed(nodekit::codes::PACKAGES_UNREACHABLE, "cannot fetch open-iscsi: Could not connect")),
         ),
-        line(&good(), &iscsi(), Some(&failed(codes::PACKAGES_BUSY, "process 7 keeps it"))),
+        line(&good(), &iscsi(), Some(&failed(nodekit::codes::PACKAGES_BUSY, "process 7 keeps it"))),
         line(&Survey { missing: Vec::new(), ..good() }, &iscsi(), Some(&verified)),
         line(&from(12), &offline, None),
         line(&from(0), &offline, None),

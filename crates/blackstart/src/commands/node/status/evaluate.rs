@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use nodekit::run_record::{Outcome, Purpose, RecordedError, RunRecord};
 use pki::Urgency;
-use playbooks::run_record::{Outcome, Purpose, RecordedError, RunRecord};
 use serde::Serialize;
 
 use super::facts::{Api, ApiNode, Certificate, Condition, Facts, Health, Identity, Seen, Unit};

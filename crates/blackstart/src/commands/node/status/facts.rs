@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use jiff::Timestamp;
-use playbooks::run_record::RunRecord;
+use nodekit::run_record::RunRecord;
 use serde::Serialize;
 use spec::BootstrapRole;
 

@@ -6,7 +6,7 @@ use ::host::Facts as Hardware;
 use explain::chain;
 use jiff::Timestamp;
 use nix::sys::statvfs::{FsFlags, statvfs};
-use playbooks::{
+use nodekit::{
     identity,
     run_record::{Purpose, RunRecord},
 };

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use pki::Urgency;
-use playbooks::run_record::{
+use nodekit::run_record::{
     Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
 };
+use pki::Urgency;
 use spec::BootstrapRole;
 
 use super::{

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use host::{Cmd, Host};
 use jiff::{SignedDuration, Timestamp};
-use playbooks::systemd;
+use nodekit::systemd;
 use render::units::NAMES;
 use spec::BootstrapRole;
 use tokio::time::timeout;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use explain::counted;
-use playbooks::run_record::{Outcome, RecordedError, StepState};
+use nodekit::run_record::{Outcome, RecordedError, StepState};
 
 use super::{
     chart::{Chart, Piece, Row},

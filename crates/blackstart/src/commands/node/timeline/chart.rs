@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use playbooks::run_record::{Outcome, RunRecord, StepRun};
+use nodekit::run_record::{Outcome, RunRecord, StepRun};
 
 /// Everything that is drawn of a run. Times count from its beginning.
 pub(super) struct Chart<'a> {

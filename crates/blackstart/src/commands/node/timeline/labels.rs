@@ -1,6 +1,6 @@
 //! What is said of runs and steps, the same in every picture.
 
-use playbooks::run_record::{Outcome, Purpose, StepState};
+use nodekit::run_record::{Outcome, Purpose, StepState};
 
 /// What was typed to start a run.
 pub(in crate::commands::node) fn command(purpose: Purpose) -> &'static str {

@@ -1,6 +1,6 @@
 //! The runs that are kept, one line each.
 
-use playbooks::run_record::RunRecord;
+use nodekit::run_record::RunRecord;
 use serde_json::{Value, json};
 
 use super::labels;
@@ -40,7 +40,7 @@ pub(super) fn as_json(all: &[RunRecord]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use playbooks::run_record::Outcome;
+    use nodekit::run_record::Outcome;
 
     use super::*;
     use crate::commands::node::timeline::samples;

@@ -1,7 +1,7 @@
 //! Runs to draw in tests: one that failed, one that is under way.
 
 use jiff::{SignedDuration, Timestamp};
-use playbooks::run_record::{
+use nodekit::run_record::{
     Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
 };
 

@@ -6,7 +6,7 @@
 use std::{fmt::Write, time::Duration};
 
 use explain::counted;
-use playbooks::run_record::StepState;
+use nodekit::run_record::StepState;
 
 use super::{
     chart::{Chart, Kind, Piece, Row},

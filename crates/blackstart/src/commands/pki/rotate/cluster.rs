@@ -27,8 +27,8 @@ use kubeapi::{
         api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
     },
 };
+use nodekit::Layout;
 use pki::Stage;
-use playbooks::Layout;
 use render::Encryption;
 use serde_json::json;
 use spec::{Node, ValidatedCluster, ports};

@@ -11,17 +11,17 @@ const UPDATES: &str = "/var/lib/dpkg/updates";
 
 /// The packages of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Packages {
+pub struct Packages {
     versions: BTreeMap<String, String>,
     /// What was begun and not finished.
-    pub(crate) unfinished: Vec<String>,
+    pub unfinished: Vec<String>,
     /// Those of them of which only some files may be there: they have to be unpacked again.
-    pub(crate) damaged: Vec<String>,
+    pub damaged: Vec<String>,
 }
 
 impl Packages {
     /// Reads dpkg's list; `None` where there is no dpkg.
-    pub(crate) fn read(disk: &dyn Disk) -> Result<Option<Self>, HostError> {
+    pub fn read(disk: &dyn Disk) -> Result<Option<Self>, HostError> {
         let Some(status) = disk.read_optional(Path::new(STATUS))? else { return Ok(None) };
         let mut packages = Self::parse(&String::from_utf8_lossy(&status));
         let updates = Path::new(UPDATES);
@@ -54,12 +54,12 @@ impl Packages {
     }
 
     /// All packages that are installed and set up, with their versions.
-    pub(crate) fn into_versions(self) -> BTreeMap<String, String> {
+    pub fn into_versions(self) -> BTreeMap<String, String> {
         self.versions
     }
 
     /// The version of a package that is installed and set up.
-    pub(crate) fn version(&self, name: &str) -> Option<&str> {
+    pub fn version(&self, name: &str) -> Option<&str> {
         self.versions.get(name).map(String::as_str)
     }
 }

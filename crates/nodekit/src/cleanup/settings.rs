@@ -10,7 +10,7 @@ const KEY: &str = "the setting ";
 
 /// Notes how these settings are, in the words in which the ledger keeps them. In a container they are those of the
 /// computer it runs on, and not the machine's to put back.
-pub(crate) fn remember(disk: &dyn Disk, names: &[&str]) -> Result<Vec<String>, HostError> {
+pub fn remember(disk: &dyn Disk, names: &[&str]) -> Result<Vec<String>, HostError> {
     if names.is_empty() || !Capabilities::read(disk)?.has_own_disk {
         return Ok(Vec::new());
     }
@@ -24,22 +24,22 @@ pub(crate) fn remember(disk: &dyn Disk, names: &[&str]) -> Result<Vec<String>, H
 }
 
 /// The key for a setting that we change ourselves.
-pub(crate) fn key(name: &str, old: &str) -> String {
+pub fn key(name: &str, old: &str) -> String {
     format!("{KEY}{name}={old}")
 }
 
 /// Whether a key of the ledger is of a setting.
-pub(crate) fn is_key(key: &str) -> bool {
+pub fn is_key(key: &str) -> bool {
     key.starts_with(KEY)
 }
 
 /// Whether a key is of this setting.
-pub(crate) fn is_of(key: &str, name: &str) -> bool {
+pub fn is_of(key: &str, name: &str) -> bool {
     key.strip_prefix(KEY).and_then(|setting| setting.split_once('=')).is_some_and(|(of, _)| of == name)
 }
 
 /// Makes a setting what it was. One that is not there any more went with what it belonged to.
-pub(crate) async fn restore(host: &Host, key: &str) -> Result<(), StepError> {
+pub async fn restore(host: &Host, key: &str) -> Result<(), StepError> {
     let Some((name, old)) = key.strip_prefix(KEY).and_then(|setting| setting.split_once('=')) else { return Ok(()) };
     if !host.is_live || read(&*host.disk, name)?.is_none_or(|now| now == old) {
         return Ok(());
@@ -48,12 +48,12 @@ pub(crate) async fn restore(host: &Host, key: &str) -> Result<(), StepError> {
 }
 
 /// Makes a setting what it should be, until the next boot.
-pub(crate) async fn set(host: &Host, name: &str, value: &str) -> Result<(), StepError> {
+pub async fn set(host: &Host, name: &str, value: &str) -> Result<(), StepError> {
     super::run(host, Cmd::new("sysctl").args(["--quiet", "--write", &format!("{name}={value}")])).await.map(drop)
 }
 
 /// How a setting is; `None` where the kernel has none of this name.
-pub(crate) fn read(disk: &dyn Disk, name: &str) -> Result<Option<String>, HostError> {
+pub fn read(disk: &dyn Disk, name: &str) -> Result<Option<String>, HostError> {
     let found = disk.read_optional(&path(name))?;
     Ok(found.map(|found| String::from_utf8_lossy(&found).trim().to_owned()))
 }

@@ -16,9 +16,9 @@ use super::{mounts, nft};
 use crate::codes;
 
 /// containerd's own things while it runs.
-pub(crate) const RUN: &str = "/run/containerd";
+pub const RUN: &str = "/run/containerd";
 /// What it keeps.
-pub(crate) const DATA: &str = "/var/lib/containerd";
+pub const DATA: &str = "/var/lib/containerd";
 
 const NAMESPACE: &str = "k8s.io";
 const SOCKET: &str = "/run/containerd/containerd.sock";
@@ -41,7 +41,7 @@ const GONE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Ends every container of every pod, and removes what held it.
-pub(crate) async fn end(host: &Host) -> Result<(), StepError> {
+pub async fn end(host: &Host) -> Result<(), StepError> {
     let states = Path::new(STATES).join(NAMESPACE);
     let ids = names(&*host.disk, &states)?;
     nft::remove_host_ports(host, &ids).await?; // as long as the ids are known
@@ -58,7 +58,7 @@ pub(crate) async fn end(host: &Host) -> Result<(), StepError> {
 }
 
 /// The namespaces of others in which containers are.
-pub(crate) fn of_others(disk: &dyn Disk) -> Result<Vec<String>, HostError> {
+pub fn of_others(disk: &dyn Disk) -> Result<Vec<String>, HostError> {
     let mut others = Vec::new();
     for dir in [STATES, TASKS] {
         for namespace in names(disk, Path::new(dir))? {

@@ -28,7 +28,7 @@ const SUFFIX: &str = ".rpm";
 const UNMET: &str = "nothing provides";
 
 /// All installed packages with their versions.
-pub(crate) async fn installed(host: &Host) -> Result<BTreeMap<String, String>, StepError> {
+pub async fn installed(host: &Host) -> Result<BTreeMap<String, String>, StepError> {
     let command = rpm(["--query", "--all", "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n"]);
     let printed = host.commands.run(&command).await.map_err(|error| StepError::from_explained(&error))?;
     let lines = printed.stdout.lines().filter_map(|line| line.split_once(' '));
@@ -36,7 +36,7 @@ pub(crate) async fn installed(host: &Host) -> Result<BTreeMap<String, String>, S
 }
 
 /// Installs packages, without what they only recommend: from the machine's own sources, or all that a directory has.
-pub(crate) async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> Result<(), StepError> {
+pub async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> Result<(), StepError> {
     let listed = names.join(", ");
     let command = dnf(["install", "--assumeyes", "--setopt=install_weak_deps=False"]);
     let Some(dir) = dir else {
@@ -91,7 +91,7 @@ async fn mark(host: &Host, names: &[String]) -> Result<(), Problem> {
 ///
 /// rpm lists a package before its scripts have run, and what they do at a first installation they do only where it does
 /// not know the package; installing it once more would not finish what was interrupted. No file is touched.
-pub(crate) async fn forget(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
+pub async fn forget(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
     disown(host, names, before).await?;
     let listed = names.join(", ");
     host.doing(format!("starting again with what was interrupted: {listed}"));
@@ -101,7 +101,7 @@ pub(crate) async fn forget(host: &Host, names: &[String], before: &BTreeSet<Stri
 
 /// Tells dnf what has come only because the packages `names` need it. Of an interrupted installation it does not know, and
 /// would keep that when they go.
-pub(crate) async fn disown(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
+pub async fn disown(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
     let mut with_them = Vec::new();
     for name in installed(host).await?.into_keys().filter(|name| !before.contains(name) && !names.contains(name)) {
         let needed_by = needed_by(host, &name).await?;
@@ -113,7 +113,7 @@ pub(crate) async fn disown(host: &Host, names: &[String], before: &BTreeSet<Stri
 }
 
 /// Removes the packages `asked`, and what came with them and nobody needs any more. Returns what stayed, and why.
-pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String>) -> Result<Vec<String>, StepError> {
+pub async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String>) -> Result<Vec<String>, StepError> {
     let there = installed(host).await?;
     let mut goes = Vec::new();
     let mut stay = Vec::new();

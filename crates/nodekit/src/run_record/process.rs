@@ -45,7 +45,7 @@ pub(super) fn boot_id(disk: &dyn Disk) -> String {
 }
 
 /// When a process began, in ticks since the boot; `None` if it is gone.
-pub(crate) fn began(disk: &dyn Disk, pid: u32) -> Option<u64> {
+pub fn began(disk: &dyn Disk, pid: u32) -> Option<u64> {
     let stat = disk.read(&Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     began_in(&String::from_utf8_lossy(&stat))
 }

@@ -23,7 +23,7 @@ mod writer;
 use jiff::Timestamp;
 pub use keeper::RecordKeeper;
 pub use process::Process;
-pub(crate) use process::began;
+pub use process::began;
 use serde::{Deserialize, Serialize};
 pub use store::{RUNS, RecordError};
 pub use waiting::Waiting;

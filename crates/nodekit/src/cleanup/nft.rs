@@ -7,16 +7,16 @@ use serde_json::Value;
 use super::chains;
 
 /// A family and a name: `("ip", "kube-proxy")`.
-pub(crate) type Table = (&'static str, &'static str);
+pub type Table = (&'static str, &'static str);
 
 /// The table of the CNI plugin that leads ports of the node to pods. Rules for a container bear its id as their comment.
-pub(crate) const HOST_PORTS: &str = "cni_hostport";
+pub const HOST_PORTS: &str = "cni_hostport";
 
 /// What a table in the ledger begins with.
 const KEY: &str = "the nft table ";
 
 /// Deletes the tables of these names, with everything in them.
-pub(crate) async fn delete(host: &Host, tables: &[Table]) -> Result<(), StepError> {
+pub async fn delete(host: &Host, tables: &[Table]) -> Result<(), StepError> {
     for (family, name) in present(&list(host).await?, tables) {
         host.doing(format!("delete the nft table {family} {name}"));
         super::run(host, Cmd::new("nft").args(["delete", "table", family, name])).await?;
@@ -26,7 +26,7 @@ pub(crate) async fn delete(host: &Host, tables: &[Table]) -> Result<(), StepErro
 
 /// Which of these tables are not there, in the words in which the ledger keeps them: whoever makes them later makes them
 /// for one of our services.
-pub(crate) async fn claim(host: &Host, tables: &[Table]) -> Result<Vec<String>, StepError> {
+pub async fn claim(host: &Host, tables: &[Table]) -> Result<Vec<String>, StepError> {
     let listing = if host.is_live { list(host).await? } else { String::new() };
     let there = present(&listing, tables);
     let absent = tables.iter().filter(|table| !there.contains(table));
@@ -34,12 +34,12 @@ pub(crate) async fn claim(host: &Host, tables: &[Table]) -> Result<Vec<String>, 
 }
 
 /// Whether a key of the ledger names a table.
-pub(crate) fn is_key(key: &str) -> bool {
+pub fn is_key(key: &str) -> bool {
     key.starts_with(KEY)
 }
 
 /// Deletes a table that was not there before us, unless somebody else has put something into it.
-pub(crate) async fn release(host: &Host, key: &str) -> Result<(), StepError> {
+pub async fn release(host: &Host, key: &str) -> Result<(), StepError> {
     let Some((family, name)) = key.strip_prefix(KEY).and_then(|table| table.split_once(' ')) else { return Ok(()) };
     let is_there = list(host).await?.lines().any(|line| line.split_whitespace().eq(["table", family, name]));
     if is_there {
@@ -54,7 +54,7 @@ pub(crate) async fn release(host: &Host, key: &str) -> Result<(), StepError> {
 }
 
 /// Removes the rules that lead ports of the node to these containers.
-pub(crate) async fn remove_host_ports(host: &Host, containers: &[String]) -> Result<(), StepError> {
+pub async fn remove_host_ports(host: &Host, containers: &[String]) -> Result<(), StepError> {
     for (family, name) in present(&list(host).await?, &[("ip", HOST_PORTS), ("ip6", HOST_PORTS)]) {
         let listing = super::run(host, Cmd::new("nft").args(["-j", "list", "table", family, name])).await?;
         for rule in container_rules(&listing) {

@@ -15,14 +15,14 @@
 //! | [`groups`] | control groups by the name that the kubelet gives them |
 //! | [`tree`] | directories that were not there, or empty, before us |
 
-pub(crate) mod chains;
-pub(crate) mod containers;
-pub(crate) mod groups;
-pub(crate) mod mounts;
-pub(crate) mod nft;
-pub(crate) mod routes;
-pub(crate) mod settings;
-pub(crate) mod tree;
+pub mod chains;
+pub mod containers;
+pub mod groups;
+pub mod mounts;
+pub mod nft;
+pub mod routes;
+pub mod settings;
+pub mod tree;
 
 use engine::StepError;
 use host::{Cmd, Host};

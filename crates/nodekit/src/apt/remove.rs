@@ -20,7 +20,7 @@ const AUTOREMOVE: [&str; 3] = [
 ];
 
 /// Removes the packages `asked` and those among `ours` that nobody needs without them. Returns what stayed, and why.
-pub(crate) async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String>) -> Result<Vec<String>, StepError> {
+pub async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String>) -> Result<Vec<String>, StepError> {
     let Some(packages) = Packages::read(&*host.disk)? else { return Ok(Vec::new()) };
     let mut present: Vec<&str> = asked.iter().map(String::as_str).collect();
     present.retain(|name| packages.version(name).is_some() || packages.unfinished.iter().any(|half| half == name));

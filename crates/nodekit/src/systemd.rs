@@ -50,7 +50,7 @@ pub async fn check(host: &Host, unit: &str) -> Result<UnitState, StepError> {
 
 /// Whether systemd knows something else of these units than their files say. One that it has never heard of it reads when
 /// it is asked; one that it looked for in vain before, not every version looks for again.
-pub(crate) async fn is_stale(host: &Host, units: &[&str]) -> Result<bool, StepError> {
+pub async fn is_stale(host: &Host, units: &[&str]) -> Result<bool, StepError> {
     const PROPERTIES: &str = "--property=LoadState,NeedDaemonReload";
     let arguments: Vec<&str> = ["show", PROPERTIES].into_iter().chain(units.iter().copied()).collect();
     let shown = systemctl(host, &arguments).await?.stdout;
@@ -58,13 +58,13 @@ pub(crate) async fn is_stale(host: &Host, units: &[&str]) -> Result<bool, StepEr
 }
 
 /// Calls systemctl.
-pub(crate) async fn systemctl(host: &Host, arguments: &[&str]) -> Result<Printed, StepError> {
+pub async fn systemctl(host: &Host, arguments: &[&str]) -> Result<Printed, StepError> {
     let command = Cmd::new("systemctl").args(arguments.iter().copied());
     host.commands.run(&command).await.map_err(|error| StepError::from_explained(&error))
 }
 
 /// Writes a line to the journal, whoever runs this program: for decisions that somebody will ask about later.
-pub(crate) async fn note(host: &Host, line: &str) -> Result<(), StepError> {
+pub async fn note(host: &Host, line: &str) -> Result<(), StepError> {
     let command = Cmd::new("systemd-cat").args(["--identifier=blackstart", "--priority=warning"]).input(line);
     host.commands.run(&command).await.map(drop).map_err(|error| StepError::from_explained(&error))
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 const CHAINS: [&str; 3] = ["KUBE-FIREWALL", "KUBE-IPTABLES-HINT", "KUBE-KUBELET-CANARY"];
 
 /// Removes the chains and every rule that leads to them.
-pub(crate) async fn remove(host: &Host) -> Result<(), StepError> {
+pub async fn remove(host: &Host) -> Result<(), StepError> {
     for family in ["iptables", "ip6tables"] {
         let saved = match host.commands.run(&Cmd::new(format!("{family}-save"))).await {
             Ok(printed) => printed.stdout,
@@ -58,7 +58,7 @@ fn removal(saved: &str) -> Option<String> {
 }
 
 /// Whether a table, as `nft -j` lists it, holds nothing but built-in chains that let everything pass.
-pub(crate) fn does_nothing(listing: &str) -> bool {
+pub fn does_nothing(listing: &str) -> bool {
     let listing: Value = serde_json::from_str(listing).unwrap_or_default();
     let Some(objects) = listing["nftables"].as_array() else { return false };
     objects.iter().all(|object| {

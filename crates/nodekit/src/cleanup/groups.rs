@@ -14,7 +14,7 @@ const PLAIN: &str = "kubepods";
 const SLICE: &str = "kubepods.slice";
 
 /// Removes them. Nothing lives in them any more: the pods have ended.
-pub(crate) async fn remove(host: &Host) -> Result<(), StepError> {
+pub async fn remove(host: &Host) -> Result<(), StepError> {
     let disk = &*host.disk;
     if disk.exists(&Path::new(ROOT).join(SLICE))? {
         systemd::systemctl(host, &["stop", SLICE]).await?;

@@ -13,9 +13,9 @@ mod remove;
 use engine::StepError;
 use host::{Cmd, Host, Printed};
 
-pub(crate) use directory::Directory;
-pub(crate) use dpkg::Packages;
-pub(crate) use remove::remove;
+pub use directory::Directory;
+pub use dpkg::Packages;
+pub use remove::remove;
 
 use crate::{
     codes,
@@ -30,7 +30,7 @@ const UNMET: &str = "you have held broken packages";
 
 /// Where packages come from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub enum Source<'a> {
     /// The machine's own sources.
     Mirrors,
     /// A directory, and nothing else.
@@ -61,12 +61,12 @@ impl Source<'_> {
 }
 
 /// Installs packages from the machine's own sources, without what they only recommend.
-pub(crate) async fn install(host: &Host, names: &[&str]) -> Result<(), StepError> {
+pub async fn install(host: &Host, names: &[&str]) -> Result<(), StepError> {
     install_from(host, names, Source::Mirrors).await
 }
 
 /// The same from somewhere.
-pub(crate) async fn install_from(host: &Host, names: &[&str], source: Source<'_>) -> Result<(), StepError> {
+pub async fn install_from(host: &Host, names: &[&str], source: Source<'_>) -> Result<(), StepError> {
     let listed = names.join(", ");
     host.doing("fetching the lists of packages");
     // One source that is away must not stand in the way of the others; whether it mattered, the installation tells.
@@ -82,12 +82,12 @@ pub(crate) async fn install_from(host: &Host, names: &[&str], source: Source<'_>
 }
 
 /// Finishes what a killed dpkg has left, from the machine's own sources where something is missing.
-pub(crate) async fn repair(host: &Host) -> Result<(), StepError> {
+pub async fn repair(host: &Host) -> Result<(), StepError> {
     repair_from(host, Source::Mirrors).await
 }
 
 /// The same from somewhere.
-pub(crate) async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), StepError> {
+pub async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), StepError> {
     const UNFINISHED: &str = "what is unfinished";
     let finish = in_english(Cmd::new("dpkg").args(["--configure", "--pending"]).args(CONFIGURATION));
     // What could not be set up is often cured by the second command, which fetches what is missing.

@@ -15,16 +15,16 @@ const CONTENT: &str = "what is in ";
 
 /// A directory that is ours, in the words in which the ledger keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Own {
+pub struct Own {
     /// Where.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// It was there before us with these permission bits, and stays when all is gone that came into it.
     mode: Option<u32>,
 }
 
 impl Own {
     /// Looks whether a directory is free to be a service's own; `None` where somebody else has something in it.
-    pub(crate) fn claim(disk: &dyn Disk, path: &Path) -> Result<Option<Self>, HostError> {
+    pub fn claim(disk: &dyn Disk, path: &Path) -> Result<Option<Self>, HostError> {
         let own = |mode| Some(Self { path: path.to_path_buf(), mode });
         Ok(match disk.meta(path)? {
             None => own(None),
@@ -34,18 +34,18 @@ impl Own {
     }
 
     /// A directory below one of ours.
-    pub(crate) fn below(path: impl Into<PathBuf>) -> Self {
+    pub fn below(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), mode: None }
     }
 
     /// The key of the change in the ledger: `all of /var/lib/etcd`, `what is in /var/lib/etcd (0700)`.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         let path = self.path.display();
         self.mode.map_or_else(|| format!("{ALL}{path}"), |mode| format!("{CONTENT}{path} ({mode:04o})"))
     }
 
     /// From the key.
-    pub(crate) fn from_key(key: &str) -> Option<Self> {
+    pub fn from_key(key: &str) -> Option<Self> {
         if let Some(path) = key.strip_prefix(ALL) {
             return Some(Self::below(path));
         }
@@ -54,7 +54,7 @@ impl Own {
     }
 
     /// Removes it, with everything that is mounted below it, but not what lies in one of these.
-    pub(crate) async fn remove(&self, host: &Host, except: &[&Path]) -> Result<(), StepError> {
+    pub async fn remove(&self, host: &Host, except: &[&Path]) -> Result<(), StepError> {
         if host.is_live {
             mounts::unmount_below(host, &self.path).await?;
         }
@@ -74,7 +74,7 @@ impl Own {
 }
 
 /// Removes a file, or a directory with everything in it.
-pub(crate) fn remove(disk: &dyn Disk, path: &Path) -> Result<(), HostError> {
+pub fn remove(disk: &dyn Disk, path: &Path) -> Result<(), HostError> {
     match disk.meta(path)? {
         Some(meta) if meta.kind == Kind::Directory => {
             remove_content(disk, path, &[])?;

@@ -12,7 +12,7 @@ use host::{Cmd, Host};
 const TABLE: &str = "/proc/self/mountinfo";
 
 /// Unmounts everything below a directory, but not the directory itself: that mount was there before us.
-pub(crate) async fn unmount_below(host: &Host, dir: &Path) -> Result<(), StepError> {
+pub async fn unmount_below(host: &Host, dir: &Path) -> Result<(), StepError> {
     for point in below(&read(host)?, dir) {
         host.doing(format!("unmount {}", point.display()));
         // Not lazily unless it must be: what is still in use is worth an answer, and what is lazy stays mounted for
@@ -26,7 +26,7 @@ pub(crate) async fn unmount_below(host: &Host, dir: &Path) -> Result<(), StepErr
 }
 
 /// Whether something is mounted at exactly this directory.
-pub(crate) fn is_mount_point(host: &Host, dir: &Path) -> Result<bool, StepError> {
+pub fn is_mount_point(host: &Host, dir: &Path) -> Result<bool, StepError> {
     Ok(points(&read(host)?).iter().any(|point| point == dir))
 }
 

@@ -22,7 +22,7 @@ const LINK: &str = "packages";
 
 /// A directory of packages, ready to be asked.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub struct Directory {
     dir: PathBuf,
     /// Where list and links are.
     work: PathBuf,
@@ -30,7 +30,7 @@ pub(crate) struct Directory {
 
 impl Directory {
     /// Lists what is in `dir`; the list is kept in `work`, which is ours alone.
-    pub(crate) async fn open(host: &Host, dir: &Path, work: &Path) -> Result<Self, StepError> {
+    pub async fn open(host: &Host, dir: &Path, work: &Path) -> Result<Self, StepError> {
         let this = Self { dir: dir.to_path_buf(), work: work.to_path_buf() };
         let disk = &*host.disk;
         let names = if disk.exists(dir)? { disk.list(dir)? } else { Vec::new() };
@@ -55,7 +55,7 @@ impl Directory {
     }
 
     /// Forgets the list.
-    pub(crate) fn close(&self, host: &Host) -> Result<(), StepError> {
+    pub fn close(&self, host: &Host) -> Result<(), StepError> {
         Ok(tree::remove(&*host.disk, &self.work)?)
     }
 

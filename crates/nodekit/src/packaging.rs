@@ -17,7 +17,7 @@ const POLL: Duration = Duration::from_secs(1);
 
 /// What was to be done with packages, for the words of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
+pub enum Work {
     /// They were to come.
     Install,
     /// They were to go.
@@ -25,7 +25,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    pub(crate) const fn verb(self) -> &'static str {
+    pub const fn verb(self) -> &'static str {
         match self {
             Self::Install => "install",
             Self::Remove => "remove",
@@ -42,7 +42,7 @@ impl Work {
 
 /// What keeps a package from being installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// Somebody else works with packages; who, as far as it was said.
     Busy(String),
     /// This program was killed in the middle of something.
@@ -57,7 +57,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// For people.
-    pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
+    pub fn into_error(self, work: Work, names: &str) -> StepError {
         let error = |code: Code, what: String| StepError::new(code, what);
         let (verb, past) = (work.verb(), work.past());
         match self {
@@ -77,14 +77,14 @@ impl Failure {
 }
 
 /// Why a command did not do its work.
-pub(crate) enum Problem {
+pub enum Problem {
     Failure(Failure),
     NotStarted(CommandError),
 }
 
 impl Problem {
     /// For people.
-    pub(crate) fn into_error(self, work: Work, names: &str) -> StepError {
+    pub fn into_error(self, work: Work, names: &str) -> StepError {
         match self {
             Self::Failure(failure) => failure.into_error(work, names),
             Self::NotStarted(error) => StepError::from_explained(&error),
@@ -93,7 +93,7 @@ impl Problem {
 }
 
 /// Runs a command once. Killed, it says nothing; what it said otherwise, `read` understands.
-pub(crate) async fn attempt(
+pub async fn attempt(
     host: &Host,
     command: &Cmd,
     program: &'static str,
@@ -109,7 +109,7 @@ pub(crate) async fn attempt(
 }
 
 /// Makes an attempt, again and again while somebody else works with packages.
-pub(crate) async fn with_retries<A>(host: &Host, attempt: impl Fn() -> A) -> Result<Printed, Problem>
+pub async fn with_retries<A>(host: &Host, attempt: impl Fn() -> A) -> Result<Printed, Problem>
 where
     A: Future<Output = Result<Printed, Problem>>,
 {

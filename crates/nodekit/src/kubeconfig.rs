@@ -6,15 +6,15 @@ use kubeapi::{ApiError, kube::config::Kubeconfig};
 use secrecy::ExposeSecret;
 
 /// Who a kubeconfig says one is, and whom it believes. PEM.
-pub(crate) struct Identity {
-    pub(crate) certificate: String,
-    pub(crate) key: String,
-    pub(crate) ca: String,
+pub struct Identity {
+    pub certificate: String,
+    pub key: String,
+    pub ca: String,
 }
 
 impl Identity {
     /// The one user of a kubeconfig with everything inside it, as an agent's is.
-    pub(crate) fn read(text: &str) -> Result<Self, StepError> {
+    pub fn read(text: &str) -> Result<Self, StepError> {
         Self::inside(text).ok_or_else(|| {
             let error = ApiError::Kubeconfig("it has no certificate, key or CA inside".to_owned());
             StepError::from_explained(&error)
