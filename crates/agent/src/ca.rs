@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use host::{Host, HostError};
 use jiff::Timestamp;
 use join::{Marks, ca_mark, wire::Heard};
+use nodekit::Layout;
 use tokio::sync::watch;
 
-use crate::{Agent, Paths};
+use crate::Agent;
 
 /// Marks of keys, see [`Marks`].
 #[derive(Clone, Default)]
@@ -50,7 +51,7 @@ pub(crate) fn file(agent: &Agent) -> PathBuf {
     file_of(&agent.paths)
 }
 
-fn file_of(paths: &Paths) -> PathBuf {
+fn file_of(paths: &Layout) -> PathBuf {
     paths.kubernetes_dir.join("pki/ca.crt")
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn own_mark(agent: &Agent) -> Result<Option<String>, HostError> {
 }
 
 /// The same for a machine without an agent.
-pub(crate) fn mark_of(host: &Host, paths: &Paths) -> Result<Option<String>, HostError> {
+pub(crate) fn mark_of(host: &Host, paths: &Layout) -> Result<Option<String>, HostError> {
     let trusted = host.disk.read_optional(&file_of(paths))?;
     Ok(trusted.map(|pem| ca_mark(&String::from_utf8_lossy(&pem))))
 }

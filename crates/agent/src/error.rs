@@ -10,7 +10,8 @@ use kubeapi::{ApiError, kube};
 use pki::{BadRequest, NoPin, PkiErrors};
 use tls::TlsError;
 
-use crate::{codes, kubeconfig::Unusable};
+use crate::codes;
+use nodekit::kubeconfig::Unusable;
 
 /// Why a duty failed.
 #[derive(Debug, thiserror::Error)]

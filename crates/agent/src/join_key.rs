@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use host::{Host, HostError};
 use join::{JoinKey, NodeSecret, seal::layout};
+use nodekit::Layout;
 
-use crate::{Agent, AgentError, Paths};
+use crate::{Agent, AgentError};
 
 /// Where a master keeps the join key that another one gave it.
 const GIVEN: &str = "pki/join.key";
 
 /// The file that counts: what another master gave, else what was sealed.
-pub(crate) fn file(host: &Host, paths: &Paths) -> Result<Option<PathBuf>, HostError> {
+pub(crate) fn file(host: &Host, paths: &Layout) -> Result<Option<PathBuf>, HostError> {
     for file in [paths.kubernetes_dir.join(GIVEN), paths.config_dir.join(layout::JOIN_KEY)] {
         if host.disk.exists(&file)? {
             return Ok(Some(file));
@@ -21,7 +22,7 @@ pub(crate) fn file(host: &Host, paths: &Paths) -> Result<Option<PathBuf>, HostEr
 }
 
 /// The one that makes secrets, then those whose secrets are still good. None in a cluster that was not sealed.
-pub(crate) fn read(host: &Host, paths: &Paths) -> Result<Vec<JoinKey>, AgentError> {
+pub(crate) fn read(host: &Host, paths: &Layout) -> Result<Vec<JoinKey>, AgentError> {
     let Some(file) = file(host, paths)? else { return Ok(Vec::new()) };
     Ok(JoinKey::parse_all(&String::from_utf8_lossy(&host.disk.read(&file)?))?)
 }

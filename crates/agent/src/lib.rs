@@ -32,7 +32,6 @@ mod duties;
 mod error;
 mod join_key;
 mod join_server;
-mod kubeconfig;
 mod kubelet_certificates;
 mod labels;
 mod learners;
@@ -52,13 +51,13 @@ mod systemd;
 mod testing;
 mod tokens;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, sync::Arc};
 
 pub use balancer::Balancer;
 pub use ca::Ca;
 pub use error::AgentError;
 use host::Host;
-pub use kubeconfig::{Identity, Unusable};
+use nodekit::Layout;
 pub use renewal::{READ_ONCE, key_of_token};
 pub use report::Status;
 use serde_json::Value;
@@ -72,27 +71,6 @@ use tokio_util::sync::CancellationToken;
 /// What is worth a line in the journal, for `tracing_subscriber::EnvFilter`. The client library logs every failed attempt
 /// on its own; the duties say it once.
 pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off";
-
-/// Where things are on the machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Paths {
-    /// `join.key` and the description of the cluster.
-    pub config_dir: PathBuf,
-    /// What the bootstrap says of itself.
-    pub state_dir: PathBuf,
-    /// Certificates and kubeconfigs.
-    pub kubernetes_dir: PathBuf,
-}
-
-impl Default for Paths {
-    fn default() -> Self {
-        Self {
-            config_dir: "/etc/cluster-config".into(),
-            state_dir: "/var/lib/cluster-state".into(),
-            kubernetes_dir: "/etc/kubernetes".into(),
-        }
-    }
-}
 
 /// Tells what the last run on this machine did, for reports; `None` if there was none. It is asked several times a second,
 /// so it must be quick, and what it says must be small and the same as long as nothing has happened. The agent passes it
@@ -109,7 +87,7 @@ pub struct Agent {
     /// This node.
     pub node: Node,
     /// Where things are.
-    pub paths: Paths,
+    pub paths: Layout,
     /// What the last run on this machine did.
     pub last_run: LastRun,
     /// Whom nodes are to trust.

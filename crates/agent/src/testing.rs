@@ -6,10 +6,11 @@ use std::{
 };
 
 use host::{Cmd, CommandError, Commands, Host, Printed, Running, SystemClock, disk::model::ModelDisk};
+use nodekit::Layout;
 use spec::ValidatedCluster;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Agent, Paths};
+use crate::Agent;
 
 /// One master and two workers.
 pub(crate) fn cluster() -> ValidatedCluster {
@@ -46,7 +47,7 @@ pub(crate) fn agent(node: &str, commands: &Arc<Scripted>) -> Agent {
         host,
         node,
         cluster,
-        paths: Paths::default(),
+        paths: Layout::default(),
         last_run: Arc::new(|| None),
         ca: crate::Ca::default(),
         cancel: CancellationToken::new(),

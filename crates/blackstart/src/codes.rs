@@ -57,6 +57,7 @@ explain::codes! {
 pub(crate) fn all() -> Vec<Code> {
     [
         spec::codes::ALL,
+        nodekit::codes::ALL,
         playbooks::codes::ALL,
         ::prep::codes::ALL,
         kubeapi::codes::ALL,

@@ -25,6 +25,7 @@ pub enum Work {
 }
 
 impl Work {
+    /// As an infinitive.
     pub const fn verb(self) -> &'static str {
         match self {
             Self::Install => "install",
@@ -78,7 +79,9 @@ impl Failure {
 
 /// Why a command did not do its work.
 pub enum Problem {
+    /// It ran, and said why.
     Failure(Failure),
+    /// It did not run.
     NotStarted(CommandError),
 }
 

@@ -5,10 +5,11 @@ use std::{path::Path, time::Duration};
 
 use host::{Host, HostError};
 use join::seal::layout;
+use nodekit::Layout;
 use tls::{ClientCa, ServerCertificate};
 use tokio::time::sleep;
 
-use crate::{Agent, AgentError, Paths};
+use crate::{Agent, AgentError};
 
 /// Between two checks while there is nothing to show.
 const EARLY: Duration = Duration::from_millis(200);
@@ -56,7 +57,7 @@ pub(super) async fn follow(
     }
 }
 
-fn read(host: &Host, paths: &Paths) -> Result<Option<Identity>, HostError> {
+fn read(host: &Host, paths: &Layout) -> Result<Option<Identity>, HostError> {
     let pki = paths.kubernetes_dir.join("pki");
     let own = of(host, [&pki.join("apiserver.crt"), &pki.join("apiserver.key"), &pki.join("ca.crt")])?;
     if own.is_some() {

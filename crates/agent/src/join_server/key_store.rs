@@ -10,10 +10,11 @@ use etcd::{Access, Initial, Member};
 use explain::Explain;
 use host::{Host, HostError};
 use join::{JoinKey, MasterKeys, server::KeyStore, wire::ClusterState};
+use nodekit::Layout;
 use pki::table;
 use tokio::time::timeout;
 
-use crate::{Paths, join_key, rotation};
+use crate::{join_key, rotation};
 
 const MACHINE_ID: &str = "/etc/machine-id";
 const ENCRYPTION: &str = "encryption.yaml";
@@ -23,7 +24,7 @@ const DEADLINE: Duration = Duration::from_secs(1);
 /// The files of this master.
 pub(super) struct OnDisk {
     pub(super) host: Host,
-    pub(super) paths: Paths,
+    pub(super) paths: Layout,
 }
 
 impl OnDisk {

@@ -11,7 +11,8 @@ use secrecy::ExposeSecret;
 use spec::ports;
 
 use super::{apply, kubelet, secret};
-use crate::{Agent, AgentError, ca, join_key, kubeconfig::Identity};
+use crate::{Agent, AgentError, ca, join_key};
+use nodekit::kubeconfig::Identity;
 
 pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
     let now = agent.host.clock.now();
@@ -70,7 +71,7 @@ impl Held {
         let path = agent.paths.kubernetes_dir.join(name);
         let Some(text) = agent.host.disk.read_optional(&path)? else { return Ok(None) };
         let text = String::from_utf8_lossy(&text).into_owned();
-        let identity = Identity::of_file(&path, &text)?;
+        let identity = Identity::read(&text).map_err(|source| AgentError::Kubeconfig { path: path.clone(), source })?;
         Ok(Some(Self { path, text, identity }))
     }
 

@@ -18,7 +18,8 @@ use spec::ports;
 
 pub(crate) use self::own::sign;
 pub use self::status::Status;
-use crate::{Agent, AgentError, ca, kubeconfig::Identity, outage::Outage, session};
+use crate::{Agent, AgentError, ca, outage::Outage, session};
+use nodekit::kubeconfig::Identity;
 
 /// A master's agent signs itself a new certificate long before the old one ends.
 const OWN_USED: SignedDuration = SignedDuration::from_hours(24);
@@ -39,7 +40,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
             replaced = session::until_changed(&agent.host, &ca, &identity.ca) => replaced,
         };
     }
-    let identity = Identity::of_file(&path, &text)?;
+    let identity = Identity::read(&text).map_err(|source| AgentError::Kubeconfig { path: path.clone(), source })?;
     tokio::select! {
         ended = certified(agent, &identity, |_| false) => ended,
         renewed = session::until_changed(&agent.host, &path, &text) => renewed,

@@ -4,7 +4,8 @@ use join::Purpose;
 use pki::{Existing, Request, Signer};
 use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
 
-use crate::{Agent, AgentError, kubeconfig::Identity};
+use crate::{Agent, AgentError};
+use nodekit::kubeconfig::Identity;
 
 /// Longer than it is used for.
 const DAYS: i64 = 2;

@@ -24,6 +24,7 @@ use kube::{
     api::{Patch, PatchParams},
     runtime::watcher::{Event, watcher},
 };
+use nodekit::Layout;
 use pki::Stage;
 
 pub(crate) use self::successors::sealed;
@@ -32,7 +33,7 @@ pub use self::{
     subject::{Subject, Subjects},
     successors::{BACKUP_KEY, Successors},
 };
-use crate::{Agent, AgentError, Paths, ca, join_key, outage::Outage, renewal, session};
+use crate::{Agent, AgentError, ca, join_key, outage::Outage, renewal, session};
 
 /// Runs until a turn of this master is over, or its credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -85,7 +86,7 @@ async fn next_turn(agent: &Agent, client: Client) -> Result<Rotation, AgentError
 
 /// What this master has, and every node is to have once all masters do. Nodes' secrets are of the new join key from the
 /// stage on at which it makes them. `None` before there are keys.
-pub fn marks(host: &Host, paths: &Paths, rotation: Option<(&Subjects, Stage)>) -> Result<Option<Marks>, AgentError> {
+pub fn marks(host: &Host, paths: &Layout, rotation: Option<(&Subjects, Stage)>) -> Result<Option<Marks>, AgentError> {
     let key = host.disk.read_optional(&paths.kubernetes_dir.join(pki::table::SERVICE_ACCOUNT.key))?;
     let tokens = key.and_then(|key| pki::token_key_id(&key));
     let (Some(ca), Some(tokens)) = (ca::mark_of(host, paths)?, tokens) else { return Ok(None) };

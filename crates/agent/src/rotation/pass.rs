@@ -7,37 +7,38 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use host::{Change, Content, Host, HostError};
 use join::{JoinKey, Member};
+use nodekit::Layout;
 use secrecy::ExposeSecret;
 use spec::ports;
 
 use super::{Rotation, Successors};
-use crate::{Agent, AgentError, Paths, report};
+use crate::{Agent, AgentError, report};
 
 const FILE: &str = "rotation.key";
 
-fn file(paths: &Paths) -> PathBuf {
+fn file(paths: &Layout) -> PathBuf {
     paths.state_dir.join(FILE)
 }
 
 /// What this master has.
-pub fn read(host: &Host, paths: &Paths) -> Result<Option<String>, HostError> {
+pub fn read(host: &Host, paths: &Layout) -> Result<Option<String>, HostError> {
     let text = host.disk.read_optional(&file(paths))?;
     Ok(text.map(|text| String::from_utf8_lossy(&text).trim().to_owned()))
 }
 
 /// A new one, on this master.
-pub fn make(host: &Host, paths: &Paths) -> Result<String, AgentError> {
+pub fn make(host: &Host, paths: &Layout) -> Result<String, AgentError> {
     let key = JoinKey::generate()?.text().expose_secret().to_owned();
     write(host, paths, &key)?;
     Ok(key)
 }
 
 /// Nothing is left to be opened with it.
-pub fn forget(host: &Host, paths: &Paths) -> Result<(), HostError> {
+pub fn forget(host: &Host, paths: &Layout) -> Result<(), HostError> {
     host::remove_file(&*host.disk, &file(paths))
 }
 
-fn write(host: &Host, paths: &Paths, key: &str) -> Result<(), HostError> {
+fn write(host: &Host, paths: &Layout, key: &str) -> Result<(), HostError> {
     let content = Content::Secret(format!("{key}\n").into_bytes());
     Change::File { path: file(paths), mode: 0o600, content }.apply(&*host.disk)
 }

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use agent::{Agent, Ca, LastRun, Paths};
+use agent::{Agent, Ca, LastRun};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -16,13 +16,8 @@ pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
     let filter = EnvFilter::try_from_env("BLACKSTART_LOG").unwrap_or_else(|_| EnvFilter::new(agent::LOG_FILTER));
     // The journal has its own clock, and colours make it hard to search.
     tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(filter).without_time().with_ansi(false).init();
-    let layout = &context.layout;
-    let paths = Paths {
-        config_dir: layout.config_dir.clone(),
-        state_dir: layout.state_dir.clone(),
-        kubernetes_dir: layout.kubernetes_dir.clone(),
-    };
-    let (disk, state_dir) = (Arc::clone(&context.host.disk), layout.state_dir.clone());
+    let paths = context.layout.clone();
+    let (disk, state_dir) = (Arc::clone(&context.host.disk), paths.state_dir.clone());
     let last_run: LastRun =
         Arc::new(move || RunSummary::of_machine(&*disk, &state_dir).map(|run_summary| json!(run_summary)));
     let host = context.host.clone();

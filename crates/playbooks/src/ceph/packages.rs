@@ -10,7 +10,6 @@ use host::{Change, Disk, Host, HostError, Kind};
 use spec::{Ceph, Node, Role};
 
 use super::ids;
-use crate::codes;
 use nodekit::apt;
 
 /// Services that come with Ceph's packages, start by themselves and are of no use to a node that does not configure them:

@@ -2,9 +2,9 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use agent::Identity;
 use explain::Explain;
 use join::{Client, JoinError, Member, Trust};
+use nodekit::kubeconfig::Identity;
 use tokio::{
     sync::mpsc,
     time::{sleep, timeout},

@@ -12,7 +12,6 @@ use super::{
     },
     *,
 };
-use crate::codes;
 
 const GIB: u64 = 1 << 20;
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use agent::{
-    AgentError, Identity, Paths, Status,
+    AgentError, Status,
     rotation::{self, NAME, NAMESPACE, Rotation, Subject, Subjects, Successors, Turn, pass},
 };
 use etcd::Access;
@@ -27,7 +27,7 @@ use kubeapi::{
         api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
     },
 };
-use nodekit::Layout;
+use nodekit::{Layout, kubeconfig::Identity};
 use pki::Stage;
 use render::Encryption;
 use serde_json::json;
@@ -73,7 +73,7 @@ impl<'a> Way<'a> {
 
     pub(super) async fn begin(&self, subjects: &Subjects, successors: &Successors) -> Result<Rotation, Failure> {
         let encryption = self.text("encryption.yaml")?;
-        let pass = pass::make(self.host, &self.paths())?;
+        let pass = pass::make(self.host, self.layout)?;
         let rotation = Rotation::new(subjects, successors, &self.own.name, &encryption, &pass)?;
         let object: Secret = serde_json::from_value(rotation.object())
             .map_err(|error| Failure::new(agent::codes::NO_ROTATION, error.to_string()))?;
@@ -88,7 +88,7 @@ impl<'a> Way<'a> {
             Err(Error::Api(status)) if status.code == 404 => {}
             ended => drop(ended.map_err(api("end the rotation"))?),
         }
-        Ok(pass::forget(self.host, &self.paths())?)
+        Ok(pass::forget(self.host, self.layout)?)
     }
 
     /// Tells everybody whose turn it is. A master that has reached the stage has nothing to do.
@@ -116,13 +116,13 @@ impl<'a> Way<'a> {
 
     /// What every node is to trust and to hold.
     fn marks(&self, stage: Stage, subjects: &Subjects) -> Result<Marks, Failure> {
-        let marks = rotation::marks(self.host, &self.paths(), Some((subjects, stage)))?;
+        let marks = rotation::marks(self.host, self.layout, Some((subjects, stage)))?;
         marks.ok_or_else(|| Failure::new(pki::codes::MAY_NOT_MAKE, "this master has no CA or no service account key"))
     }
 
     /// Encrypts every Secret with the key that comes first now, which is the same on every master.
     pub(super) async fn encrypt(&self, rotation: &Rotation, say: &dyn Fn(&str)) -> Result<usize, Failure> {
-        let pass = pass::read(self.host, &self.paths())?.ok_or(AgentError::Locked)?;
+        let pass = pass::read(self.host, self.layout)?.ok_or(AgentError::Locked)?;
         let new = rotation.successors(&self.text("encryption.yaml")?, &pass)?.encryption();
         let missing = || Failure::new(codes::NOT_ENCRYPTED, "this rotation has no key for Secrets");
         let new = new.as_ref().and_then(Encryption::current).ok_or_else(missing)?;
@@ -231,14 +231,6 @@ impl<'a> Way<'a> {
     pub(super) fn text(&self, name: &str) -> Result<String, Failure> {
         let path = self.layout.kubernetes_dir.join(Path::new(name));
         Ok(String::from_utf8_lossy(&self.host.disk.read(&path)?).into_owned())
-    }
-
-    fn paths(&self) -> Paths {
-        Paths {
-            config_dir: self.layout.config_dir.clone(),
-            state_dir: self.layout.state_dir.clone(),
-            kubernetes_dir: self.layout.kubernetes_dir.clone(),
-        }
     }
 }
 
