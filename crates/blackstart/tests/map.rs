@@ -40,7 +40,7 @@ fn the_map_is_true() {
         );
         match knows {
             Knows::Exactly(reported) if *reported != depends => {
-                lies.push(format!("{name} knows {depends:?}, not {reported:?}"))
+                lies.push(format!("{name} knows {depends:?}, not {reported:?}"));
             }
             Knows::AtMost(reported) if !depends.is_subset(reported) => lies.push(format!("{name} knows {depends:?}")),
             _ => {}

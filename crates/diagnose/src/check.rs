@@ -10,7 +10,6 @@ use crate::{Context, Finding, finding::Inconclusive};
 
 /// A check of one thing that commonly breaks, as data and a function.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "a check does something")]
 pub struct Check {
     /// Stable, kebab-case.
     pub name: &'static str,
@@ -20,7 +19,7 @@ pub struct Check {
     pub codes: &'static [Code],
     /// The nodes it is for.
     pub roles: Roles,
-    pub(crate) check: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
+    pub(crate) run: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
 }
 
 /// A running check. It ends with nothing where all is well.

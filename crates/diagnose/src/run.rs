@@ -29,6 +29,6 @@ pub async fn run(checks: &[Check], context: &Context<'_>) -> Diagnosis {
 }
 
 async fn one(check: &Check, context: &Context<'_>) -> Result<Vec<crate::Finding>, Inconclusive> {
-    let within = timeout(LIMIT, (check.check)(context)).await;
+    let within = timeout(LIMIT, (check.run)(context)).await;
     within.unwrap_or_else(|_| Err(Inconclusive(format!("no answer within {} s", LIMIT.as_secs()))))
 }

@@ -47,7 +47,7 @@ impl Process {
 
     /// What systemd runs, and how it is kept running: behind what a service adds of its own.
     pub(crate) fn kept_running(&self, unit: Unit) -> Unit {
-        unit.exec(self.command.clone()).restarted("2s").service("OOMScoreAdjust", -997).confined()
+        unit.exec(&self.command).restarted("2s").service("OOMScoreAdjust", -997).confined()
     }
 
     /// As a static pod of this image, which has the program in its `PATH`.

@@ -70,7 +70,7 @@ impl Unit {
     }
 
     /// What it runs.
-    pub(crate) fn exec(self, command: Command) -> Self {
+    pub(crate) fn exec(self, command: &Command) -> Self {
         self.service("ExecStart", command.text())
     }
 
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn sample(program: &str) -> Unit {
-        Unit::new("sample.service", "A sample").exec(Command::new(program).flag("a", 1).flags([("b", "2")]))
+        Unit::new("sample.service", "A sample").exec(&Command::new(program).flag("a", 1).flags([("b", "2")]))
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn detect() -> Service {
         .unit("Before", "network-online.target")
         .service("Type", "oneshot")
         .service("RemainAfterExit", "yes")
-        .exec(Command::new("blackstart").word("node").word("detect"))
+        .exec(&Command::new("blackstart").word("node").word("detect"))
         .service("TimeoutStartSec", "2min")
         .into_service(Vec::new())
 }
@@ -51,7 +51,7 @@ pub fn bootstrap() -> Service {
         .unit("StartLimitIntervalSec", 0)
         .service("Type", "oneshot")
         .service("RemainAfterExit", "yes")
-        .exec(Command::new("blackstart").word("node").word("up"))
+        .exec(&Command::new("blackstart").word("node").word("up"))
         // It waits for other machines, and says for whom.
         .service("TimeoutStartSec", "infinity")
         .service("Restart", "on-failure")
@@ -72,7 +72,7 @@ pub fn agent() -> Service {
     Unit::new("blackstart-agent.service", "Blackstart agent")
         .follows("cluster-detect.service")
         .service("Type", "notify")
-        .exec(Command::new("blackstart").word("agent"))
+        .exec(&Command::new("blackstart").word("agent"))
         .restarted("2s")
         .service("MemoryMax", "512M")
         .service("OOMScoreAdjust", -999)

@@ -13,7 +13,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the node's address is on an interface",
     codes: &[ADDRESS_GONE],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the API servers, the join services and the balancer, as this node reaches them",
     codes: &[API_SILENT, API_NOT_READY, API_DISTRUSTED, BALANCER_SILENT, JOIN_SERVICE_DOWN, join::codes::UNREACHABLE],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// A machine of the same network answers at once or not at all.

@@ -18,7 +18,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the last `node up`, and whether the next boot repeats it",
     codes: &[NEVER_STARTED, BOOTSTRAP_FAILED, BOOTSTRAP_WAITS, BOOTSTRAP_OFF],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 const UNIT: &str = "cluster-bootstrap.service";

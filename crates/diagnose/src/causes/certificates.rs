@@ -32,7 +32,7 @@ pub(crate) const CHECK: Check = Check {
         pki_codes::NOT_SIGNED,
     ],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

@@ -8,7 +8,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the cgroup drivers of the kubelet and containerd",
     codes: &[CGROUP_DRIVER],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 const KUBELET: &str = "/var/lib/kubelet/config.yaml";

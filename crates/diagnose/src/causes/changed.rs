@@ -14,7 +14,7 @@ pub(crate) const CHECK: Check = Check {
     about: "units and configuration files that were changed by hand",
     codes: &[SERVICE_CHANGED],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

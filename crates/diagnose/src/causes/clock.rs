@@ -21,7 +21,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the clock, compared with the masters' and with what was written earlier",
     codes: &[CLOCK_DIFFERS, CLOCK_WENT_BACK],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// An answer says full seconds and takes some time; leases and certificates forgive this much.

@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the cluster's DNS: its objects, its pods, its answers",
     codes: &[DNS_GONE, DNS_SILENT],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 const NAMESPACE: &str = "kube-system";

@@ -10,7 +10,7 @@ pub(crate) const CHECK: Check = Check {
     about: "services that are crash-looping",
     codes: &[CRASH_LOOP],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// They come back until they succeed, and have a look of their own.

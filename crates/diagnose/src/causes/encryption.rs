@@ -23,7 +23,7 @@ pub(crate) const CHECK: Check = Check {
     about: "whether Secrets can be decrypted",
     codes: &[ENCRYPTION_KEY, ENCRYPTION_CHANGED, KMS_SILENT, KMS_DIFFERS],
     roles: Roles::Masters,
-    check,
+    run: check,
 };
 
 /// Whoever exchanges the key loses all Secrets: a few of them will do.

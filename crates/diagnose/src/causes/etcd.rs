@@ -19,7 +19,7 @@ pub(crate) const CHECK: Check = Check {
     about: "etcd: answers, alarms, size, data, speed of its disk",
     codes: &[UNREACHABLE, ETCD_ALARM, ETCD_NEARLY_FULL, ETCD_SLOW, ETCD_DATA, ETCD_DATA_GONE],
     roles: Roles::Masters,
-    check,
+    run: check,
 };
 
 /// A sync that takes longer than this holds up the whole cluster; the boundary is one of etcd's own buckets.

@@ -10,7 +10,7 @@ pub(crate) const CHECK: Check = Check {
     about: "images of the bundle in containerd",
     codes: &[NO_BUNDLE_IMAGE],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// Every pod needs it.

@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
         codes::INCOMPLETE,
     ],
     roles: Roles::Workers,
-    check,
+    run: check,
 };
 
 /// Whoever is there answers at once.

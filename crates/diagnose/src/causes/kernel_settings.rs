@@ -12,7 +12,7 @@ pub(crate) const CHECK: Check = Check {
     about: "sysctls that pods need",
     codes: &[KERNEL_SETTING],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

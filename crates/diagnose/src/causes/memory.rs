@@ -8,7 +8,7 @@ pub(crate) const CHECK: Check = Check {
     about: "services that the kernel killed for lack of memory",
     codes: &[OUT_OF_MEMORY],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// `SIGKILL`, which is also what others may send: only with the kernel's word for it does it mean memory.

@@ -17,7 +17,7 @@ pub(crate) const CHECK: Check = Check {
     about: "name servers of the machine, asked for an answer",
     codes: &[NO_NAME_SERVER],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// Packets may get lost; a server that was asked twice in vain is not there.

@@ -18,7 +18,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the Node object: there, Ready, not cordoned; the other nodes",
     codes: &[NODE_GONE, NODE_NOT_READY, NODE_CORDONED, OTHER_NODE, UNLISTED_NODE, API_REFUSES, ROLES_GONE],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

@@ -18,7 +18,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the CNI configuration and its plugins",
     codes: &[NO_POD_NETWORK, FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 const CONFIGURATIONS: &str = "/etc/cni/net.d";

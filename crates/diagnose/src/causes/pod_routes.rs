@@ -16,7 +16,7 @@ pub(crate) const CHECK: Check = Check {
     about: "routes to the pods of other nodes",
     codes: &[POD_ROUTE],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
         codes::OTHER_CLUSTER,
     ],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

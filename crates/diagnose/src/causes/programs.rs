@@ -17,7 +17,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the programs of the bundle, where they are and whether they were changed",
     codes: &[COMPONENTS_UNFIT],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 const HOME: &str = "/opt/blackstart/current";

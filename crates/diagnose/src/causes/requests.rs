@@ -20,7 +20,7 @@ pub(crate) const CHECK: Check = Check {
     about: "CSRs that are pending or were denied",
     codes: &[CSR_PENDING, CSR_DENIED],
     roles: Roles::Masters,
-    check,
+    run: check,
 };
 
 /// Masters' agents decide at once; a node whose object is about to appear gets a minute.

@@ -16,7 +16,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the roles and bindings that nodes and administrators need",
     codes: &[ROLES_GONE],
     roles: Roles::Masters,
-    check,
+    run: check,
 };
 
 const LIMIT: Duration = Duration::from_secs(4);

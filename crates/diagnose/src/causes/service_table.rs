@@ -12,7 +12,7 @@ pub(crate) const CHECK: Check = Check {
     about: "kube-proxy's nftables rules for Services",
     codes: &[SERVICE_TABLE_GONE],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
     about: "services that were stopped, masked or disabled",
     codes: &[SERVICE_STOPPED, SERVICE_DISABLED],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// What starts with the machine has a link here.

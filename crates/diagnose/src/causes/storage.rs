@@ -18,7 +18,7 @@ pub(crate) const CHECK: Check = Check {
     about: "file systems that are full, out of inodes or read-only",
     codes: &[DISK_FULL, NO_INODES, READ_ONLY],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// Less than a fiftieth is as good as nothing, except on large disks, where it is still plenty: in KiB.

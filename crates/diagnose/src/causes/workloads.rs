@@ -23,7 +23,7 @@ pub(crate) const CHECK: Check = Check {
     about: "pods without an image, without a node, or that do not stay up",
     codes: &[POD_IMAGE, POD_UNSCHEDULED, POD_FAILS],
     roles: Roles::Masters,
-    check,
+    run: check,
 };
 
 /// So many are named; more only make a person scroll.

@@ -21,7 +21,7 @@ pub struct Check {
     /// The time it is for.
     pub when: When,
     #[serde(skip)]
-    pub(super) check: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
+    pub(super) run: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
 }
 
 /// A check at work.

@@ -56,7 +56,7 @@ async fn find(check: &Check, skip: &[String], context: &Context<'_>) -> Finding 
         if !context.host.is_live {
             return Err(Inconclusive("the machine is not running".to_owned()));
         }
-        (check.check)(context).await
+        (check.run)(context).await
     };
     match timeout(LIMIT, finding).await {
         Ok(checked) => checked.into(),
@@ -102,7 +102,7 @@ mod tests {
         when: When,
         check: for<'a> fn(&'a Context<'a>) -> Checking<'a>,
     ) -> Check {
-        Check { name, about: "", roles, when, check }
+        Check { name, about: "", roles, when, run: check }
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub fn containerd(machine: &Machine, pause_image: &str) -> Service {
         .service("Type", "notify")
         // Optional: where it is built in there is no module.
         .service("ExecStartPre", "-modprobe overlay")
-        .exec(Command::new("containerd").flag("config", CONFIG))
+        .exec(&Command::new("containerd").flag("config", CONFIG))
         .restarted("2s")
         // It makes the groups of containers itself, and containers outlive it.
         .service("Delegate", "yes")

@@ -23,7 +23,7 @@ pub fn kube_proxy(cluster: &ValidatedCluster, node: &Node, machine: &Machine) ->
         // A node port may lead to a pod elsewhere, also from a node that runs no pod, whose network add-on has not
         // asked for forwarding.
         .service("ExecStartPre", format!("sysctl -q -w {forwarding}=1"))
-        .exec(Command::new("kube-proxy").flag("config", CONFIG))
+        .exec(&Command::new("kube-proxy").flag("config", CONFIG))
         .restarted("2s")
         .service("OOMScoreAdjust", -999)
         .into_service(vec![RenderedFile::private(CONFIG, yaml::document(&config(cluster, node, machine)))])

@@ -36,7 +36,7 @@ pub fn kubelet(cluster: &ValidatedCluster, node: &Node, machine: &Machine) -> Se
         Cgroup::V1 => unit.service("ExecStartPre", REMOVE_STALE_GROUPS),
         Cgroup::V2 => unit,
     };
-    unit.exec(command)
+    unit.exec(&command)
         .restarted("2s")
         // Mounts and programs that it started for pods outlive it.
         .service("KillMode", "process")

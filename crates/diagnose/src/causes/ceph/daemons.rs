@@ -18,7 +18,7 @@ pub(crate) const CHECK: Check = Check {
     about: "monitors, managers and OSDs of Ceph that do not run",
     codes: &[CEPH_STOPPED, CEPH_FAILS, CEPH_PORT, CEPH_KEY],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// The ports of a monitor; the other daemons take any that is free.

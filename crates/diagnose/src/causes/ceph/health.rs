@@ -18,7 +18,7 @@ pub(crate) const CHECK: Check = Check {
     about: "what Ceph says about clocks, space, disks and itself",
     codes: &[CEPH_CLOCK, CEPH_FULL, CEPH_SLOW, CEPH_UNWELL, CEPH_KEY],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 const CLOCK: &[&str] = &["MON_CLOCK_SKEW"];

@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
     about: "the quorum of Ceph's monitors",
     codes: &[CEPH_NO_QUORUM],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 /// Where monitors are reached.

@@ -37,7 +37,7 @@ pub(crate) const CHECK: Check = Check {
         ETCD_APART,
     ],
     roles: Roles::Masters,
-    check,
+    run: check,
 };
 
 /// Whoever is there answers at once.

@@ -25,7 +25,7 @@ pub(crate) const CHECK: Check = Check {
     about: "firewall rules that block the node's own connections",
     codes: &[FIREWALL],
     roles: Roles::All,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

@@ -12,7 +12,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "control groups of version 2 with the controllers that containers need",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 const NEEDED: [&str; 4] = ["cpu", "cpuset", "memory", "pids"];

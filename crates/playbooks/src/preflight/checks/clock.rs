@@ -17,7 +17,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the clock is plausible and kept right",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 /// systemd-timesyncd touches it when it has set the clock.

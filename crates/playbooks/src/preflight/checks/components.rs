@@ -20,7 +20,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the installed components are whole and of the cluster's version",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 const INSTALLED: &str = "/opt/blackstart/current";

@@ -26,7 +26,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the disk is fast enough for etcd",
     roles: Roles::Masters,
     when: When::FirstTime,
-    check,
+    run: check,
 };
 
 const ETCD: &str = "/var/lib/etcd";

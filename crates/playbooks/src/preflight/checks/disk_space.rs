@@ -17,7 +17,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "enough space is free for etcd, images and containers",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 const MIB: u64 = 1024;

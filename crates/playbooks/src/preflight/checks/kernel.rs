@@ -15,7 +15,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the kernel has overlay, nf_tables and writable settings",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

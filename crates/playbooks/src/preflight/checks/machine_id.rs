@@ -12,7 +12,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the machine-id is well-formed, and no reachable node has the same",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 const PATH: &str = "/etc/machine-id";

@@ -13,7 +13,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the host name resolves to the node's address",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {

@@ -16,7 +16,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the machine is not part of another cluster",
     roles: Roles::All,
     when: When::FirstTime,
-    check,
+    run: check,
 };
 
 const KUBECONFIGS: [&str; 4] = ["admin.conf", "kubelet.conf", "controller-manager.conf", "scheduler.conf"];

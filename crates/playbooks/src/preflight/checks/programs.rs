@@ -11,7 +11,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the system's programs that are needed are installed",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 /// Who needs it is said, because a person wants to know what for.

@@ -12,7 +12,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the program runs as root, with root's rights",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 /// Mounts, control groups, namespaces.

@@ -5,7 +5,7 @@ use super::super::{Check, Context, Finding, Roles, When, check::Checking};
 
 /// See [`super`].
 pub(in super::super) const CHECK: Check =
-    Check { name: "swap", about: "swap is off", roles: Roles::All, when: When::Always, check };
+    Check { name: "swap", about: "swap is off", roles: Roles::All, when: When::Always, run: check };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
     Box::pin(async move { Ok(evaluate(&context.text_if_any("/proc/swaps")?.unwrap_or_default())) })

@@ -20,7 +20,7 @@ pub(in super::super) const CHECK: Check = Check {
     about: "the node's ports are free, or held by its own services",
     roles: Roles::All,
     when: When::Always,
-    check,
+    run: check,
 };
 
 fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
