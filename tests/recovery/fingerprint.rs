@@ -28,7 +28,7 @@ find /etc /opt /root /usr/local /var/lib/cluster-state /var/lib/kubelet/pki /var
 for kind in client server; do
     openssl x509 -noout -checkend 0 -in /var/lib/kubelet/pki/kubelet-$kind-current.pem > /dev/null && echo "certificate $kind"
 done
-sha256sum /etc/kubernetes/pki/ca.crt | sed 's/^/CA /'
+sha256sum /etc/kubernetes/pki/ca.crt | sed 's/^/ca /'
 for unit in cluster-detect cluster-bootstrap blackstart-agent containerd etcd kube-apiserver kube-controller-manager \
     kube-scheduler kubelet kube-proxy; do
     echo "unit $unit $(systemctl is-enabled $unit 2>/dev/null) $(systemctl is-active $unit)"
