@@ -21,7 +21,7 @@ fn goes_on(cluster: &Cluster) {
     let mut told = String::new();
     eventually("it says what it waits for, and what etcd says", || {
         told = message(cluster, joiner);
-        told.contains("etcd.service to run") && told.contains("it said: ")
+        told.contains("etcd.service to run") && told.contains("last log line: ")
     });
     eprintln!("  {told}");
     assert!(!cluster.is_up(joiner));
