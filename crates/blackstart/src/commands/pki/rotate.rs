@@ -37,6 +37,9 @@ use crate::{
 const DEADLINE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// A node whose agent has just been restarted is heard again within this time.
+const HEARD_AGAIN: Duration = Duration::from_secs(10);
+
 /// A program in a pod may use its old token for this long after its file was replaced: Kubernetes' own client library reads
 /// it again after a minute at most. On top of that, the oldest report that says so.
 const TOKENS_READ: Duration = Duration::from_secs(60 + 15);
@@ -168,7 +171,7 @@ fn begin(context: &Context, way: &Way<'_>, subjects: &Subjects, yes: bool) -> Re
         let message = format!("in cluster.yaml and not in the cluster: {}", removed.join(", "));
         return Err(Failure::new(codes::NOT_A_MEMBER, message).into());
     }
-    let absent = busy(context.out, "asking every node", || block_on(way.absent()))??;
+    let absent = busy(context.out, "asking every node", || block_on(absent(way)))??;
     if !absent.is_empty() {
         let message = format!("not heard of in the last seconds: {}", absent.join(", "));
         return Err(Failure::new(codes::LEFT_BEHIND, message).into());
@@ -184,6 +187,18 @@ fn begin(context: &Context, way: &Way<'_>, subjects: &Subjects, yes: bool) -> Re
     confirm(yes, "Go on?")?;
     let successors = Successors::make(way.cluster, subjects, now)?;
     Ok(block_on(way.begin(subjects, &successors))??)
+}
+
+/// The nodes that stay silent.
+async fn absent(way: &Way<'_>) -> Result<Vec<String>, Failure> {
+    let until = Instant::now() + HEARD_AGAIN;
+    loop {
+        let absent = way.absent().await?;
+        if absent.is_empty() || Instant::now() > until {
+            return Ok(absent);
+        }
+        sleep(PAUSE).await;
+    }
 }
 
 /// Does one thing of a stage, or gives somebody the turn and returns when they have reached the stage.
