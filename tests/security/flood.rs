@@ -190,12 +190,12 @@ fn assert_peak(cluster: &Cluster, who: &str) {
     assert!(peak < BOUND, "{who}: {peak} MiB");
 }
 
-/// Refusals are counted, not told one by one.
+/// Refusals are counted, not logged one by one. The summary comes once a minute, so it may still be due.
 fn assert_few_lines(cluster: &Cluster) {
-    let journal = cluster.journal(MASTER, "blackstart-agent");
-    let refused = journal.lines().filter(|line| line.contains("refused")).count();
+    let journal = || cluster.journal(MASTER, "blackstart-agent");
+    eventually("a summary of the refusals", || journal().contains("more requests in"));
+    let refused = journal().lines().filter(|line| line.contains("refused")).count();
     assert!(refused < 100, "{refused} lines of refusals");
-    assert!(journal.contains("more requests in"), "and a summary tells how many there were");
 }
 
 /// curl, again and again, sixty at once, until it is dropped.
