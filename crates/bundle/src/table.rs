@@ -12,6 +12,8 @@ const CONTAINERD: &str = "2.4.2";
 const RUNC: &str = "1.5.2";
 const CNI_PLUGINS: &str = "1.9.1";
 const COREDNS: &str = "1.15.0";
+/// Follows Kubernetes' minor version.
+const CRI_TOOLS: &str = "1.36.0";
 /// The tag in `build/pause/Makefile` of that Kubernetes version.
 const PAUSE: &str = "3.10.2";
 
@@ -114,6 +116,24 @@ pub const COMPONENTS: &[Component] = &[
         build: Build::Go(Go {
             modules: &["github.com/containernetworking/plugins"],
             variables: &["github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v{version}"],
+            ..PLAIN_GO
+        }),
+    },
+    Component {
+        name: "crictl",
+        version: CRI_TOOLS,
+        extra: false,
+        shape: Shape::Programs { dir: "bin" },
+        programs: &[program("crictl", "sigs.k8s.io/cri-tools/cmd/crictl", &["--version"])],
+        release: Release {
+            base: "https://github.com/kubernetes-sigs/cri-tools/releases/download/v{version}",
+            asset: "crictl-v{version}-linux-{arch}.tar.gz",
+            sums: "{asset}.sha256",
+            member: Some("crictl"),
+        },
+        build: Build::Go(Go {
+            modules: &["sigs.k8s.io/cri-tools"],
+            variables: &["sigs.k8s.io/cri-tools/pkg/version.Version=v{version}"],
             ..PLAIN_GO
         }),
     },

@@ -26,6 +26,8 @@ pub struct Process {
     /// Directories of the machine that it writes to; they are made where they are missing.
     pub(crate) writes: Vec<&'static str>,
     pub(crate) health: Health,
+    /// Variables that people need who work inside of its container.
+    pub(crate) environment: Vec<(&'static str, String)>,
 }
 
 /// Where it answers on the machine itself.
@@ -50,7 +52,7 @@ impl Process {
         unit.exec(&self.command).restarted("2s").service("OOMScoreAdjust", -997).confined()
     }
 
-    /// As a static pod of this image, which has the program in its `PATH`.
+    /// As a static pod of this image. The program is the one that is installed on the machine.
     pub fn static_pod(&self, image: &str) -> RenderedFile {
         static_pod::manifest(self, image)
     }

@@ -1,4 +1,8 @@
 //! A process as a static pod: a file that a kubelet reads, in the network of the machine and with the machine's files.
+//!
+//! Its program is the machine's own, of the installed bundle, which is mounted. So the image may be any that is there (the one
+//! that pods begin with), nothing large has to be imported before the first process of a cluster starts, and a pod and a unit
+//! never run two builds.
 
 use serde_json::{Value, json};
 
@@ -11,13 +15,21 @@ use crate::{
 /// Where kubelets look for them.
 const MANIFESTS: &str = "/etc/kubernetes/manifests";
 
+/// Where the components are, each version beside the others.
+const COMPONENTS: &str = "/opt/blackstart";
+/// The programs of the bundle that is in use.
+const PROGRAMS: &str = "/opt/blackstart/current/bin";
+
 /// For root alone: arguments tell how the control plane is secured.
 pub(crate) fn manifest(process: &Process, image: &str) -> RenderedFile {
-    let Process { name, command, files, reads, writes, health, .. } = process;
+    let Process { name, command, files, reads, writes, health, environment, .. } = process;
     let words = command.words();
     let hash = config_hash(&words.join("\n"), files);
-    let read = reads.iter().map(|path| (*path, true));
+    let read = reads.iter().chain([&COMPONENTS]).map(|path| (*path, true));
     let mounted: Vec<(&str, bool)> = read.chain(writes.iter().map(|path| (*path, false))).collect();
+    // Another configuration makes another pod, which the kubelet starts in place of the old one.
+    let own = [("PATH", PROGRAMS.to_owned()), (CONFIG_VARIABLE, hash)];
+    let variables = own.iter().chain(environment).map(|(name, value)| json!({ "name": name, "value": value }));
     let pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",
@@ -36,12 +48,12 @@ pub(crate) fn manifest(process: &Process, image: &str) -> RenderedFile {
                 // It is on the machine, or it is nowhere.
                 "imagePullPolicy": "Never",
                 "command": words,
-                // Another configuration makes another pod, which the kubelet starts in place of the old one.
-                "env": [{ "name": CONFIG_VARIABLE, "value": hash }],
+                "env": variables.collect::<Vec<_>>(),
                 "startupProbe": probe(health, health.live, 2, 60),
                 "livenessProbe": probe(health, health.live, 10, 8),
                 "readinessProbe": probe(health, health.ready, 1, 3),
-                "securityContext": { "allowPrivilegeEscalation": false },
+                // As the units: keys and data are root's. The image's own user is another.
+                "securityContext": { "allowPrivilegeEscalation": false, "runAsUser": 0, "runAsGroup": 0 },
                 "volumeMounts": mounted.iter().map(|(path, is_read)| json!({
                     "name": volume(path), "mountPath": path, "readOnly": is_read,
                 })).collect::<Vec<_>>(),

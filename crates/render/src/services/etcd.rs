@@ -65,7 +65,27 @@ pub fn etcd_process(cluster: &ValidatedCluster, node: &Node) -> Process {
         reads: vec![ETCD_PKI],
         writes: vec![ETCD_DATA],
         health: Health { scheme: "http", port: ports::ETCD_METRICS, live: "/livez", ready: "/readyz" },
+        environment: etcdctl(),
     }
+}
+
+/// What `etcdctl` needs, so that it can be typed without a flag inside of the container.
+fn etcdctl() -> Vec<(&'static str, String)> {
+    vec![
+        ("ETCDCTL_ENDPOINTS", https(Ipv4Addr::LOCALHOST.into(), ports::ETCD_CLIENT)),
+        ("ETCDCTL_CACERT", pki("etcd/ca.crt")),
+        ("ETCDCTL_CERT", pki("etcd/peer.crt")),
+        ("ETCDCTL_KEY", pki("etcd/peer.key")),
+    ]
+}
+
+/// The first member of a new cluster, alone: what a temporary bootstrap node runs. Where it has data, etcd does not look at
+/// whom it started with.
+pub fn etcd_alone(cluster: &ValidatedCluster, node: &Node) -> Process {
+    let mut process = etcd_process(cluster, node);
+    let own = format!("{}={}", node.name, https(node.ip, ports::ETCD_PEER));
+    process.environment.extend([("ETCD_INITIAL_CLUSTER", own), ("ETCD_INITIAL_CLUSTER_STATE", "new".to_owned())]);
+    process
 }
 
 /// The member on this master. It does not start before it is decided with whom, nor when it was a member and its data are

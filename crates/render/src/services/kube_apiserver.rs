@@ -80,6 +80,7 @@ pub fn kube_apiserver_process(cluster: &ValidatedCluster, node: &Node) -> Proces
         reads: vec![KUBERNETES],
         writes: vec![LOGS],
         health: Health { scheme: "https", port: cluster.api().port, live: "/livez", ready: "/readyz" },
+        environment: Vec::new(),
     }
 }
 

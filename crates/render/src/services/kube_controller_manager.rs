@@ -69,6 +69,7 @@ pub fn kube_controller_manager_process(cluster: &ValidatedCluster, node: &Node) 
         reads: vec![KUBERNETES],
         writes: vec![VOLUME_PLUGINS],
         health: Health { scheme: "https", port: ports::CONTROLLER_MANAGER, live: "/healthz", ready: "/healthz" },
+        environment: Vec::new(),
     }
 }
 

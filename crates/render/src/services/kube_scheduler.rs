@@ -35,6 +35,7 @@ pub fn kube_scheduler_process(_cluster: &ValidatedCluster, _node: &Node) -> Proc
         reads: vec![KUBERNETES],
         writes: Vec::new(),
         health: Health { scheme: "https", port: ports::SCHEDULER, live: "/livez", ready: "/readyz" },
+        environment: Vec::new(),
     }
 }
 
