@@ -43,7 +43,7 @@ impl Roles {
         let is_worker = role == BootstrapRole::Worker;
         match self {
             Self::All => true,
-            Self::Masters => !is_worker,
+            Self::Masters => role.is_master(),
             Self::Workers => is_worker,
         }
     }

@@ -61,10 +61,10 @@ impl Explain for IdentityError {
     }
 }
 
-/// The node of that name.
+/// The machine of that name: a node, or the bootstrap node.
 pub fn by_name<'a>(cluster: &'a ValidatedCluster, name: &str) -> Result<&'a Node, IdentityError> {
-    cluster.node(name).ok_or_else(|| {
-        let names = || cluster.nodes().iter().map(|node| node.name.as_str());
+    cluster.machine(name).ok_or_else(|| {
+        let names = || cluster.machines().map(|node| node.name.as_str());
         IdentityError::UnknownNode {
             cluster: cluster.name().to_owned(),
             name: name.to_owned(),
@@ -77,7 +77,7 @@ pub fn by_name<'a>(cluster: &'a ValidatedCluster, name: &str) -> Result<&'a Node
 /// The one node whose hardware this machine has.
 pub fn by_hardware<'a>(cluster: &'a ValidatedCluster, facts: &Facts) -> Result<&'a Node, IdentityError> {
     let mut matches: BTreeMap<&str, (&Node, Vec<String>)> = BTreeMap::new();
-    for node in cluster.nodes() {
+    for node in cluster.machines() {
         let because = why_it_matches(node, facts);
         if !because.is_empty() {
             matches.insert(&node.name, (node, because));

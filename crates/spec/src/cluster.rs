@@ -22,7 +22,9 @@ pub struct ValidatedCluster {
     pub(crate) bootstrap: Bootstrap,
     pub(crate) kms: Option<Kms>,
     pub(crate) ceph: Option<Ceph>,
+    /// Those of the permanent cluster.
     pub(crate) nodes: Vec<Node>,
+    pub(crate) bootstrap_node: Option<Node>,
 }
 
 impl ValidatedCluster {
@@ -61,14 +63,29 @@ impl ValidatedCluster {
         self.ceph.as_ref()
     }
 
-    /// All nodes, sorted by name.
+    /// All nodes of the permanent cluster, sorted by name. The temporary bootstrap node is not one of them.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The node of that name.
+    /// The node of the permanent cluster of that name.
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.nodes.binary_search_by(|node| node.name.as_str().cmp(name)).ok().map(|index| &self.nodes[index])
+    }
+
+    /// The temporary machine from which the masters take the cluster over; `None` where the first master starts it.
+    pub fn bootstrap_node(&self) -> Option<&Node> {
+        self.bootstrap_node.as_ref()
+    }
+
+    /// Everything that is switched on: the nodes, and behind them the bootstrap node if there is one.
+    pub fn machines(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().chain(&self.bootstrap_node)
+    }
+
+    /// The machine of that name: a node, or the bootstrap node.
+    pub fn machine(&self, name: &str) -> Option<&Node> {
+        self.node(name).or_else(|| self.bootstrap_node().filter(|node| node.name == name))
     }
 
     /// The masters, sorted by name. There is at least one.
@@ -81,9 +98,11 @@ impl ValidatedCluster {
         self.nodes.iter().filter(move |node| node.has(role))
     }
 
-    /// What a node is in the bootstrap: the first master by sorted name, another master, or a worker.
+    /// What a node is in the bootstrap: the bootstrap node, the first master by sorted name, another master, or a worker.
     pub fn bootstrap_role(&self, node: &Node) -> BootstrapRole {
-        if !node.has(Role::Master) {
+        if node.has(Role::Bootstrap) {
+            BootstrapRole::Bootstrap
+        } else if !node.has(Role::Master) {
             BootstrapRole::Worker
         } else if self.masters().next().is_some_and(|first| first.name == node.name) {
             BootstrapRole::MasterFirst
@@ -324,6 +343,8 @@ pub enum Role {
     CephOsd,
     /// Runs a Ceph manager.
     CephMgr,
+    /// Holds the cluster until its masters have taken it over, and is gone then.
+    Bootstrap,
 }
 
 impl Role {
@@ -341,6 +362,7 @@ impl fmt::Display for Role {
             Self::CephMon => "ceph-mon",
             Self::CephOsd => "ceph-osd",
             Self::CephMgr => "ceph-mgr",
+            Self::Bootstrap => "bootstrap",
         })
     }
 }
@@ -355,6 +377,15 @@ pub enum BootstrapRole {
     MasterAdditional,
     /// Joins as a worker.
     Worker,
+    /// Holds the cluster until its masters have taken it over.
+    Bootstrap,
+}
+
+impl BootstrapRole {
+    /// Whether it is a master of the permanent cluster.
+    pub fn is_master(self) -> bool {
+        matches!(self, Self::MasterFirst | Self::MasterAdditional)
+    }
 }
 
 impl fmt::Display for BootstrapRole {
@@ -363,6 +394,7 @@ impl fmt::Display for BootstrapRole {
             Self::MasterFirst => "master-first",
             Self::MasterAdditional => "master-additional",
             Self::Worker => "worker",
+            Self::Bootstrap => "bootstrap",
         })
     }
 }

@@ -39,7 +39,7 @@ explain::codes! {
     BAD_HARDWARE_ID = "BS-SPEC-022", "a value cannot identify a machine",
         "copy it from /sys/class/dmi/id on the machine, or leave the key out";
     UNKNOWN_ROLE = "BS-SPEC-023", "unknown role",
-        "use master (or control-plane), worker, ceph-mon, ceph-osd or ceph-mgr";
+        "use master (or control-plane), worker, ceph-mon, ceph-osd, ceph-mgr or bootstrap";
     BAD_TOKEN = "BS-SPEC-024", "the bootstrap token does not have the form id.secret",
         "use six characters, a dot and sixteen characters, all lower-case letters or digits";
     BAD_VERSION = "BS-SPEC-025", "a value is not a version", "write all three numbers, such as `1.36.3`";
@@ -124,6 +124,14 @@ explain::codes! {
         "list every role once; `control-plane` is an alias of `master`";
     BAD_KMS = "BS-SPEC-082", "invalid KMS plugin endpoint",
         "name the socket of a KMS v2 plugin on every master, such as `unix:///run/kms/plugin.sock`";
+
+    // The temporary bootstrap node.
+    BOOTSTRAP_ROLES = "BS-SPEC-083", "the bootstrap node has another role as well",
+        "give it the role `bootstrap` alone: it is removed once the masters have taken the cluster over";
+    TWO_BOOTSTRAP_NODES = "BS-SPEC-084", "two nodes have the role `bootstrap`",
+        "keep one: a cluster grows from one bootstrap node, and two would make two clusters";
+    BOOTSTRAP_MASTERS = "BS-SPEC-085", "a cluster with a bootstrap node has neither one nor three nor five masters",
+        "list one, three or five masters; without a bootstrap node any number is possible";
 }
 
 #[cfg(test)]

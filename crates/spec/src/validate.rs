@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{
     checks,
-    cluster::{Api, Bootstrap, Hardware, InterfaceChoice, Kms, NetworkAddOn, Networking, Node, ValidatedCluster},
+    cluster::{Api, Bootstrap, Hardware, InterfaceChoice, Kms, NetworkAddOn, Networking, Node, Role, ValidatedCluster},
     draft::{Draft, DraftNode, NodeFileFacts},
     file::{ClusterFile, ClusterSection, KmsSection, NetworkingSection, NodeFile},
     location::{FileId, Location},
@@ -99,6 +99,7 @@ fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
         draft.cluster;
     let mut nodes: Vec<Node> = draft.nodes.iter().map(build_node).collect::<Option<_>>()?;
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    let bootstrap_node = nodes.iter().position(|node| node.has(Role::Bootstrap)).map(|index| nodes.remove(index));
     let token = bootstrap.as_ref().and_then(|section| section.token.as_ref());
     let ttl = bootstrap.as_ref().and_then(|section| section.secret_ttl.as_ref());
     let unlisted = bootstrap.as_ref().and_then(|section| section.unlisted_nodes.as_ref());
@@ -127,6 +128,7 @@ fn build(draft: &Draft<'_>) -> Option<ValidatedCluster> {
         },
         ceph: ceph::cluster(draft),
         nodes,
+        bootstrap_node,
     })
 }
 

@@ -96,6 +96,25 @@ fn the_ceph_example_becomes_this_cluster() {
     assert_eq!(cluster.bootstrap_role(second), BootstrapRole::MasterAdditional);
 }
 
+/// The bootstrap node is a machine of its own and no member of what is left in the end.
+#[test]
+fn the_pivot_example_becomes_this_cluster() {
+    let cluster = check_dir(&root().join("examples/pivot")).cluster.unwrap();
+    let bootstrap = cluster.bootstrap_node().unwrap();
+    assert_eq!((bootstrap.name.as_str(), bootstrap.ip), ("bootstrap", "192.168.10.9".parse().unwrap()));
+    assert_eq!(cluster.bootstrap_role(bootstrap), BootstrapRole::Bootstrap);
+    assert!(!cluster.bootstrap_role(bootstrap).is_master());
+    let names = |nodes: Vec<&spec::Node>| nodes.iter().map(|node| node.name.clone()).collect::<Vec<_>>().join(" ");
+    assert_eq!(names(cluster.nodes().iter().collect()), "master-01 master-02 master-03 worker-01");
+    assert_eq!(names(cluster.masters().collect()), "master-01 master-02 master-03");
+    assert_eq!(names(cluster.machines().collect()), "master-01 master-02 master-03 worker-01 bootstrap");
+    assert!(cluster.node("bootstrap").is_none() && cluster.machine("bootstrap").is_some());
+    assert_eq!(cluster.bootstrap_role(cluster.node("master-01").unwrap()), BootstrapRole::MasterFirst);
+    let without = check_dir(&root().join("examples/home")).cluster.unwrap();
+    assert!(without.bootstrap_node().is_none());
+    assert_eq!(without.machines().count(), without.nodes().len());
+}
+
 /// What the schema and the documentation call the default is what a cluster gets that says nothing.
 #[test]
 fn defaults_are_those_of_the_schema() {

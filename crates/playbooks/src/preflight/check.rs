@@ -42,7 +42,7 @@ impl Roles {
     pub fn include(self, role: BootstrapRole) -> bool {
         match self {
             Self::All => true,
-            Self::Masters => matches!(role, BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional),
+            Self::Masters => role.is_master(),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod add_on;
 mod api;
+mod bootstrap_node;
 mod ceph;
 mod duplicates;
 mod families;
@@ -28,6 +29,9 @@ const CHECKS: &[Check] = &[
     roles::are_listed_once,
     roles::there_is_a_master,
     roles::masters_are_odd,
+    bootstrap_node::has_no_other_role,
+    bootstrap_node::is_the_only_one,
+    bootstrap_node::has_masters_to_hand_over_to,
     duplicates::names,
     duplicates::hostnames,
     duplicates::addresses,

@@ -12,6 +12,7 @@ const ROLES: &[(&str, Role)] = &[
     ("ceph-mon", Role::CephMon),
     ("ceph-osd", Role::CephOsd),
     ("ceph-mgr", Role::CephMgr),
+    ("bootstrap", Role::Bootstrap),
 ];
 
 impl Value for Role {

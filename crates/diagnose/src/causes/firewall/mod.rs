@@ -10,7 +10,7 @@ mod ruleset;
 
 use std::{collections::BTreeMap, net::IpAddr};
 
-use spec::{BootstrapRole, Node, Role, ValidatedCluster, ports};
+use spec::{Node, Role, ValidatedCluster, ports};
 
 use self::{
     packet::Packet,
@@ -75,7 +75,7 @@ fn connections(cluster: &ValidatedCluster, node: &Node) -> Vec<Connection> {
         all.push(Connection { from, to, port, what, way });
     };
     let loopback: IpAddr = if node.ip.is_ipv4() { [127, 0, 0, 1].into() } else { [0, 0, 0, 0, 0, 0, 0, 1u16].into() };
-    let is_master = cluster.bootstrap_role(node) != BootstrapRole::Worker;
+    let is_master = node.has(Role::Master);
     connect(loopback, loopback, ports::API_BALANCER, "of this node to its API load balancer".into());
     if is_master {
         connect(loopback, loopback, ports::ETCD_CLIENT, "of the API server to etcd".into());
