@@ -1,7 +1,7 @@
 //! The duties of a node, by what it is.
 
 use futures::future::BoxFuture;
-use spec::NetworkAddOn;
+use spec::{NetworkAddOn, Role};
 
 use crate::{
     Agent, AgentError, backups, balancer, configuration, join_server, kubelet_certificates, labels, learners, nodes,
@@ -32,8 +32,8 @@ const ALL: &[Duty] = &[
     Duty { name: "kubelet-certificates", applies: on_masters, run: |agent| Box::pin(kubelet_certificates::run(agent)) },
     Duty { name: "join-server", applies: on_masters,   run: |agent| Box::pin(join_server::run(agent)) },
     Duty { name: "tokens",      applies: on_masters,   run: |agent| Box::pin(tokens::run(agent)) },
-    Duty { name: "backups",     applies: on_masters,   run: |agent| Box::pin(backups::run(agent)) },
-    Duty { name: "rotation",    applies: on_masters,   run: |agent| Box::pin(rotation::run(agent)) },
+    Duty { name: "backups",     applies: on_masters_that_stay,   run: |agent| Box::pin(backups::run(agent)) },
+    Duty { name: "rotation",    applies: on_masters_that_stay,   run: |agent| Box::pin(rotation::run(agent)) },
     Duty { name: "learners",    applies: on_masters,   run: |agent| Box::pin(learners::run(agent)) },
 ];
 
@@ -48,6 +48,11 @@ fn everywhere(_: &Agent) -> bool {
 
 fn on_masters(agent: &Agent) -> bool {
     agent.is_master()
+}
+
+/// The temporary bootstrap node has nothing to keep and no keys to follow with.
+fn on_masters_that_stay(agent: &Agent) -> bool {
+    agent.node.has(Role::Master)
 }
 
 fn basic_add_on(agent: &Agent) -> bool {

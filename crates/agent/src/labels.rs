@@ -20,6 +20,7 @@ use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session}
 
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 const WORKER: &str = "node-role.kubernetes.io/worker";
+const BOOTSTRAP: &str = "node-role.kubernetes.io/bootstrap";
 
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -35,7 +36,7 @@ async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
             continue;
         };
         let name = seen.metadata.name.clone().unwrap_or_default();
-        let Some(patch) = agent.cluster.node(&name).and_then(|node| plan(node, &seen.metadata)) else { continue };
+        let Some(patch) = agent.cluster.machine(&name).and_then(|node| plan(node, &seen.metadata)) else { continue };
         tracing::info!(node = name, labels = %patch["metadata"]["labels"], "labelling");
         let as_us = PatchParams::apply(kubeapi::FIELD_MANAGER).force();
         match nodes.patch(&name, &as_us, &Patch::Apply(patch)).await {
@@ -50,12 +51,11 @@ async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
 /// being made again by us.
 fn plan(node: &Node, seen: &ObjectMeta) -> Option<serde_json::Value> {
     let wanted = |role: Role| node.roles.contains(&role);
-    let labels: BTreeMap<&str, &str> = [(CONTROL_PLANE, wanted(Role::Master)), (WORKER, wanted(Role::Worker))]
-        .into_iter()
-        .filter_map(|(key, wanted)| wanted.then_some((key, "")))
-        .collect();
+    let all = [(CONTROL_PLANE, Role::Master), (WORKER, Role::Worker), (BOOTSTRAP, Role::Bootstrap)];
+    let labels: BTreeMap<&str, &str> =
+        all.into_iter().filter_map(|(key, role)| wanted(role).then_some((key, ""))).collect();
     let has = |key: &str| seen.labels.as_ref().and_then(|seen| seen.get(key)).map(String::as_str);
-    let fits = [CONTROL_PLANE, WORKER].iter().all(|key| has(key) == labels.get(key).copied());
+    let fits = all.iter().all(|(key, _)| has(key) == labels.get(*key).copied());
     (!fits).then(|| {
         json!({
             "apiVersion": "v1",

@@ -15,8 +15,8 @@
 //! | `kubelet_certificates` | masters | kubelets' certificates: approved and signed as far as they fit cluster.yaml |
 //! | `join_server` | masters | the service through which nodes get in |
 //! | `tokens` | masters | removes bootstrap tokens long after their end |
-//! | `backups` | masters | an encrypted backup of the cluster every quarter of an hour |
-//! | `rotation` | masters | new keys in place of the old ones, when it is this master's turn |
+//! | `backups` | masters that stay | an encrypted backup of the cluster every quarter of an hour |
+//! | `rotation` | masters that stay | new keys in place of the old ones, when it is this master's turn |
 //! | `learners` | masters | removes an etcd learner that was added and never started |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
@@ -61,7 +61,7 @@ use nodekit::Layout;
 pub use renewal::{READ_ONCE, key_of_token};
 pub use report::Status;
 use serde_json::Value;
-use spec::{Node, Role, ValidatedCluster};
+use spec::{Node, ValidatedCluster};
 use tokio::{
     signal::unix::{SignalKind, signal},
     task::JoinSet,
@@ -99,12 +99,12 @@ pub struct Agent {
 impl Agent {
     /// True if this node runs the control plane.
     pub(crate) fn is_master(&self) -> bool {
-        self.node.roles.contains(&Role::Master)
+        self.node.runs_control_plane()
     }
 
-    /// A service of every master, by its port.
+    /// A service of every machine with a control plane, by its port.
     pub(crate) fn masters(&self, port: u16) -> Vec<SocketAddr> {
-        self.cluster.masters().map(|master| SocketAddr::new(master.ip, port)).collect()
+        self.cluster.control_plane().map(|master| SocketAddr::new(master.ip, port)).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use jiff::Timestamp;
-use spec::{Role, ValidatedCluster};
+use spec::{Node, ValidatedCluster};
 use x509_parser::parse_x509_certificate;
 
 use crate::{
@@ -56,7 +56,7 @@ impl Caller {
     pub(crate) fn is_of(&self, cluster: &ValidatedCluster, peer: IpAddr) -> bool {
         match self {
             Self::Admin => true,
-            Self::Agent(node) | Self::Sealed(node) => cluster.node(node).is_some_and(|node| node.ip == peer),
+            Self::Agent(node) | Self::Sealed(node) => cluster.machine(node).is_some_and(|node| node.ip == peer),
         }
     }
 
@@ -65,7 +65,7 @@ impl Caller {
     pub(crate) fn is_insider(&self, cluster: &ValidatedCluster, peer: IpAddr) -> bool {
         let is_master = match self {
             Self::Admin => true,
-            Self::Agent(node) | Self::Sealed(node) => cluster.node(node).is_some_and(|node| node.has(Role::Master)),
+            Self::Agent(node) | Self::Sealed(node) => cluster.machine(node).is_some_and(Node::runs_control_plane),
         };
         is_master && self.is_of(cluster, peer)
     }
@@ -81,7 +81,7 @@ impl Caller {
         let Self::Agent(node) = self else {
             return Err(Refusal::NotAllowed { why: "only the agent of a node may do this".to_owned() });
         };
-        match cluster.node(&node) {
+        match cluster.machine(&node) {
             None => Err(Refusal::UnknownNode { node }),
             Some(found) if found.ip != peer => Err(Refusal::WrongAddress { node, configured: found.ip, seen: peer }),
             Some(_) => Ok(node),

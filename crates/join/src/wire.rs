@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use spec::{Node, Role};
+use spec::Node;
 
 use crate::{Generation, Marks, proof};
 
@@ -119,7 +119,7 @@ pub enum ClaimedRole {
 impl ClaimedRole {
     /// What a node of the configuration is.
     pub fn of(node: &Node) -> Self {
-        if node.roles.contains(&Role::Master) { Self::Master } else { Self::Worker }
+        if node.runs_control_plane() { Self::Master } else { Self::Worker }
     }
 }
 

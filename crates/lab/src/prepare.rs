@@ -106,7 +106,7 @@ fn record(name: &LabName, cluster: &ValidatedCluster, plan: &Plan<'_>) -> Result
         IpNet::V4(net) => net,
         net @ IpNet::V6(_) => return Err(LabError::NotIpv4(net)),
     };
-    let machines = cluster.nodes().iter().enumerate().map(|(index, node)| MachineRecord {
+    let machines = cluster.machines().enumerate().map(|(index, node)| MachineRecord {
         name: node.name.clone(),
         index,
         ip: node.ip,

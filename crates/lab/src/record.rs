@@ -110,9 +110,9 @@ impl Lab {
                 (!is_same).then(|| format!("{} has another MAC address", node.name))
             }
         };
-        let gone = self.machines.iter().filter(|machine| cluster.node(&machine.name).is_none());
+        let gone = self.machines.iter().filter(|machine| cluster.machine(&machine.name).is_none());
         let gone = gone.map(|machine| format!("{} is not in it", machine.name));
-        let all: Vec<String> = cluster.nodes().iter().filter_map(differs).chain(gone).collect();
+        let all: Vec<String> = cluster.machines().filter_map(differs).chain(gone).collect();
         (!all.is_empty()).then(|| all.join(", "))
     }
 

@@ -19,6 +19,11 @@ explain::codes! {
         "mount the disk they are on, then run `blackstart node up` again; or restore them: `blackstart backup restore` or \
          `blackstart etcd restore`; to start an empty cluster instead, `blackstart node reset` and then `blackstart node \
          up`";
+    CLUSTER_EXISTS = "BS-NODE-008", "a bootstrap node found a cluster that exists",
+        "switch this machine off: a second bootstrap node would make a second cluster. If the masters are to start again, reset \
+         each of them with `blackstart node reset` first";
+    POD_STAYS = "BS-NODE-009", "a static pod does not end",
+        "check `systemctl status kubelet` and `crictl ps` on this machine, then run the same command again";
     NOT_OURS = "BS-RESET-001", "refusing to delete a directory with data blackstart does not own",
         "remove or move that data yourself if it is not needed, then run `blackstart node reset` again";
     OWN_NODE = "BS-REMOVE-001", "a node cannot remove itself",

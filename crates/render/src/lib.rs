@@ -35,4 +35,5 @@ pub use machine::{Cgroup, Machine};
 pub use process::Process;
 pub use service::{CONFIG_VARIABLE, RenderedFile, Service};
 pub use services::*;
+pub use static_pod::MANIFESTS as STATIC_PODS;
 pub use yaml::document;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Where kubelets look for them.
-const MANIFESTS: &str = "/etc/kubernetes/manifests";
+pub const MANIFESTS: &str = "/etc/kubernetes/manifests";
 
 /// Where the components are, each version beside the others.
 const COMPONENTS: &str = "/opt/blackstart";

@@ -88,6 +88,12 @@ impl ValidatedCluster {
         self.node(name).or_else(|| self.bootstrap_node().filter(|node| node.name == name))
     }
 
+    /// Every machine that runs a control plane, the one that starts it first: the bootstrap node as long as there is one,
+    /// then the masters. Machines that look for the cluster ask these.
+    pub fn control_plane(&self) -> impl Iterator<Item = &Node> {
+        self.bootstrap_node.iter().chain(self.masters())
+    }
+
     /// The masters, sorted by name. There is at least one.
     pub fn masters(&self) -> impl Iterator<Item = &Node> {
         self.with_role(Role::Master)
@@ -310,6 +316,11 @@ impl Node {
     /// Whether the node has this role.
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
+    }
+
+    /// Whether etcd and an API server run on it, for good or until the masters have taken over.
+    pub fn runs_control_plane(&self) -> bool {
+        self.has(Role::Master) || self.has(Role::Bootstrap)
     }
 
     /// Whether the node has any role in Ceph.

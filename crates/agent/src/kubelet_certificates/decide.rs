@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, net::IpAddr};
 
-use spec::{Node, Role, San, UnlistedNodes, ValidatedCluster};
+use spec::{Node, San, UnlistedNodes, ValidatedCluster};
 
 use super::{
     names,
@@ -53,7 +53,7 @@ pub(super) fn decide(ask: &Ask, cluster: &ValidatedCluster, known: &Known) -> De
 }
 
 fn check(ask: &Ask, cluster: &ValidatedCluster, known: &Known) -> Result<(), Denial> {
-    let listed = cluster.node(&ask.node);
+    let listed = cluster.machine(&ask.node);
     if listed.is_none() && cluster.bootstrap().unlisted_nodes == UnlistedNodes::Deny {
         return Err(Denial::new(codes::UNLISTED, format!("`{}` is not one of its nodes", ask.node)));
     }
@@ -74,7 +74,7 @@ fn check(ask: &Ask, cluster: &ValidatedCluster, known: &Known) -> Result<(), Den
 /// The first certificate of a node, asked for with a bootstrap token.
 fn check_first(ask: &Ask, listed: Option<&Node>, id: &str, known: &Known) -> Result<(), Denial> {
     let node = &ask.node;
-    if listed.is_some_and(|listed| listed.roles.contains(&Role::Master)) {
+    if listed.is_some_and(Node::runs_control_plane) {
         return Err(Denial::new(codes::MASTER, format!("`{node}` is a master")));
     }
     match &known.token {

@@ -36,7 +36,7 @@ fn contents(ask: &Ask, cluster: &ValidatedCluster) -> Contents {
 
 /// All that cluster.yaml calls the node, whichever of it the kubelet asks for today.
 fn names(ask: &Ask, cluster: &ValidatedCluster) -> BTreeSet<San> {
-    cluster.node(&ask.node).map_or_else(
+    cluster.machine(&ask.node).map_or_else(
         || ask.request.names.clone(),
         |node| BTreeSet::from([San::Dns(node.name.clone()), San::Dns(node.hostname.clone()), San::Ip(node.ip)]),
     )

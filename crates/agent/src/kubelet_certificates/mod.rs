@@ -138,7 +138,7 @@ impl Certificates<'_> {
         let nodes: Api<NodeObject> = Api::all(self.client.clone());
         let node = nodes.get_opt(&ask.node).await.map_err(AgentError::api("get a Node"))?;
         let of_others = match ask.purpose {
-            Purpose::Serving if self.agent.cluster.node(&ask.node).is_none() => {
+            Purpose::Serving if self.agent.cluster.machine(&ask.node).is_none() => {
                 addresses_but(&nodes, &ask.node).await?
             }
             Purpose::Serving | Purpose::Client => BTreeSet::new(),

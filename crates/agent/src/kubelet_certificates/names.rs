@@ -107,11 +107,10 @@ fn is_special(ip: IpAddr) -> bool {
 /// Every name and address of the API servers and of the nodes in cluster.yaml, names in lower case.
 fn taken(cluster: &ValidatedCluster) -> BTreeSet<San> {
     let nodes = cluster
-        .nodes()
-        .iter()
+        .machines()
         .flat_map(|node| [San::Dns(node.name.clone()), San::Dns(node.hostname.clone()), San::Ip(node.ip)]);
     let masters =
-        cluster.masters().flat_map(|master| Input::new(cluster, master, Shared::Bring).names(Names::ApiServer));
+        cluster.control_plane().flat_map(|master| Input::new(cluster, master, Shared::Bring).names(Names::ApiServer));
     let in_lower_case = |san: San| match san {
         San::Dns(name) => San::Dns(name.to_ascii_lowercase()),
         San::Ip(ip) => San::Ip(ip.to_canonical()),

@@ -71,8 +71,8 @@ impl Sealed {
         Ok(split(&String::from_utf8_lossy(&serving)).filter(|_| is_good))
     }
 
-    /// Where the join services of a cluster are, the first master's first: whom a sealed node talks to.
+    /// Where the join services of a cluster are, that of the machine which starts it first: whom a sealed node talks to.
     pub fn masters(cluster: &ValidatedCluster) -> Vec<SocketAddr> {
-        cluster.masters().map(|master| SocketAddr::new(master.ip, ports::JOIN)).collect()
+        cluster.control_plane().map(|master| SocketAddr::new(master.ip, ports::JOIN)).collect()
     }
 }

@@ -56,7 +56,7 @@ fn signed(service: &Service, grant: &Grant, cluster: &ValidatedCluster) -> Resul
         kubelet: sign(service, Purpose::Kubelet, node, kubelet)?,
         kube_proxy: sign(service, Purpose::KubeProxy, node, kube_proxy)?,
         agent: sign(service, Purpose::Agent, node, agent)?,
-        api_servers: cluster.masters().map(|master| SocketAddr::new(master.ip, cluster.api().port)).collect(),
+        api_servers: cluster.control_plane().map(|master| SocketAddr::new(master.ip, cluster.api().port)).collect(),
     })
 }
 

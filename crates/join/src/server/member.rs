@@ -7,7 +7,7 @@ use axum::{
     extract::{ConnectInfo, State},
     response::Response,
 };
-use spec::{Node, Role, ValidatedCluster};
+use spec::{Node, ValidatedCluster};
 use tls::Peer;
 
 use super::{
@@ -110,8 +110,8 @@ fn listed(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result
 
 /// Refuses what only the agents of masters may do.
 pub(super) fn check_is_master(cluster: &ValidatedCluster, node: &str) -> Result<(), Refusal> {
-    match cluster.node(node) {
-        Some(node) if node.has(Role::Master) => Ok(()),
+    match cluster.machine(node) {
+        Some(node) if node.runs_control_plane() => Ok(()),
         _ => Err(Refusal::NotAllowed { why: "only the agent of a master may do this".to_owned() }),
     }
 }

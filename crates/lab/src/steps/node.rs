@@ -69,7 +69,7 @@ impl Node {
         let condition = r#"-o=jsonpath={.metadata.name} {.status.conditions[?(@.type=="Ready")].status}"#;
         let get = ["get", "node", &self.name, "--ignore-not-found", "--request-timeout=5s", condition];
         let mut silent = "the lab has no master".to_owned();
-        for master in cluster.masters() {
+        for master in cluster.control_plane() {
             let machine = Machine::new(&self.lab, &master.name, capabilities)?;
             match machine.ask(&[&["kubectl", &kubeconfig], &get[..]].concat()).await {
                 Ok(printed) => return Ok(InApi::read(&printed)),

@@ -52,7 +52,7 @@ pub(super) enum Seen {
 
 impl EtcdJoin {
     pub(super) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
-        let others = cluster.masters().filter(|master| master.name != node.name);
+        let others = cluster.control_plane().filter(|master| master.name != node.name);
         let url = |ip: IpAddr| etcd::client_url(ip);
         Self {
             node: node.name.clone(),

@@ -34,7 +34,7 @@ pub(super) enum Seen {
 
 impl EtcdVote {
     pub(super) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
-        let others = cluster.masters().filter(|master| master.name != node.name);
+        let others = cluster.control_plane().filter(|master| master.name != node.name);
         Self {
             peer_url: etcd::peer_url(node.ip),
             others: others.map(|master| etcd::client_url(master.ip)).collect(),

@@ -59,7 +59,8 @@ impl Cluster {
         layout: &Layout,
         keeps_keys: bool,
     ) -> Arc<Self> {
-        let masters = cluster.map(|cluster| cluster.masters().map(|master| SocketAddr::new(master.ip, ports::JOIN)));
+        let masters =
+            cluster.map(|cluster| cluster.control_plane().map(|master| SocketAddr::new(master.ip, ports::JOIN)));
         Arc::new(Self {
             node: node.map(str::to_owned),
             masters: masters.into_iter().flatten().collect(),

@@ -34,7 +34,7 @@ impl Membership {
         Self {
             cluster: cluster.name().to_owned(),
             node: node.name.clone(),
-            masters: cluster.masters().map(|master| SocketAddr::new(master.ip, spec::ports::JOIN)).collect(),
+            masters: cluster.control_plane().map(|master| SocketAddr::new(master.ip, spec::ports::JOIN)).collect(),
             token: token.cloned(),
             embedded: cluster.bootstrap().token.clone(),
             layout: layout.clone(),

@@ -34,6 +34,7 @@ mod objects;
 mod options;
 mod own_image;
 mod owned_resources;
+mod pivot;
 mod pki;
 mod preflight;
 mod program;
@@ -136,6 +137,7 @@ pub fn playbook(
     let list = match cluster.bootstrap_role(node) {
         BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(list, &context, &membership, options),
         BootstrapRole::Worker => worker(list, &context, &membership),
+        BootstrapRole::Bootstrap => return pivot::bootstrap(list, &context, &membership, options).build(),
     };
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;
@@ -172,7 +174,8 @@ fn identified<'a>(list: List<'a>, cluster: &ValidatedCluster, node: &Node, layou
 fn master<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Membership>, options: &Options) -> List<'a> {
     let NodeContext { cluster, node, layout, .. } = context;
     let role = cluster.bootstrap_role(node);
-    let leads = role == BootstrapRole::MasterFirst;
+    // A bootstrap node starts the cluster in place of the first master, which joins like the others.
+    let leads = role == BootstrapRole::MasterFirst && cluster.bootstrap_node().is_none();
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     // Where others start the first API server, this node is Ready by theirs long before it has its own.
     let kubelet_after = if leads { KUBE_APISERVER } else { ETCD };
@@ -203,7 +206,7 @@ fn master<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Member
         .step(context.kube_proxy(), &[pods_after, AGENT, PKI])
         .step(cluster_info(context, &access), &[NODE_READY, ROLES])
         // One token is enough for the cluster.
-        .step_if(leads, JoinInfo::new(cluster, layout, &access), &[NODE_READY, ROLES])
+        .step_if(role == BootstrapRole::MasterFirst, JoinInfo::new(cluster, layout, &access), &[NODE_READY, ROLES])
         .step(Images::all(), &[pods_after, PAUSE_IMAGE])
         .step(dns_objects(cluster, options, &access), &dns_after)
         .step(ClusterDns::new(cluster), &[DNS])
@@ -265,7 +268,7 @@ fn checks(context: &NodeContext<'_>, membership: &Arc<Membership>, skip: &[Strin
 }
 
 fn is_only_master(cluster: &ValidatedCluster, node: &Node) -> bool {
-    cluster.masters().all(|master| master.name == node.name)
+    cluster.control_plane().all(|master| master.name == node.name)
 }
 
 /// Apart from the others and first: workers wait for the rights of their agents.

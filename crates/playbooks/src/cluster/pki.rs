@@ -27,7 +27,7 @@ pub struct Seen {
 }
 
 impl Pki {
-    /// For this master. Only the first one may make CAs.
+    /// For this master. Only the one that starts the cluster may make CAs.
     pub fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
         Self {
             root: layout.kubernetes_dir.clone(),
@@ -40,7 +40,7 @@ impl Pki {
 /// What the certificates of this master are made from.
 pub fn input(cluster: &ValidatedCluster, node: &Node) -> Input {
     let shared = match cluster.bootstrap_role(node) {
-        BootstrapRole::MasterFirst => Shared::Make,
+        BootstrapRole::MasterFirst | BootstrapRole::Bootstrap => Shared::Make,
         BootstrapRole::MasterAdditional | BootstrapRole::Worker => Shared::Bring,
     };
     Input::new(cluster, node, shared)

@@ -112,6 +112,11 @@ pub fn undos(reset: &Reset<'_>) -> Undos {
         .step(ids::IMAGES, Imported)
         .step(ids::OWN_IMAGE, OwnImported)
         .step(ids::DNS, Stays)
+        .step(ids::CONTROLLERS_RELEASED, Stays)
+        .step(ids::API_RELEASED, Stays)
+        .step(ids::ETCD_LEFT, Stays)
+        .step(ids::BOOTSTRAP_COMPLETE, Stays)
+        .step(ids::NODE_RETIRED, Stays)
         .step(ids::JOIN, Member { kubernetes_dir: reset.layout.kubernetes_dir.clone() });
     ceph::undos(all)
 }

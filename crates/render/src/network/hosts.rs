@@ -15,15 +15,18 @@ pub fn hosts(cluster: &ValidatedCluster, node: &Node, existing: &str) -> String 
     let begin = lines.iter().position(|line| *line == BEGIN);
     let end = begin.and_then(|begin| lines[begin..].iter().position(|line| *line == END).map(|length| begin + length));
     match (begin, end) {
-        (Some(begin), Some(end)) => [kept(&lines[..begin]), block(cluster), kept(&lines[end + 1..])].concat(),
+        (Some(begin), Some(end)) => [kept(&lines[..begin]), block(cluster, node), kept(&lines[end + 1..])].concat(),
         // Half a block: whoever cut it may have put lines of their own behind the mark.
-        (Some(begin), None) => [kept(&lines[..begin]), kept(&lines[begin + 1..]), block(cluster)].concat(),
-        (None, _) => [kept(&lines), block(cluster)].concat(),
+        (Some(begin), None) => [kept(&lines[..begin]), kept(&lines[begin + 1..]), block(cluster, node)].concat(),
+        (None, _) => [kept(&lines), block(cluster, node)].concat(),
     }
 }
 
-fn block(cluster: &ValidatedCluster) -> String {
-    let nodes: String = cluster.nodes().iter().map(|node| format!("{} {}\n", node.ip, names(node))).collect();
+/// The bootstrap node knows itself, and nobody has to forget it later.
+fn block(cluster: &ValidatedCluster, own: &Node) -> String {
+    let temporary = cluster.bootstrap_node().filter(|node| node.name == own.name);
+    let nodes: String =
+        cluster.nodes().iter().chain(temporary).map(|node| format!("{} {}\n", node.ip, names(node))).collect();
     format!("{BEGIN}\n{nodes}{END}\n")
 }
 

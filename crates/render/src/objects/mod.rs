@@ -2,6 +2,7 @@
 //!
 //! To add a set: one file with one function, and one line here.
 
+mod bootstrap;
 mod coredns;
 mod csi;
 mod kubeadm;
@@ -9,6 +10,7 @@ mod rbac;
 mod role;
 mod token;
 
+pub use bootstrap::bootstrap_complete;
 pub use coredns::{Upstream, coredns};
 pub use csi::csi_secret;
 pub use kubeadm::{kubeadm, kubeadm_unwanted};

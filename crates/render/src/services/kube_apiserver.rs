@@ -23,7 +23,7 @@ pub fn kube_apiserver_process(cluster: &ValidatedCluster, node: &Node) -> Proces
     let authentication = kubernetes("authentication.yaml");
     let audit_policy = kubernetes("audit-policy.yaml");
     let networking = cluster.networking();
-    let several = cluster.masters().count() > 1;
+    let several = cluster.control_plane().count() > 1;
     let command = Command::new("kube-apiserver")
         .flag("advertise-address", node.ip)
         .flag("bind-address", address::any(node.ip))

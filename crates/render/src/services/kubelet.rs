@@ -8,6 +8,7 @@ use crate::{
     Cgroup, Machine, address,
     paths::{CLUSTER_CA, CONTAINERD_SOCKET, VOLUME_PLUGINS, kubernetes},
     service::{RenderedFile, Service},
+    static_pod,
     unit::{Command, Unit},
     yaml,
 };
@@ -62,6 +63,10 @@ fn config(cluster: &ValidatedCluster, node: &Node, machine: &Machine) -> Value {
             "memory.available": "100Mi", "nodefs.available": "500Mi", "nodefs.inodesFree": "1%", "imagefs.available": "500Mi",
         });
         config["imageGCHighThresholdPercent"] = 100.into();
+    }
+    if node.has(Role::Bootstrap) {
+        config["staticPodPath"] = static_pod::MANIFESTS.into();
+        config["registerWithTaints"] = json!([{ "key": "node-role.kubernetes.io/bootstrap", "effect": "NoSchedule" }]);
     }
     if node.roles.contains(&Role::Master) && !node.roles.contains(&Role::Worker) {
         config["registerWithTaints"] =

@@ -14,7 +14,7 @@ mod kubelet;
 pub use cni::cni_basic;
 pub use containerd::containerd;
 pub use encryption::{Encryption, EncryptionKey, EncryptionProvider};
-pub use etcd::{EtcdFiles, etcd, etcd_process};
+pub use etcd::{EtcdFiles, etcd, etcd_alone, etcd_process};
 pub use kube_apiserver::{kube_apiserver, kube_apiserver_process, service_account_issuer};
 pub use kube_controller_manager::{kube_controller_manager, kube_controller_manager_process};
 pub use kube_proxy::kube_proxy;

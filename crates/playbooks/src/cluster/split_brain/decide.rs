@@ -6,6 +6,8 @@
 //! | the first | all say that they know of no cluster | bootstraps, together with them |
 //! | the first | most of all masters, itself counted, know of none, the rest is silent for a minute | bootstraps alone |
 //! | any | anything else | waits |
+//! | the temporary bootstrap node | one has data, or has decided | refuses: a second cluster must not be made |
+//! | the temporary bootstrap node | anything else | bootstraps alone; masters are switched on later |
 //!
 //! Silence is not a no: a cluster may be running that is unreachable from here. Of the masters that a cluster was bootstrapped with,
 //! most must agree on every write; so where most masters know of none, none that works can be among the silent ones.
@@ -83,6 +85,15 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Answer)], now: Time
     Decision::Wait(format!("the other masters, to bootstrap etcd with them, for {seconds} s at most ({})", reported()))
 }
 
+/// Decides for the temporary bootstrap node. Masters never bootstrap where one is configured, so silence is no cluster of
+/// theirs that could not be seen: they have at most one that this machine handed over before.
+pub(super) fn decide_temporary(masters: &[(String, Answer)]) -> Result<Decision, String> {
+    match masters.iter().find(|(_, answer)| matches!(answer, Answer::Part { .. })) {
+        Some((name, _)) => Err(format!("{name} is part of a cluster already")),
+        None => Ok(Decision::Bootstrap(Vec::new())),
+    }
+}
+
 fn emit(name: &str, answer: &Answer) -> String {
     match answer {
         Answer::Apart => format!("{name} knows of none"),
@@ -117,6 +128,27 @@ mod tests {
             Decision::Bootstrap(with) => format!("bootstrap with {}", with.join(" and ")),
             Decision::Join => "join".into(),
             Decision::Wait(what) => format!("wait for {what}"),
+        }
+    }
+
+    #[test]
+    fn a_bootstrap_node_starts_alone_or_not_at_all() {
+        let now: Timestamp = NOW.parse().unwrap();
+        let silent = Answer::Silent { since: now, why: "refused".into() };
+        let masters = |second: Answer| [("m1".to_owned(), silent.clone()), ("m2".to_owned(), second)];
+        for (second, starts) in [
+            (silent.clone(), true),
+            (Answer::Apart, true),
+            (Answer::Part { admits: false }, false),
+            (Answer::Part { admits: true }, false),
+        ] {
+            let decided = decide_temporary(&masters(second.clone()));
+            let expected = if starts {
+                Ok(Decision::Bootstrap(Vec::new()))
+            } else {
+                Err("m2 is part of a cluster already".to_owned())
+            };
+            assert_eq!(decided, expected, "{second:?}");
         }
     }
 

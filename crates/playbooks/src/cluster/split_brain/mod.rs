@@ -23,6 +23,7 @@ use join::{
     Credential, JoinError,
     wire::{ClusterState, Hello},
 };
+use spec::Role;
 
 use self::decide::{Answer, Decision, decide};
 use super::{
@@ -44,6 +45,8 @@ pub(super) struct SplitBrainGuard {
     others: Vec<(String, IpAddr)>,
     /// `None` if this is it.
     first: Option<String>,
+    /// This is the temporary bootstrap node.
+    is_temporary: bool,
     /// There once this machine was a member of etcd.
     member_id: PathBuf,
     force: bool,
@@ -70,14 +73,15 @@ pub(super) enum Seen {
 impl SplitBrainGuard {
     pub(super) fn new(context: &NodeContext<'_>, membership: &Arc<Membership>, force: bool) -> Self {
         let NodeContext { cluster, node, layout, .. } = context;
-        let others = cluster.masters().filter(|master| master.name != node.name);
-        let first = cluster.masters().next().map(|master| master.name.clone());
+        let others = cluster.control_plane().filter(|master| master.name != node.name);
+        let first = cluster.control_plane().next().map(|master| master.name.clone());
         Self {
             membership: membership.clone(),
             node: node.name.clone(),
             ip: node.ip,
             others: others.map(|master| (master.name.clone(), master.ip)).collect(),
             first: first.filter(|first| *first != node.name),
+            is_temporary: node.has(Role::Bootstrap),
             member_id: layout.etcd_member_id(),
             force,
         }
@@ -110,7 +114,12 @@ impl SplitBrainGuard {
         if let Some(difference) = clock::difference(now, &clocks) {
             return Err(StepError::new(codes::CLOCKS_APART, difference));
         }
-        Ok(Seen::Asked { decision: decide(self.first.as_deref(), &answer, now), machines, moment })
+        let decision = if self.is_temporary {
+            decide::decide_temporary(&answer).map_err(|why| StepError::new(codes::CLUSTER_EXISTS, why))?
+        } else {
+            decide(self.first.as_deref(), &answer, now)
+        };
+        Ok(Seen::Asked { decision, machines, moment })
     }
 }
 

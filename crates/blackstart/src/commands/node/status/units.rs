@@ -47,6 +47,10 @@ fn belongs(unit: &Unit, role: Option<BootstrapRole>) -> bool {
     match role {
         Some(BootstrapRole::Worker) => !MASTERS_ONLY.contains(&unit.name.as_str()),
         Some(BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional) => true,
+        // Its control plane runs in static pods.
+        Some(BootstrapRole::Bootstrap) => {
+            unit.name != "kube-proxy.service" && !MASTERS_ONLY.contains(&unit.name.as_str())
+        }
         None => unit.health != Health::Missing,
     }
 }

@@ -58,7 +58,7 @@ fn wanted(cluster: &ValidatedCluster, role: BootstrapRole) -> BTreeMap<u16, &'st
         (ports::SCHEDULER, "the scheduler"),
     ];
     let mut wanted = BTreeMap::from(everywhere);
-    if Roles::Masters.include(role) {
+    if role.is_master() || role == BootstrapRole::Bootstrap {
         wanted.extend(on_masters);
     }
     wanted

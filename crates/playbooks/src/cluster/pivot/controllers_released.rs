@@ -1,0 +1,159 @@
+//! The controller manager and the scheduler of a master lead, and those of this machine are gone.
+//!
+//! A scheduler gives its Lease back when it ends, a controller manager does not: others would wait for its end. Once the process
+//! is seen to be gone, its Lease is cleared, and the next one leads within a retry period.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
+use host::Host;
+use kubeapi::{
+    ApiError,
+    k8s_openapi::api::coordination::v1::Lease,
+    kube::{
+        Api,
+        api::{Patch, PatchParams},
+    },
+};
+use serde_json::json;
+use spec::ports;
+use tokio::time::{Instant, sleep};
+
+use super::{super::ids, port, static_pod::manifest};
+use crate::{
+    access::{self, Access},
+    codes,
+};
+
+/// Process, and where it listens while it runs.
+const CONTROLLERS: &[(&str, u16)] =
+    &[("kube-controller-manager", ports::CONTROLLER_MANAGER), ("kube-scheduler", ports::SCHEDULER)];
+const NAMESPACE: &str = "kube-system";
+/// The kubelet ends a static pod within seconds; a process that hangs is killed after 30.
+const DEADLINE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Gives them up.
+pub(super) struct ControllersReleased {
+    node: String,
+    access: Arc<Access>,
+}
+
+/// What was found.
+pub(super) struct Seen {
+    /// Something of them is still here.
+    is_here: bool,
+    /// Lease and holder, where it is held by nobody or by this machine.
+    not_led: Vec<(&'static str, String)>,
+}
+
+impl ControllersReleased {
+    pub(super) fn new(node: &str, access: &Arc<Access>) -> Self {
+        Self { node: node.to_owned(), access: access.clone() }
+    }
+
+    async fn holder(&self, leases: &Api<Lease>, name: &str) -> Result<String, StepError> {
+        let lease = leases.get_opt(name).await;
+        let lease = lease.map_err(|error| access::failed(&ApiError::of(format!("see the Lease {name}"))(error)))?;
+        Ok(lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default())
+    }
+
+    async fn leases(&self, host: &Host) -> Result<Api<Lease>, StepError> {
+        Ok(Api::namespaced(self.access.required(host).await?, NAMESPACE))
+    }
+
+    async fn clear(&self, leases: &Api<Lease>, name: &str) -> Result<(), StepError> {
+        let cleared = json!({ "spec": { "holderIdentity": "", "leaseDurationSeconds": 1 } });
+        let patched = leases.patch(name, &PatchParams::default(), &Patch::Merge(cleared)).await;
+        patched.map(drop).map_err(|error| access::failed(&ApiError::of(format!("clear the Lease {name}"))(error)))
+    }
+}
+
+/// A holder is named after its machine.
+fn is_own(holder: &str, node: &str) -> bool {
+    holder.split('_').next() == Some(node)
+}
+
+fn local(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
+impl Step for ControllersReleased {
+    type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
+
+    fn about(&self) -> About {
+        About::new(ids::CONTROLLERS_RELEASED, "Hand the controllers over", "a master's controllers lead from now on")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let leases = self.leases(host).await?;
+        let (mut is_here, mut not_led) = (false, Vec::new());
+        for (name, port) in CONTROLLERS {
+            is_here |= host.disk.exists(&manifest(name))? || port::is_open(local(*port)).await;
+            let holder = self.holder(&leases, name).await?;
+            if holder.is_empty() || is_own(&holder, &self.node) {
+                not_led.push((*name, holder));
+            }
+        }
+        Ok(Seen { is_here, not_led })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let is_due = seen.is_here || seen.not_led.iter().any(|(_, holder)| !holder.is_empty());
+        let what = "stop this machine's controller manager and scheduler, and give their Leases back";
+        Ok(is_due.then(|| Planned::act("release", what)).into_iter().collect())
+    }
+
+    fn verify(&self, seen: &Seen) -> Verdict {
+        let names: Vec<&str> = seen.not_led.iter().map(|(name, _)| *name).collect();
+        if names.is_empty() {
+            return Verdict::Met;
+        }
+        let what = format!("the {} of a master to lead", names.join(" and the "));
+        Verdict::Waiting { progress: what.clone(), what }
+    }
+
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
+        for (name, _) in CONTROLLERS {
+            host::remove_file(&*host.disk, &manifest(name))?;
+        }
+        let leases = self.leases(host).await?;
+        for (name, port) in CONTROLLERS {
+            let until = Instant::now() + DEADLINE;
+            while port::is_open(local(*port)).await {
+                if Instant::now() > until {
+                    let message = format!(
+                        "{name} still listens on port {port} {} s after its manifest was removed",
+                        DEADLINE.as_secs()
+                    );
+                    return Err(StepError::new(codes::POD_STAYS, message).retryable());
+                }
+                sleep(PAUSE).await;
+            }
+            if is_own(&self.holder(&leases, name).await?, &self.node) {
+                self.clear(&leases, name).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machines_lease_is_cleared() {
+        for (holder, expected) in
+            [("bootstrap_1b9c", true), ("master-01_2f", false), ("bootstrap-2_1b", false), ("", false)]
+        {
+            assert_eq!(is_own(holder, "bootstrap"), expected, "{holder}");
+        }
+    }
+}

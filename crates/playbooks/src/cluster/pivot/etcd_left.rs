@@ -1,0 +1,137 @@
+//! The member of this machine is out of etcd, which goes on with the masters.
+//!
+//! It lets a master lead before it goes, so that no write is on its way to a leader that ends. The masters must have a majority
+//! without it, and the refusal shows the arithmetic. Its process ends by itself; only then does the manifest go.
+
+use std::{net::IpAddr, path::PathBuf, time::Duration};
+
+use engine::{About, Act, Planned, Stays, Step, StepError};
+use etcd::{
+    Access, Asked, EtcdError, MembershipLock,
+    quorum::{self, Change},
+    survey::{self, Agreed, Heard},
+};
+use host::Host;
+use nodekit::Layout;
+use spec::{Node, ValidatedCluster};
+use tokio::time::{Instant, sleep};
+
+use super::{super::ids, static_pod::manifest};
+use crate::{codes, etcd_access::etcd_access};
+
+/// Longer than a lock that a killed run left behind, and than etcd's own pause between two changes.
+const DEADLINE: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Takes the member out.
+pub(super) struct EtcdLeft {
+    node: String,
+    ip: IpAddr,
+    /// Name and client URL, this machine's own last: after it has left it answers nothing.
+    members: Vec<(String, String)>,
+    kubernetes_dir: PathBuf,
+}
+
+/// What was found.
+pub(super) struct Seen {
+    is_member: bool,
+    has_manifest: bool,
+}
+
+impl EtcdLeft {
+    pub(super) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
+        let all = cluster.masters().chain([node]);
+        Self {
+            node: node.name.clone(),
+            ip: node.ip,
+            members: all.map(|master| (master.name.clone(), etcd::client_url(master.ip))).collect(),
+            kubernetes_dir: layout.kubernetes_dir.clone(),
+        }
+    }
+
+    async fn ask(&self, access: &Access) -> Result<(Vec<Heard>, Agreed), StepError> {
+        let heard = survey::ask(access, self.members.iter().cloned()).await;
+        let agreed = Agreed::of(&heard).map_err(|why| StepError::new(etcd::codes::NO_MAJORITY, why).retryable())?;
+        Ok((heard, agreed))
+    }
+
+    fn own(&self, agreed: &Agreed) -> Option<u64> {
+        agreed.member(&self.node, Some(&etcd::peer_url(self.ip))).map(|member| member.id)
+    }
+
+    /// One try.
+    async fn leave(&self, host: &Host) -> Result<(), StepError> {
+        let access = etcd_access(host, &self.kubernetes_dir)?;
+        let (heard, agreed) = self.ask(&access).await?;
+        let Some(own) = self.own(&agreed) else { return Ok(()) };
+        allowed(&agreed, own)?;
+        if let Some(successor) = etcd::successor(&heard, &self.node) {
+            access.own().lead_by(successor).await.map_err(|error| failed(&error))?;
+        }
+        let Some(url) = agreed.speaker_besides(Some(own)) else { return Ok(()) };
+        let etcd = access.member(url);
+        let lock = match MembershipLock::ask(&etcd, &self.node).await.map_err(|error| failed(&error))? {
+            Asked::Got(lock) => lock,
+            Asked::HeldBy(holder) => {
+                let message = format!("{holder} changes etcd's members at this moment");
+                return Err(StepError::new(codes::MEMBERSHIP_BUSY, message).retryable());
+            }
+        };
+        let removed = async {
+            // What was seen before the lock was taken may be old.
+            let (_, agreed) = self.ask(&access).await?;
+            let Some(own) = self.own(&agreed) else { return Ok(()) };
+            allowed(&agreed, own)?;
+            etcd.remove(own).await.map_err(|error| failed(&error))
+        };
+        let removed = removed.await;
+        lock.release().await;
+        removed
+    }
+}
+
+fn allowed(agreed: &Agreed, id: u64) -> Result<(), StepError> {
+    quorum::allow(Change::Remove(id), &agreed.members, |id| agreed.is_healthy(id))
+        .map_err(|refused| StepError::from_explained(&refused).retryable())
+}
+
+fn failed(error: &EtcdError) -> StepError {
+    let is_passing = error.is_not_yet();
+    let failed = StepError::from_explained(error);
+    if is_passing { failed.retryable() } else { failed }
+}
+
+impl Step for EtcdLeft {
+    type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
+
+    fn about(&self) -> About {
+        About::new(ids::ETCD_LEFT, "Leave etcd", "etcd counts with every member, also with one that never comes back")
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let (_, agreed) = self.ask(&etcd_access(host, &self.kubernetes_dir)?).await?;
+        Ok(Seen { is_member: self.own(&agreed).is_some(), has_manifest: host.disk.exists(&manifest("etcd"))? })
+    }
+
+    fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
+        let what = "let a master lead etcd, and take this machine's member out";
+        Ok((seen.is_member || seen.has_manifest).then(|| Planned::act("leave", what)).into_iter().collect())
+    }
+
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
+        let until = Instant::now() + DEADLINE;
+        loop {
+            match self.leave(host).await {
+                Err(error) if error.is_retryable() && Instant::now() < until => {
+                    host.doing(error.to_string());
+                    sleep(PAUSE).await;
+                }
+                Err(error) => return Err(error),
+                Ok(()) => break,
+            }
+        }
+        Ok(host::remove_file(&*host.disk, &manifest("etcd"))?)
+    }
+}
