@@ -54,7 +54,9 @@ pub(super) fn decide(ask: &Ask, cluster: &ValidatedCluster, known: &Known) -> De
 
 fn check(ask: &Ask, cluster: &ValidatedCluster, known: &Known) -> Result<(), Denial> {
     let listed = cluster.node(&ask.node);
-    if listed.is_none() && cluster.bootstrap().unlisted_nodes == UnlistedNodes::Deny {
+    // No stranger bears the bootstrap node's name, whatever else is allowed to strangers.
+    let is_bootstrap_node = cluster.bootstrap_node().is_some_and(|node| node.name == ask.node);
+    if listed.is_none() && (is_bootstrap_node || cluster.bootstrap().unlisted_nodes == UnlistedNodes::Deny) {
         return Err(Denial::new(codes::UNLISTED, format!("`{}` is not one of its nodes", ask.node)));
     }
     if listed.is_none() && !names::is_of_a_node(&ask.node) {

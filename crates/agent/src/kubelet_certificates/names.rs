@@ -104,11 +104,10 @@ fn is_special(ip: IpAddr) -> bool {
     by_family || ip.is_loopback() || ip.is_unspecified() || ip.is_multicast()
 }
 
-/// Every name and address of the API servers and of the nodes in cluster.yaml, names in lower case.
+/// Every name and address of the API servers and of the machines in cluster.yaml, names in lower case.
 fn taken(cluster: &ValidatedCluster) -> BTreeSet<San> {
     let nodes = cluster
-        .nodes()
-        .iter()
+        .machines()
         .flat_map(|node| [San::Dns(node.name.clone()), San::Dns(node.hostname.clone()), San::Ip(node.ip)]);
     let masters =
         cluster.masters().flat_map(|master| Input::new(cluster, master, Shared::Bring).names(Names::ApiServer));

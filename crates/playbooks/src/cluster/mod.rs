@@ -60,7 +60,7 @@ use render::{
     units,
 };
 pub use reset::{INSTALLED, KEYS, Reset, arm_again, enable_again, hold_still, may_leave, tidy, undos};
-use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
+use spec::{BootstrapRole, NetworkAddOn, Node, Role, ValidatedCluster};
 
 pub use self::pki::{Pki, input as pki_input};
 use self::{
@@ -132,10 +132,15 @@ pub fn playbook(
     let context = NodeContext { cluster, node, layout, machine: &options.machine };
     let membership = Arc::new(Membership::new(cluster, node, layout, options.token.as_ref()));
     let undos = undos(&Reset::of(layout));
+    if node.has(Role::Bootstrap) {
+        // The rest is what bootkube.service does; nothing of a node that stays belongs there.
+        return identified(Playbook::undone_by(&undos), cluster, node, layout).build();
+    }
     let list = prepared(Playbook::undone_by(&undos), &context, &membership, options);
-    let list = match cluster.bootstrap_role(node) {
-        BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional => master(list, &context, &membership, options),
-        BootstrapRole::Worker => worker(list, &context, &membership),
+    let list = if cluster.bootstrap_role(node).is_master() {
+        master(list, &context, &membership, options)
+    } else {
+        worker(list, &context, &membership)
     };
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;

@@ -45,7 +45,7 @@ pub(super) async fn check(host: &Host, role: Option<BootstrapRole>, now: Timesta
 
 fn belongs(unit: &Unit, role: Option<BootstrapRole>) -> bool {
     match role {
-        Some(BootstrapRole::Worker) => !MASTERS_ONLY.contains(&unit.name.as_str()),
+        Some(BootstrapRole::Worker | BootstrapRole::Bootstrap) => !MASTERS_ONLY.contains(&unit.name.as_str()),
         Some(BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional) => true,
         None => unit.health != Health::Missing,
     }
