@@ -17,6 +17,14 @@ pub(crate) fn cluster() -> ValidatedCluster {
     cluster_with("")
 }
 
+/// One that strangers may join, and that grows from a bootstrap node.
+pub(crate) fn with_bootstrap_node() -> ValidatedCluster {
+    let text = "cluster: {name: home, bootstrap: {unlisted_nodes: allow}}\nnodes:\n\
+                - {name: master-01, ip: 10.0.0.11, roles: [master]}\n\
+                - {name: bootstrap, ip: 10.0.0.9, roles: [bootstrap]}\n";
+    spec::check_text(text).cluster.unwrap()
+}
+
 /// The same with more settings below `cluster:`.
 pub(crate) fn cluster_with(settings: &str) -> ValidatedCluster {
     let text = format!(

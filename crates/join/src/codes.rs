@@ -63,8 +63,9 @@ explain::codes! {
     SEAL_TOKEN = "BS-JOIN-027", "cluster.yaml has a token, which sealing would copy to every node",
         "remove `cluster.bootstrap.token`: sealed nodes have secrets of their own; make tokens with `blackstart token \
          create`";
-    SEAL_ELSEWHERE = "BS-JOIN-028", "the cluster's keys are in the directory of a node that is not the first master",
-        "give a new master a name that sorts after the first one's, or move join.key, encryption.key and pki/ by hand";
+    SEAL_ELSEWHERE = "BS-JOIN-028", "the cluster's keys are in the directory of a node that is neither the first master nor the bootstrap node",
+        "give a new master a name that sorts after the first one's; when a bootstrap node comes or goes, move join.key, encryption.key and pki/ \
+         by hand";
     SEAL_KEYS = "BS-JOIN-029", "the output has sealed directories but not the cluster's keys",
         "put the first master's directory back; to start a new cluster with new keys, seal into an empty directory";
     SEAL_EXPIRY = "BS-JOIN-030", "the secrets would expire before they are used",

@@ -104,7 +104,7 @@ fn is_special(ip: IpAddr) -> bool {
     by_family || ip.is_loopback() || ip.is_unspecified() || ip.is_multicast()
 }
 
-/// Every name and address of the API servers and of the nodes in cluster.yaml, names in lower case.
+/// Every name and address of the API servers and of the machines in cluster.yaml, names in lower case.
 fn taken(cluster: &ValidatedCluster) -> BTreeSet<San> {
     let nodes = cluster
         .machines()

@@ -39,7 +39,7 @@ pub(super) fn peer(cluster: &ValidatedCluster, node: &NodeObject) -> Option<Peer
     let address = match cluster.node(node.name()) {
         Some(listed) => listed.ip,
         None => node.internal_ips().find(|address| {
-            networking.node_cidr.contains(address) && cluster.nodes().iter().all(|listed| listed.ip != *address)
+            networking.node_cidr.contains(address) && cluster.machines().all(|listed| listed.ip != *address)
         })?,
     };
     let output = || node.spec.pod_cidrs.iter().filter_map(|part| part.parse().ok()).find(ours);
@@ -121,6 +121,19 @@ mod tests {
         ] {
             let seen = peer(&cluster(), &node).map(|peer| format!("{} {}", peer.pods, peer.address));
             assert_eq!(seen.as_deref(), expected, "{node:?}");
+        }
+    }
+
+    /// Its Node goes away with it, and its pods are those of its own machine.
+    #[test]
+    fn no_route_leads_to_the_bootstrap_node() {
+        let cluster = crate::testing::with_bootstrap_node();
+        for (node, expected) in [
+            (node("bootstrap", &["10.244.9.0/24"], "10.0.0.9"), false),
+            (node("guest", &["10.244.9.0/24"], "10.0.0.9"), false),
+            (node("guest", &["10.244.8.0/24"], "10.0.0.8"), true),
+        ] {
+            assert_eq!(peer(&cluster, &node).is_some(), expected, "{node:?}");
         }
     }
 

@@ -64,7 +64,7 @@ fn nodes() -> Vec<String> {
     let dir = typed("--config-dir").or_else(|| env::var("CONFIG_DIR").ok());
     let dir = PathBuf::from(dir.unwrap_or_else(|| "/etc/cluster-config".to_owned()));
     let Some(cluster) = spec::check_dir(&dir).cluster else { return Vec::new() };
-    cluster.nodes().iter().map(|node| node.name.clone()).collect()
+    cluster.machines().map(|node| node.name.clone()).collect()
 }
 
 fn labs() -> Vec<String> {

@@ -18,10 +18,11 @@ pub(super) fn run(context: &Context, dir: Option<&Path>) -> Result<(), Ended> {
         context.out.text(&spec::report(&checked.problems, context.out.color()))?;
         if let Some(cluster) = &checked.cluster {
             context.out.text(&format!(
-                "cluster `{}` is valid: {}, {}, Kubernetes {}\n",
+                "cluster `{}` is valid: {}, {}{}, Kubernetes {}\n",
                 cluster.name(),
                 counted(cluster.nodes().len(), "node"),
                 counted(cluster.masters().count(), "master"),
+                if cluster.bootstrap_node().is_some() { ", a bootstrap node" } else { "" },
                 cluster.kubernetes_version(),
             ))?;
         }

@@ -36,13 +36,13 @@ pub(super) fn seal(context: &Context, options: &SealOptions) -> Result<(), Ended
         change.apply(&*disk)?;
     }
     let written = changes.iter().filter(|change| matches!(change, Change::File { .. })).count();
-    let nodes: Vec<&str> = cluster.nodes().iter().map(|node| node.name.as_str()).collect();
+    let nodes: Vec<&str> = cluster.machines().map(|node| node.name.as_str()).collect();
     let ends = Existing::read(&*disk, &out, &cluster)?.ends();
     if context.out.is_json() {
         let result = json!({ "out": out, "nodes": nodes, "files_written": written, "expires": ends });
         return Ok(context.out.json(&result)?);
     }
-    let first = cluster.masters().next().map(|node| node.name.as_str()).unwrap_or_default();
+    let first = seal::keeper(&cluster).map(|node| node.name.as_str()).unwrap_or_default();
     let out = out.display();
     let ends = reported(&ends);
     Ok(context.out.text(&match written {
@@ -64,7 +64,7 @@ fn terms(context: &Context, options: &SealOptions, cluster: &ValidatedCluster) -
     for name in &options.renew {
         identity::by_name(cluster, name)?;
     }
-    let all = cluster.nodes().iter().map(|node| node.name.clone());
+    let all = cluster.machines().map(|node| node.name.clone());
     let renew: BTreeSet<String> = if options.all { all.collect() } else { options.renew.iter().cloned().collect() };
     Ok(Terms { expires, renew })
 }

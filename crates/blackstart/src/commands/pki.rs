@@ -6,7 +6,7 @@ use host::{Change, Cmd};
 use pki::{Existing, Which};
 use playbooks::cluster;
 use serde_json::json;
-use spec::{BootstrapRole, Node, ValidatedCluster};
+use spec::{Node, Role, ValidatedCluster};
 
 use crate::{
     Failure, codes,
@@ -130,8 +130,8 @@ fn existing(context: &Context) -> Result<Existing, Failure> {
 
 fn master<'a>(context: &Context, cluster: &'a ValidatedCluster, name: Option<&str>) -> Result<&'a Node, Failure> {
     let node = context.node(cluster, name)?;
-    if cluster.bootstrap_role(node) == BootstrapRole::Worker {
-        return Err(Failure::usage(codes::NOT_A_MASTER, format!("node `{}` is a worker", node.name)));
+    if !node.has(Role::Master) {
+        return Err(Failure::usage(codes::NOT_A_MASTER, format!("node `{}` is no master", node.name)));
     }
     Ok(node)
 }

@@ -19,7 +19,7 @@ pub enum SealError {
     #[error("cluster.yaml holds a bootstrap token, and every node's directory would hold it too")]
     Token,
     /// Sealing on would start a second cluster under the same name.
-    #[error("the cluster's keys are in {held}, but the first master is `{first}`")]
+    #[error("the cluster's keys are in {held}, but they belong to `{first}`")]
     Elsewhere {
         /// The directory that has them.
         held: PathBuf,

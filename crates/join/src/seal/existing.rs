@@ -10,7 +10,7 @@ use host::{Disk, Kind};
 use jiff::Timestamp;
 use pki::table;
 use secrecy::SecretSlice;
-use spec::ValidatedCluster;
+use spec::{Node, ValidatedCluster};
 
 use super::{SealError, layout};
 use crate::{
@@ -19,6 +19,11 @@ use crate::{
 };
 
 const ENCRYPTION_BYTES: usize = 32;
+
+/// Whose directory holds the cluster's keys: the node from which the cluster grows. All masters get them from there.
+pub fn keeper(cluster: &ValidatedCluster) -> Option<&Node> {
+    cluster.bootstrap_node().or_else(|| cluster.masters().next())
+}
 
 /// What is in the output directory. Holds keys, so it cannot be printed.
 pub struct Existing {
@@ -37,7 +42,7 @@ pub struct Existing {
     pub(super) node_files: Vec<PathBuf>,
     /// A directory of an earlier sealing, if there is one.
     pub(super) sealed: Option<PathBuf>,
-    /// A directory with keys that is not the first master's.
+    /// A directory with keys that is not the keeper's.
     pub(super) elsewhere: Option<PathBuf>,
 }
 
@@ -58,7 +63,7 @@ impl EncryptionKey {
 impl Existing {
     /// Reads what is in `out`, which need not exist.
     pub fn read(disk: &dyn Disk, out: &Path, cluster: &ValidatedCluster) -> Result<Self, SealError> {
-        let first = cluster.masters().next().map(|master| master.name.clone()).unwrap_or_default();
+        let first = keeper(cluster).map(|node| node.name.clone()).unwrap_or_default();
         let home = out.join(&first);
         let mut existing = Self {
             out: out.to_path_buf(),
@@ -103,7 +108,7 @@ impl Existing {
         self.secrets.iter().map(|(node, secret)| (node.clone(), secret.expires)).collect()
     }
 
-    /// The first master's directory.
+    /// The keeper's directory.
     pub(super) fn home(&self) -> PathBuf {
         self.out.join(&self.first)
     }

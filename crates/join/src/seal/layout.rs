@@ -10,13 +10,13 @@ pub const SECRET: &str = "join-secret";
 pub const CA: &str = "ca.crt";
 /// `sha256:…` of the CA's public key, as `kubeadm join` takes it.
 pub const PIN: &str = "ca-pin";
-/// Masters only: certificate and key, one PEM text, with which it answers before it has anything else.
+/// Masters and the bootstrap node only: certificate and key, one PEM text, with which it answers before it has anything else.
 pub const SERVING: &str = "serving.pem";
-/// First master only: the key from which all nodes' secrets are derived.
+/// With the cluster's keys only (see [`super::keeper`]): the key from which all nodes' secrets are derived.
 pub const JOIN_KEY: &str = "join.key";
-/// First master only: base64 of the 32 bytes that encrypt Secrets in etcd.
+/// With the cluster's keys only: base64 of the 32 bytes that encrypt Secrets in etcd.
 pub const ENCRYPTION_KEY: &str = "encryption.key";
-/// First master only: the CAs and the service account key, laid out as below `/etc/kubernetes`.
+/// With the cluster's keys only: the CAs and the service account key, laid out as below `/etc/kubernetes`.
 pub const PKI: &str = "pki";
 
 /// Mode of every file.

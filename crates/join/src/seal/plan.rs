@@ -73,7 +73,7 @@ pub fn plan(
     let ca = ca(existing, &changes, &ca_path)?;
     let pin = pki::spki_pin(&ca).map_err(|source| SealError::Ca { path: ca_path, source })?;
     let signer = pki::Signer::new(&existing.pki.after(&changes), cluster.name(), now)?;
-    for node in cluster.nodes() {
+    for node in cluster.machines() {
         let to = existing.out.join(&node.name);
         let present = existing.secrets.get(&node.name);
         let own = node_secret(&join_key, present, &node.name, now, terms);
@@ -92,7 +92,7 @@ pub fn plan(
         changes.extend(stale.map(|path| Change::Remove { path: path.clone() }));
         changes.extend(wanted.into_iter().map(|(path, text)| plain(&path, text.clone())));
         changes.push(secret(&to.join(layout::SECRET), own.text().expose_secret()));
-        if node.roles.contains(&Role::Master) {
+        if node.has(Role::Master) || node.has(Role::Bootstrap) {
             changes.extend(add_on(sources, &to));
             let present = existing.serving.get(&node.name).filter(|_| !is_new);
             changes.push(serving(&signer, present, node, &to, now, own.expires)?);

@@ -41,7 +41,7 @@ impl HandshakeFailures {
             return;
         }
         let cluster = self.cluster.borrow();
-        let node = cluster.nodes().iter().find(|node| node.ip == peer.ip()).map_or("none", |node| node.name.as_str());
+        let node = cluster.machines().find(|node| node.ip == peer.ip()).map_or("none", |node| node.name.as_str());
         let code = code(why);
         tracing::warn!(code = code.id, peer = %peer.address, node, "a client rejected this master's certificate: {}", code.meaning);
     }

@@ -77,6 +77,32 @@ fn no_worker_holds_what_is_not_its_own() {
     }
 }
 
+const BOOTSTRAP: &str = "  - { name: bootstrap, ip: 192.168.1.9, roles: [bootstrap], hardware: { dmi_serial: B1 } }\n";
+
+/// The masters get the cluster's keys from its join service, so it is the one that has them.
+#[test]
+fn a_bootstrap_node_gets_what_the_first_master_has_otherwise() {
+    let names = |out: &Path, node: &str| -> Vec<PathBuf> {
+        let dir = out.join(node);
+        files(&dir).iter().map(|path| path.strip_prefix(&dir).unwrap().to_path_buf()).collect()
+    };
+    let without = seal_into(&cluster(CLUSTER));
+    let text = format!("{CLUSTER}{BOOTSTRAP}");
+    let out = seal_into(&cluster(&text));
+    assert_eq!(names(out.path(), "bootstrap"), names(without.path(), "master-01"));
+    let of_master = names(out.path(), "master-01");
+    assert!(of_master.contains(&"serving.pem".into()) && !of_master.contains(&"join.key".into()), "{of_master:?}");
+    let bootstrap = Sealed::read(&disk(), &out.path().join("bootstrap")).unwrap().unwrap();
+    let master = Sealed::read(&disk(), &out.path().join("master-01")).unwrap().unwrap();
+    assert!(bootstrap.join_key.unwrap().made(&master.secret) && master.join_key.is_none());
+    assert_eq!(left(&text, out.path()), []);
+
+    // Keys that are not where they are looked for stop the sealing, whichever way the bootstrap node changes.
+    for (out, text) in [(&without, text.as_str()), (&out, CLUSTER)] {
+        assert_eq!(seal_plan(&cluster(text), out.path()).unwrap_err().code().id, "BS-JOIN-028");
+    }
+}
+
 #[test]
 fn a_node_reads_its_own_directory() {
     let out = seal_into(&cluster(CLUSTER));

@@ -40,8 +40,10 @@ impl Pki {
 /// What the certificates of this master are made from.
 pub fn input(cluster: &ValidatedCluster, node: &Node) -> Input {
     let shared = match cluster.bootstrap_role(node) {
-        BootstrapRole::MasterFirst | BootstrapRole::Bootstrap => Shared::Make,
-        BootstrapRole::MasterAdditional | BootstrapRole::Worker => Shared::Bring,
+        BootstrapRole::Bootstrap => Shared::Make,
+        // With a bootstrap node the CAs come from there: others would be those of a second cluster.
+        BootstrapRole::MasterFirst if cluster.bootstrap_node().is_none() => Shared::Make,
+        _ => Shared::Bring,
     };
     Input::new(cluster, node, shared)
 }

@@ -72,6 +72,16 @@ fn client_certificates() {
     insta::assert_snapshot!(report(&cluster(), cases));
 }
 
+/// Even where strangers may join.
+#[test]
+fn no_stranger_is_the_bootstrap_node() {
+    let cluster = crate::testing::with_bootstrap_node();
+    for (name, is_denied) in [("bootstrap", true), ("stranger", false)] {
+        let decided = first(name).decided(&cluster);
+        assert_eq!(decided != "fits", is_denied, "{name}: {decided}");
+    }
+}
+
 #[test]
 fn serving_certificates() {
     let ours = || serving("worker-02", &["worker-02"], &["10.0.0.22"]);

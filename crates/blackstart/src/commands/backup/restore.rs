@@ -15,7 +15,7 @@ use backup::{
 };
 use host::HostError;
 use serde_json::json;
-use spec::{BootstrapRole, Node, ValidatedCluster};
+use spec::{Node, Role, ValidatedCluster};
 
 use super::{key, verify};
 use crate::{
@@ -77,8 +77,8 @@ pub(super) fn run(context: &Context, file: &Path, options: &KeyOptions, how: &Ho
 /// The master of the backup's cluster that this machine is.
 fn this_master<'a>(context: &Context, cluster: &'a ValidatedCluster, name: Option<&str>) -> Result<&'a Node, Ended> {
     let node = context.node(cluster, name)?;
-    if cluster.bootstrap_role(node) == BootstrapRole::Worker {
-        return Err(BackupError::WrongNode(format!("{} is a worker of {}", node.name, cluster.name())).into());
+    if !node.has(Role::Master) {
+        return Err(BackupError::WrongNode(format!("{} is no master of {}", node.name, cluster.name())).into());
     }
     Ok(node)
 }

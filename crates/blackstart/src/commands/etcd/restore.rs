@@ -9,7 +9,7 @@ use backup::{
 use join::Admissions;
 use nodekit::systemd;
 use serde_json::json;
-use spec::{BootstrapRole, Node, ValidatedCluster};
+use spec::{Node, Role, ValidatedCluster};
 
 use crate::{
     Failure, codes,
@@ -24,8 +24,8 @@ const HOLDERS: [&str; 2] = ["etcd", "kube-apiserver"];
 pub(super) fn run(context: &Context, file: &Path, name: Option<&str>, yes: bool) -> Result<(), Ended> {
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
-    if cluster.bootstrap_role(node) == BootstrapRole::Worker {
-        return Err(Failure::usage(codes::NO_ETCD, format!("node `{}` is a worker", node.name)).into());
+    if !node.has(Role::Master) {
+        return Err(Failure::usage(codes::NO_ETCD, format!("node `{}` is no master", node.name)).into());
     }
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
     busy(context.out, "checking the snapshot", || check_snapshot(&file))?;

@@ -14,7 +14,7 @@ use explain::Explain;
 use nodekit::identity;
 use playbooks::remove::{self, Pods, Removal};
 use serde_json::{Value, json};
-use spec::{BootstrapRole, Role};
+use spec::Role;
 
 use self::show::Left;
 use super::super::{plan, token};
@@ -37,8 +37,8 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
     let pods = pods(options)?;
     let removal = Removal { cluster: &cluster, node: name, from: &own.name, layout: &context.layout, pods };
     let playbook = remove::playbook(&removal)?;
-    if cluster.bootstrap_role(own) == BootstrapRole::Worker {
-        let message = format!("`{}` is a worker, and only masters may remove nodes", own.name);
+    if !own.has(Role::Master) {
+        let message = format!("`{}` is no master, and only masters may remove nodes", own.name);
         return Err(Failure::usage(codes::ONLY_ON_MASTERS, message).into());
     }
     let steps = busy(context.out, "checking the cluster", || context.plan(own, &playbook))?;
