@@ -39,6 +39,8 @@ enum InApi {
     Ready,
     NotReady,
     Absent,
+    /// It was a bootstrap node, and the masters have taken over.
+    Retired,
     /// Nobody answers, and why.
     Unknown(String),
 }
@@ -68,11 +70,15 @@ impl Node {
             format!("--kubeconfig={}", Layout::default().kubernetes_dir.join("super-admin.conf").display());
         let condition = r#"-o=jsonpath={.metadata.name} {.status.conditions[?(@.type=="Ready")].status}"#;
         let get = ["get", "node", &self.name, "--ignore-not-found", "--request-timeout=5s", condition];
+        let is_temporary = cluster.bootstrap_node().is_some_and(|node| node.name == self.name);
         let mut silent = "the lab has no master".to_owned();
-        for master in cluster.control_plane() {
+        for master in cluster.masters() {
             let machine = Machine::new(&self.lab, &master.name, capabilities)?;
             match machine.ask(&[&["kubectl", &kubeconfig], &get[..]].concat()).await {
-                Ok(printed) => return Ok(InApi::read(&printed)),
+                Ok(printed) => match InApi::read(&printed) {
+                    InApi::Absent if is_temporary => return Ok(InApi::Retired),
+                    read => return Ok(read),
+                },
                 Err(why) => silent = format!("{}: {why}", master.name),
             }
         }
@@ -139,7 +145,7 @@ impl Step for Node {
             None => waiting(format!("{name} to begin")),
             Some(run) => match run.outcome {
                 Outcome::Done => match &seen.api {
-                    Some(InApi::Ready) => Verdict::Met,
+                    Some(InApi::Ready | InApi::Retired) => Verdict::Met,
                     Some(InApi::Unknown(why)) => waiting(format!("the API to report {name}: {why}")),
                     _ => waiting(format!("{name} to be Ready; it has joined")),
                 },

@@ -52,6 +52,7 @@ engine::step_ids! {
     ETCD_LEFT = "etcd-left";
     BOOTSTRAP_COMPLETE = "bootstrap-complete";
     NODE_RETIRED = "node-retired";
+    KEYS_ERASED = "keys-erased";
     OWN_UNITS = "own-units";
     PROGRAM = "program";
     CONFIGURATION = "configuration";

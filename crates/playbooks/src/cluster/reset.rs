@@ -117,6 +117,7 @@ pub fn undos(reset: &Reset<'_>) -> Undos {
         .step(ids::ETCD_LEFT, Stays)
         .step(ids::BOOTSTRAP_COMPLETE, Stays)
         .step(ids::NODE_RETIRED, Stays)
+        .step(ids::KEYS_ERASED, Stays)
         .step(ids::JOIN, Member { kubernetes_dir: reset.layout.kubernetes_dir.clone() });
     ceph::undos(all)
 }

@@ -2,11 +2,14 @@
 
 use crate::{
     Cgroup, Machine,
+    paths::CONTAINERD_SOCKET,
     service::{RenderedFile, Service},
     unit::{Command, Unit},
 };
 
 const CONFIG: &str = "/etc/containerd/config.toml";
+/// Where `crictl` finds it.
+const CRICTL: &str = "/etc/crictl.yaml";
 
 /// The container runtime, with this image for the process that holds a pod's namespaces.
 pub fn containerd(machine: &Machine, pause_image: &str) -> Service {
@@ -23,7 +26,13 @@ pub fn containerd(machine: &Machine, pause_image: &str) -> Service {
         .service("KillMode", "process")
         .service("TasksMax", "infinity")
         .service("OOMScoreAdjust", -999)
-        .into_service(vec![RenderedFile::public(CONFIG, config(machine, pause_image))])
+        .into_service(vec![
+            RenderedFile::public(CONFIG, config(machine, pause_image)),
+            RenderedFile::public(
+                CRICTL,
+                format!("runtime-endpoint: {CONTAINERD_SOCKET}\nimage-endpoint: {CONTAINERD_SOCKET}\n"),
+            ),
+        ])
 }
 
 fn config(machine: &Machine, pause_image: &str) -> String {

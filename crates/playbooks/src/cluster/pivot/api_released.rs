@@ -3,27 +3,19 @@
 use std::{
     net::{IpAddr, SocketAddr},
     sync::Arc,
-    time::Duration,
 };
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::Host;
 use kubeapi::{ApiError, k8s_openapi::api::discovery::v1::EndpointSlice, kube::Api};
 use spec::{Node, ValidatedCluster};
-use tokio::time::{Instant, sleep};
 
 use super::{super::ids, port, static_pod::manifest};
-use crate::{
-    access::{self, Access},
-    codes,
-};
+use crate::access::{self, Access};
 
 const PROCESS: &str = "kube-apiserver";
 /// The Service through which pods reach the API.
 const SERVICE: &str = "kubernetes";
-/// It announces its end for three seconds, and lets watches go for five more.
-const DEADLINE: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// Gives it up.
 pub(super) struct ApiReleased {
@@ -84,19 +76,7 @@ impl Step for ApiReleased {
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         host::remove_file(&*host.disk, &manifest(PROCESS))?;
-        let until = Instant::now() + DEADLINE;
-        while port::is_open(self.address).await {
-            if Instant::now() > until {
-                let message = format!(
-                    "{} still accepts connections {} s after its manifest was removed",
-                    self.address,
-                    DEADLINE.as_secs()
-                );
-                return Err(StepError::new(codes::POD_STAYS, message).retryable());
-            }
-            sleep(PAUSE).await;
-        }
-        Ok(())
+        port::until_closed(PROCESS, self.address).await
     }
 }
 

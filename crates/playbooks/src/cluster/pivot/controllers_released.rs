@@ -6,7 +6,6 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
-    time::Duration,
 };
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
@@ -21,21 +20,14 @@ use kubeapi::{
 };
 use serde_json::json;
 use spec::ports;
-use tokio::time::{Instant, sleep};
 
 use super::{super::ids, port, static_pod::manifest};
-use crate::{
-    access::{self, Access},
-    codes,
-};
+use crate::access::{self, Access};
 
 /// Process, and where it listens while it runs.
 const CONTROLLERS: &[(&str, u16)] =
     &[("kube-controller-manager", ports::CONTROLLER_MANAGER), ("kube-scheduler", ports::SCHEDULER)];
 const NAMESPACE: &str = "kube-system";
-/// The kubelet ends a static pod within seconds; a process that hangs is killed after 30.
-const DEADLINE: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// Gives them up.
 pub(super) struct ControllersReleased {
@@ -125,17 +117,7 @@ impl Step for ControllersReleased {
         }
         let leases = self.leases(host).await?;
         for (name, port) in CONTROLLERS {
-            let until = Instant::now() + DEADLINE;
-            while port::is_open(local(*port)).await {
-                if Instant::now() > until {
-                    let message = format!(
-                        "{name} still listens on port {port} {} s after its manifest was removed",
-                        DEADLINE.as_secs()
-                    );
-                    return Err(StepError::new(codes::POD_STAYS, message).retryable());
-                }
-                sleep(PAUSE).await;
-            }
+            port::until_closed(name, local(*port)).await?;
             if is_own(&self.holder(&leases, name).await?, &self.node) {
                 self.clear(&leases, name).await?;
             }

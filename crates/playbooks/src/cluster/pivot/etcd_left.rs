@@ -3,7 +3,11 @@
 //! It lets a master lead before it goes, so that no write is on its way to a leader that ends. The masters must have a majority
 //! without it, and the refusal shows the arithmetic. Its process ends by itself; only then does the manifest go.
 
-use std::{net::IpAddr, path::PathBuf, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use engine::{About, Act, Planned, Stays, Step, StepError};
 use etcd::{
@@ -13,10 +17,10 @@ use etcd::{
 };
 use host::Host;
 use nodekit::Layout;
-use spec::{Node, ValidatedCluster};
+use spec::{Node, ValidatedCluster, ports};
 use tokio::time::{Instant, sleep};
 
-use super::{super::ids, static_pod::manifest};
+use super::{super::ids, port, static_pod::manifest};
 use crate::{codes, etcd_access::etcd_access};
 
 /// Longer than a lock that a killed run left behind, and than etcd's own pause between two changes.
@@ -132,6 +136,7 @@ impl Step for EtcdLeft {
                 Ok(()) => break,
             }
         }
-        Ok(host::remove_file(&*host.disk, &manifest("etcd"))?)
+        host::remove_file(&*host.disk, &manifest("etcd"))?;
+        port::until_closed("etcd", SocketAddr::new(self.ip, ports::ETCD_PEER)).await
     }
 }

@@ -4,23 +4,25 @@
 //! raise      split-brain guard ─► keys, PKI ─► kubelet ─► etcd-pod, kube-apiserver-pod ─► API ready ─┬─ controllers' pods
 //!                                                                                                  └─ roles, add-on …
 //! wait       masters-ready: every master has a vote in etcd, an API server that is ready, and a Ready Node
-//! hand over  hand-over ─► controllers-released ─► api-released ─► etcd-left ─► bootstrap-complete ─► node-retired
+//! hand over  hand-over ─► controllers-released ─► api-released ─► etcd-left ─► bootstrap-complete
+//! retire     node-retired ─► keys-erased
 //! ```
 //! Masters run their usual list: they find a cluster and join it. What is raised here goes down again in the opposite order,
 //! each part only when a master does its work. `hand-over` is a file, synced before the first part is given up: a run that
-//! finds it raises nothing again ([`UntilHandOver`]) and goes on giving up. To add a step: a file here, its name in
+//! finds it raises nothing again ([`Until`]) and goes on giving up. To add a step: a file here, its name in
 //! `cluster/ids.rs`, its line in [`bootstrap`].
 
 mod api_released;
 mod controllers_released;
 mod etcd_left;
 mod hand_over;
+mod keys_erased;
 mod kubeconfigs;
 mod masters_ready;
 mod node_retired;
 mod port;
 mod static_pod;
-mod until_hand_over;
+mod until;
 
 use std::sync::Arc;
 
@@ -30,8 +32,8 @@ use spec::ports;
 
 use self::{
     api_released::ApiReleased, controllers_released::ControllersReleased, etcd_left::EtcdLeft, hand_over::HandOver,
-    kubeconfigs::Kubeconfigs, masters_ready::MastersReady, node_retired::NodeRetired, static_pod::StaticPod,
-    until_hand_over::UntilHandOver,
+    keys_erased::KeysErased, kubeconfigs::Kubeconfigs, masters_ready::MastersReady, node_retired::NodeRetired,
+    static_pod::StaticPod, until::Until,
 };
 use super::{
     ClusterKeys, EncryptionKey, List, Membership, NodeContext, NodeReady, Objects, Options, Pki, SplitBrainGuard,
@@ -39,8 +41,8 @@ use super::{
     ids::{
         AGENT, API_READY, API_RELEASED, BOOTSTRAP_COMPLETE, CLUSTER_KEYS, CONTAINERD, CONTROLLERS_RELEASED,
         ENCRYPTION_KEY, ETCD_LEFT, ETCD_POD, HAND_OVER, KUBE_APISERVER_POD, KUBE_CONTROLLER_MANAGER_POD,
-        KUBE_SCHEDULER_POD, KUBECONFIGS, KUBELET, MASTERS_READY, NETWORK_ADD_ON, NODE_READY, PAUSE_IMAGE, PKI, ROLES,
-        SPLIT_BRAIN_GUARD, UNITS,
+        KUBE_SCHEDULER_POD, KUBECONFIGS, KUBELET, MASTERS_READY, NETWORK_ADD_ON, NODE_READY, NODE_RETIRED, PAUSE_IMAGE,
+        PKI, ROLES, SPLIT_BRAIN_GUARD, UNITS,
     },
     network_add_on, roles,
     services::api_url,
@@ -57,7 +59,8 @@ pub(super) fn bootstrap<'a>(
     let NodeContext { cluster, node, layout, .. } = context;
     // Whichever API server is ready: this machine's own at first, a master's in the end.
     let access = Arc::new(Access::new(kubeconfigs::localhost(layout)));
-    let until = UntilHandOver::of(layout);
+    let until = Until::new(hand_over::decision(layout));
+    let until_retired = Until::new(keys_erased::retired(layout));
     let pod = |about, process, probe| StaticPod::new(about, &process, &options.pause_image, probe);
     let etcd = pod(
         About::new(ETCD_POD, "Start etcd as a static pod", "it holds everything the cluster knows, alone at first"),
@@ -83,32 +86,33 @@ pub(super) fn bootstrap<'a>(
         render::kube_scheduler_process(cluster, node),
         Probe::Port(ports::SCHEDULER),
     );
-    list.step(until.runs(SplitBrainGuard::new(context, membership, options.force_new_cluster)), &[UNITS])
-        .step(until.runs(ClusterKeys::new(layout, membership, true)), &[SPLIT_BRAIN_GUARD])
-        .step(until.runs(Pki::new(cluster, node, layout)), &[CLUSTER_KEYS])
-        .step(Kubeconfigs::new(cluster, node, layout), &[PKI])
-        .step(until.runs(EncryptionKey::new(cluster, layout)), &[PKI])
-        .step(until.runs(context.kubelet()), &[PKI, CONTAINERD, AGENT])
-        .step(until.runs(etcd), &[KUBELET, PAUSE_IMAGE])
-        .step(until.runs(api_server), &[KUBELET, PAUSE_IMAGE, ENCRYPTION_KEY])
-        .step(until.runs(context.api_ready()), &[ETCD_POD, KUBE_APISERVER_POD])
+    list.step(until.step(SplitBrainGuard::new(context, membership, options.force_new_cluster)), &[UNITS])
+        .step(until.step(ClusterKeys::new(layout, membership, true)), &[SPLIT_BRAIN_GUARD])
+        .step(until.step(Pki::new(cluster, node, layout)), &[CLUSTER_KEYS])
+        .step(until.step(Kubeconfigs::new(cluster, node, layout)), &[PKI])
+        .step(until.step(EncryptionKey::new(cluster, layout)), &[PKI])
+        .step(until.step(context.kubelet()), &[PKI, CONTAINERD, AGENT])
+        .step(until.step(etcd), &[KUBELET, PAUSE_IMAGE])
+        .step(until.step(api_server), &[KUBELET, PAUSE_IMAGE, ENCRYPTION_KEY])
+        .step(until.step(context.api_ready()), &[ETCD_POD, KUBE_APISERVER_POD])
         // Not earlier: without an API they end, and the kubelet lets what has ended wait.
-        .step(until.runs(controller_manager), &[API_READY])
-        .step(until.runs(scheduler), &[API_READY])
-        .step(until.runs(roles(cluster, &access)), &[API_READY, KUBECONFIGS])
-        .step(until.runs(network_add_on::step(cluster, layout, &access)), &[API_READY, KUBECONFIGS])
-        .step(until.runs(cluster_info(context, &access)), &[ROLES])
-        .step(until.runs(NodeReady::new(&node.name, &access)), &[KUBELET, NETWORK_ADD_ON])
+        .step(until.step(controller_manager), &[API_READY])
+        .step(until.step(scheduler), &[API_READY])
+        .step(until.step(roles(cluster, &access)), &[API_READY, KUBECONFIGS])
+        .step(until.step(network_add_on::step(cluster, layout, &access)), &[API_READY, KUBECONFIGS])
+        .step(until.step(cluster_info(context, &access)), &[ROLES])
+        .step(until.step(NodeReady::new(&node.name, &access)), &[KUBELET, NETWORK_ADD_ON])
         .step(
-            until.runs(MastersReady::new(cluster, layout, &access)),
+            until.step(MastersReady::new(cluster, layout, &access)),
             &[NODE_READY, ROLES, KUBE_CONTROLLER_MANAGER_POD, KUBE_SCHEDULER_POD],
         )
         .step(HandOver::new(cluster, layout), &[MASTERS_READY])
-        .step(ControllersReleased::new(&node.name, &access), &[HAND_OVER])
-        .step(ApiReleased::new(cluster, node, &access), &[CONTROLLERS_RELEASED])
-        .step(EtcdLeft::new(cluster, node, layout), &[API_RELEASED])
-        .step(complete(&access), &[ETCD_LEFT])
-        .step(NodeRetired::new(&node.name, &access), &[BOOTSTRAP_COMPLETE])
+        .step(until_retired.step(ControllersReleased::new(&node.name, &access)), &[HAND_OVER])
+        .step(until_retired.step(ApiReleased::new(cluster, node, &access)), &[CONTROLLERS_RELEASED])
+        .step(until_retired.step(EtcdLeft::new(cluster, node, layout)), &[API_RELEASED])
+        .step(until_retired.step(complete(&access)), &[ETCD_LEFT])
+        .step(until_retired.step(NodeRetired::new(&node.name, &access)), &[BOOTSTRAP_COMPLETE])
+        .step(KeysErased::new(layout), &[NODE_RETIRED])
 }
 
 /// What installers and people wait for: a state, and not an event that can be missed.

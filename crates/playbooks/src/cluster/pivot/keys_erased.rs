@@ -1,0 +1,97 @@
+//! Nothing on this machine opens the cluster any more: its keys, its copy of etcd and what it would start at its next boot are gone.
+//!
+//! That it is retired is a file, synced before the first key goes: from then on no step asks the cluster.
+
+use std::path::{Path, PathBuf};
+
+use engine::{About, Act, Planned, Stays, Step, StepError};
+use host::{Change, Content, Host};
+use join::seal::layout as sealed;
+use nodekit::{Layout, cleanup::tree, systemd};
+
+use super::super::{ids, unit_files::enabling_link};
+
+/// What keeps running until the end.
+const UNITS: &[&str] = &["blackstart-agent.service", "containerd.service"];
+/// What would start them at the next boot. It runs this very step, so it is not stopped.
+const STARTER: &str = "cluster-bootstrap.service";
+
+/// Where it is noted that the cluster goes on without this machine.
+pub(super) fn retired(layout: &Layout) -> PathBuf {
+    layout.state_dir.join("retired")
+}
+
+/// Erases them.
+pub(super) struct KeysErased {
+    retired: PathBuf,
+    /// Whole directories and single files with secrets or data of the cluster.
+    secrets: Vec<PathBuf>,
+}
+
+/// What was found.
+pub(super) struct Seen {
+    is_noted: bool,
+    /// Of the secrets, those that are there.
+    left: Vec<PathBuf>,
+    /// Of the units, those that run.
+    running: Vec<&'static str>,
+    starts_at_boot: bool,
+}
+
+impl KeysErased {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let given = [sealed::SECRET, sealed::SERVING, sealed::JOIN_KEY, sealed::ENCRYPTION_KEY, sealed::PKI];
+        let own = [layout.kubernetes_dir.clone(), etcd::DATA_DIR.into()];
+        let secrets = given.map(|name| layout.config_dir.join(name)).into_iter().chain(own).collect();
+        Self { retired: retired(layout), secrets }
+    }
+}
+
+impl Step for KeysErased {
+    type Seen = Seen;
+    type Undo = Stays;
+    const ONLY_LIVE: bool = true;
+
+    fn about(&self) -> About {
+        About::new(
+            ids::KEYS_ERASED,
+            "Erase the cluster's keys",
+            "a machine that is used for something else opens nothing",
+        )
+    }
+
+    async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
+        let mut left = Vec::new();
+        for path in &self.secrets {
+            if host.disk.exists(path)? {
+                left.push(path.clone());
+            }
+        }
+        let mut running = Vec::new();
+        for unit in UNITS {
+            if systemd::check(host, unit).await?.is_up() {
+                running.push(*unit);
+            }
+        }
+        let starts_at_boot = host.disk.meta(enabling_link(STARTER).path())?.is_some();
+        Ok(Seen { is_noted: host.disk.exists(&self.retired)?, left, running, starts_at_boot })
+    }
+
+    fn plan(&self, Seen { is_noted, left, running, starts_at_boot }: &Seen) -> Result<Vec<Planned>, StepError> {
+        let content = Content::Plain(b"the masters have taken over\n".to_vec());
+        let note = Change::File { path: self.retired.clone(), mode: 0o644, content };
+        let erase = |path: &PathBuf| Planned::act(path.to_string_lossy(), format!("erase {}", path.display()));
+        let stop = |unit: &&str| Planned::act(*unit, format!("stop {unit} for good"));
+        let let_be = starts_at_boot.then(|| Planned::act(STARTER, "start nothing at the next boot"));
+        let acts = let_be.into_iter().chain(running.iter().map(stop)).chain(left.iter().map(erase));
+        Ok((!is_noted).then_some(Planned::File(note)).into_iter().chain(acts).collect())
+    }
+
+    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
+        match key.as_str() {
+            STARTER => systemd::systemctl(host, &["disable", STARTER]).await.map(drop),
+            unit if UNITS.contains(&unit) => systemd::systemctl(host, &["disable", "--now", unit]).await.map(drop),
+            path => Ok(tree::remove(&*host.disk, Path::new(path))?),
+        }
+    }
+}
