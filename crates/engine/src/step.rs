@@ -4,12 +4,12 @@
 //! A step whose changes are files and directories is undone by [`FilesOnly`](crate::FilesOnly) and needs nothing more. A step
 //! that does something else names an [`Undo`](crate::Undo) of its own, plans an [`Act`] and implements `act` for it.
 
-use std::{borrow::Cow, error::Error, fmt, pin::Pin, time::Duration};
+use std::{borrow::Cow, error::Error, fmt, path::Path, pin::Pin, time::Duration};
 
 use explain::{Code, Explain};
-use host::{Host, HostError};
+use host::{Change, Host, HostError};
 
-use crate::{Act, Planned, StepId, codes, undo::Permits};
+use crate::{Act, Planned, StepId, codes, planned::unplanned, undo::Permits};
 
 /// What people and files call a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,12 +77,27 @@ pub trait Step: Send + Sync + 'static {
             match planned {
                 Planned::Act(act) => self.act(act, host).await,
                 Planned::File(change) => Ok(change.apply(&*host.disk)?),
+                Planned::Fetch(act, files) => {
+                    let changes = self.fetch(act, host).await?;
+                    if let Some(path) = unplanned(&changes, files) {
+                        return Err(StepError::not_planned(&act.key, path));
+                    }
+                    changes.iter().try_for_each(|change| Ok(change.apply(&*host.disk)?))
+                }
+                Planned::Claim(_) => Ok(()),
             }
         }
     }
 
     /// Makes a change that is no file, under the same condition.
     fn act(&self, act: &Act, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
+        let error = StepError::no_such_action(&act.key);
+        async move { Err(error) }
+    }
+
+    /// Gets the content of the files of a [`Planned::Fetch`], in an order in which a crash between two of them does no harm. The
+    /// engine writes them, if they are those that were planned.
+    fn fetch(&self, act: &Act, _host: &Host) -> impl Future<Output = Result<Vec<Change>, StepError>> + Send {
         let error = StepError::no_such_action(&act.key);
         async move { Err(error) }
     }
@@ -142,6 +157,10 @@ impl StepError {
 
     pub(crate) fn no_such_action(key: &str) -> Self {
         Self::new(codes::NO_SUCH_ACTION, format!("the step does not know how to apply `{key}`"))
+    }
+
+    pub(crate) fn not_planned(key: &str, path: &Path) -> Self {
+        Self::new(codes::NOT_PLANNED, format!("`{key}` would write {}, which its plan does not name", path.display()))
     }
 
     pub(crate) fn no_such_step(step: &str, key: &str) -> Self {

@@ -69,7 +69,9 @@ impl UndoEntry {
     /// anything is recorded.
     pub(crate) fn before(planned: &Planned, disk: &dyn Disk, originals: &Path) -> Result<Vec<Self>, HostError> {
         match planned {
-            Planned::Act(act) => Ok(vec![Self::Act { key: act.key.clone() }]),
+            Planned::Act(act) | Planned::Fetch(act, _) | Planned::Claim(act) => {
+                Ok(vec![Self::Act { key: act.key.clone() }])
+            }
             Planned::File(change) => Self::before_file(change, disk, originals),
         }
     }
