@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_to_act_is_woken_until_it_has() {
+    fn what_has_to_act_is_woken_until_it_has() {
         let ca = Ca::default();
         let mut woken = ca.heard.subscribe();
         let marks = |ca: &str| Marks { ca: ca.to_owned(), tokens: "kid".to_owned(), join: None };

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn one_problem_stays_itself_and_several_are_told_together() {
+    fn one_problem_stays_itself_and_several_are_reported_together() {
         let problem = |why: &str| AgentError::Output { command: "ip".into(), why: why.into() };
         assert!(AgentError::unless_empty(vec![]).is_ok());
         let one = AgentError::unless_empty(vec![problem("a")]).unwrap_err();

@@ -95,7 +95,7 @@ async fn connect_and_ask(balancer: SocketAddr) -> String {
 }
 
 #[tokio::test]
-async fn a_dead_master_gets_nobody() {
+async fn a_dead_master_gets_no_client() {
     let (dead, alive) = (nobody().await, Master::start("alive").await);
     let balancer = balance(&[dead, alive.address], "/nowhere").await;
     for _ in 0..5 {
@@ -104,7 +104,7 @@ async fn a_dead_master_gets_nobody() {
 }
 
 #[tokio::test]
-async fn silent_connections_keep_nobody_out() {
+async fn silent_connections_keep_no_client_out() {
     let alive = Master::start("alive").await;
     let balancer = balance(&[alive.address], "/nowhere").await;
     let mut working = TcpStream::connect(balancer).await.unwrap();
@@ -285,7 +285,7 @@ async fn a_master_that_turns_silent_loses_its_open_connections() {
 }
 
 #[tokio::test]
-async fn a_master_of_another_cluster_gets_nobody() {
+async fn a_master_of_another_cluster_gets_no_client() {
     let (ca, foreign) = (ca(), ca());
     let (stranger, ours) = (ApiServer::start(&foreign, "stranger").await, ApiServer::start(&ca, "ours").await);
     let dir = tempfile::tempdir().unwrap();

@@ -183,7 +183,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_machine_that_lacks_something_is_told() {
+    fn a_machine_that_lacks_something_is_refused() {
         for missing in
             ["/etc/kubernetes/pki/etcd/ca.key", "/etc/kubernetes/encryption.yaml", "/etc/cluster-config/cluster.yaml"]
         {

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_be_broken_is_told() {
+    fn every_way_to_be_broken_is_reported() {
         let whole = snapshot();
         let flipped = |at: usize| {
             let mut bytes = whole.clone();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_passes_by_itself_is_told_from_what_does_not() {
+    fn what_passes_by_itself_differs_from_what_does_not() {
         for (message, expected) in [
             ("etcdserver: can only promote a learner member which is in sync with leader", true),
             ("etcdserver: unhealthy cluster", true),

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn revoking_ends_what_was_made_so_far_also_what_nobody_has_seen() {
+    fn revoking_ends_what_was_made_so_far_also_what_no_master_has_seen() {
         let revoked = Admission::default().let_in(Generation(20)).revoked(at(100), true);
         let is_good = |generation| revoked.check("worker-01", Generation(generation)).is_ok();
         assert_eq!([20, 50, 99, 100].map(is_good), [false, false, false, true]);

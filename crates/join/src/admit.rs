@@ -302,7 +302,7 @@ mod tests {
                            hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
 
     #[test]
-    fn a_node_that_is_alive_is_nobody_elses_to_be() {
+    fn the_name_of_a_node_that_is_alive_is_not_given_to_another() {
         let cluster = spec::check_text(CLUSTER).cluster.unwrap();
         let node = cluster.node("master-01").unwrap();
         let (own, other) = (crate::machine_id("own"), crate::machine_id("other"));

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn only_agents_and_administrators_are_somebody() {
+    fn only_agents_and_administrators_have_an_identity() {
         for (name, group, expected) in [
             ("blackstart:agent:worker-01", "blackstart:agents", Some(Caller::Agent("worker-01".into()))),
             ("blackstart:agent:", "blackstart:agents", None),

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_holds_the_present_secret_gets_the_next_one() {
+    fn the_holder_of_the_present_secret_gets_the_next_one() {
         let [old, new, foreign] = [(); 3].map(|()| JoinKey::generate().unwrap());
         let claimed =
             |node: &str| ClaimedCredential::NodeSecret { node: node.into(), generation: MADE, expires: 4_000 };

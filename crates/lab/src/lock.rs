@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_a_directory_that_is_removed_gets_the_new_one() {
+    fn a_process_that_waits_for_a_directory_that_is_removed_gets_the_new_one() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("labs");
         let held = Lock::of_all_labs(&dir).unwrap();

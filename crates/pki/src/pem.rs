@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_told_apart() {
+    fn blocks_are_distinguished() {
         const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
         const END: &str = "-----END CERTIFICATE-----";
         let (a, b) = (format!("{BEGIN}\nAAAA\n{END}\n"), format!("{BEGIN}\nBBBB\n{END}\n"));

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_somebody_elses_key_is_refused() {
+    fn a_request_of_another_key_is_refused() {
         let mut der = pem::exactly(LABEL, made(&PKCS_ECDSA_P384_SHA384, |_| ()).as_bytes()).unwrap();
         let last = der.len() - 1;
         der[last] ^= 1;

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_places_are_taken_whoever_has_the_most_makes_room() {
+    fn where_all_places_are_taken_the_address_with_the_most_makes_room() {
         let (limit, open) = (ConnectionLimit::new(4, 3), CancellationToken::new());
         let [flood, honest, newcomer] = addresses();
         let first = limit.enter(honest, &open);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn while_all_are_in_doubt_nobody_loses_a_connection() {
+    fn while_all_are_in_doubt_no_client_loses_a_connection() {
         let backends = three();
         (0..2).for_each(|index| backends.seen(index, Outcome::Ready));
         let lease = backends.lease(&[]).unwrap();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_newcomer_takes_the_place_of_whoever_is_silent() {
+    async fn a_newcomer_takes_the_place_of_a_silent_client() {
         let seats = Seats::new(2);
         let (works, silent) = (seats.take().unwrap(), seats.take().unwrap());
         works.activity.answered();

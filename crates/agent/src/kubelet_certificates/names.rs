@@ -80,7 +80,7 @@ fn flaw_of_address(
 ) -> Option<&'static str> {
     let networking = cluster.networking();
     let is_in = |network: &IpNet| network.contains(&ip);
-    let is_said = || node.status.addresses.iter().any(|output| output.address.parse() == Ok(ip));
+    let is_reported = || node.status.addresses.iter().any(|output| output.address.parse() == Ok(ip));
     if ip.to_canonical() != ip {
         Some("is an IPv4 address written as IPv6")
     } else if is_special(ip) {
@@ -89,7 +89,7 @@ fn flaw_of_address(
         Some("is an address of pods or services")
     } else if taken.contains(&San::Ip(ip)) || of_others.contains(&ip) {
         Some("is not the node's own")
-    } else if !is_said() {
+    } else if !is_reported() {
         Some("is not in the Node's status")
     } else {
         None

@@ -173,7 +173,7 @@ mod tests {
     use crate::codes;
 
     #[test]
-    fn an_event_tells_what_the_condition_tells() {
+    fn an_event_says_what_the_condition_says() {
         let csr: CertificateSigningRequest = serde_json::from_value(json!({
             "metadata": { "name": "csr-1", "uid": "u-1", "resourceVersion": "7" },
             "spec": { "request": "", "signerName": "kubernetes.io/kubelet-serving" },

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kubelet_that_is_older_than_what_was_told_is_restarted_if_a_pod_needs_it() {
+    async fn a_kubelet_that_is_older_than_the_announcement_is_restarted_if_a_pod_needs_it() {
         let commands = Arc::new(Scripted::default());
         let agent = agent("worker-01", &commands);
         commands.answer("systemctl restart kubelet.service", "");

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_somebody_changed_is_loaded_again() {
+    fn a_table_that_was_changed_is_loaded_again() {
         let pods = "10.244.0.0/16".parse().unwrap();
         let listing = wanted(pods);
         assert!(is_loaded(&listing, pods));

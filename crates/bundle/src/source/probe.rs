@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_with_what_it_said() {
+    fn another_version_is_refused_with_what_it_printed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("runc");
         fs::write(&path, "#!/bin/sh\necho runc version 1.1.5 >&2; exit 1\n").unwrap();

@@ -49,7 +49,7 @@ fn the_same_inputs_give_the_same_bytes() {
 }
 
 #[test]
-fn the_second_build_asks_nobody() {
+fn the_second_build_asks_no_source() {
     let dir = tempfile::tempdir().unwrap();
     let publisher = Publisher::start();
     let (builder, reported) = builder(&dir.path().join("cache"), &publisher);

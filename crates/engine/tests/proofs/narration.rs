@@ -32,7 +32,7 @@ impl Step for Talker {
 }
 
 #[tokio::test]
-async fn what_a_change_says_is_told_as_applying() {
+async fn what_a_change_says_is_emitted_as_applying() {
     let (runner, recorder) = runner_on(&ModelDisk::default());
     let playbook = Playbook::never_undone("talk").step(Talker, &[]).build().unwrap();
     assert!(runner.run(&playbook).await.unwrap().is_complete());

@@ -77,7 +77,7 @@ impl Step for Promise {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_effect_nobody_knows_how_to_make_is_an_error_both_ways() {
+async fn an_effect_that_no_step_can_make_is_an_error_both_ways() {
     let disk = ModelDisk::default();
     let (runner, _) = runner_on(&disk);
     let playbook = Playbook::never_undone("test").step(Promise, &[]).build().unwrap();

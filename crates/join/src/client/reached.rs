@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_telling_failure_is_told() {
+    fn the_most_telling_failure_is_reported() {
         let reached = Reached::default();
         let mut round = reached.round();
         round.failed(at(1), silent(1)).unwrap();

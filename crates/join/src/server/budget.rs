@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_leave_room_and_nobody_takes_all_of_it() {
+    fn strangers_leave_room_and_no_client_takes_all_of_it() {
         let budget = Arc::new(Budget::default());
         let take = |source: Source| {
             let mut share = budget.share(&source);

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_is_told_the_rest_is_counted() {
+    fn the_first_is_logged_the_rest_is_counted() {
         let begun = Instant::now();
         let tally = Tally::new(begun);
         let at = |seconds: u64| begun + Duration::from_secs(seconds);

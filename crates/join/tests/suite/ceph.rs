@@ -42,7 +42,7 @@ async fn each_node_gets_what_its_roles_need() {
 }
 
 #[tokio::test]
-async fn a_monitor_tells_that_there_is_a_quorum_and_nobody_else_does() {
+async fn a_monitor_reports_that_there_is_a_quorum_and_no_other_node_does() {
     let world = world().await;
     for (node, address, tells, expected) in [
         ("storage-02", STORAGE_02, true, false),
@@ -57,7 +57,7 @@ async fn a_monitor_tells_that_there_is_a_quorum_and_nobody_else_does() {
 }
 
 #[tokio::test]
-async fn nobody_else_gets_any() {
+async fn no_other_node_gets_any() {
     let world = world().await;
     let shared = world.new_token(None, None);
     let with = |node: &str, credential: Credential| Applicant { credential, ..world.applicant(node) };

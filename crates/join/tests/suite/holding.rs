@@ -23,7 +23,7 @@ async fn a_master_asks_and_lets_go() {
 }
 
 #[tokio::test]
-async fn nobody_else_may() {
+async fn no_other_node_may() {
     let world = World::new().await;
     let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
     let pair = |pair: &Pair| member(&world, &pair.cert_pem, pair.key_pem.expose_secret());

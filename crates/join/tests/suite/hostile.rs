@@ -58,7 +58,7 @@ async fn queries_that_make_no_sense_are_answered_with_a_code() {
 }
 
 #[tokio::test]
-async fn whoever_fails_too_often_waits_and_nobody_else() {
+async fn a_client_that_fails_too_often_waits_and_no_other() {
     let world = World::new().await;
     let guess =
         || Applicant { credential: Credential::Token(token::generate().unwrap()), ..world.applicant("worker-01") };
@@ -82,7 +82,7 @@ async fn whoever_fails_too_often_waits_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_body_that_never_ends_delays_nobody_and_is_cut_off() {
+async fn a_body_that_never_ends_delays_no_client_and_is_cut_off() {
     let world = World::new().await;
     let mut stream = slow_request(&world).await;
     let others = timeout(Duration::from_secs(5), world.client().join(&world.applicant("worker-01"))).await;

@@ -66,7 +66,7 @@ async fn a_token_is_enough_to_learn_the_ca_and_join() {
 }
 
 #[tokio::test]
-async fn hello_tells_who_is_there_and_insiders_who_has_the_machine() {
+async fn hello_shows_who_is_there_and_insiders_who_has_the_machine() {
     let world = World::new().await;
     let id = join::machine_id("some machine");
     world.know_machine(&id, "worker-02");

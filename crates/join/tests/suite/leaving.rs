@@ -21,7 +21,7 @@ async fn a_node_removes_itself_and_may_say_so_twice() {
 }
 
 #[tokio::test]
-async fn nobody_else_can_make_it_leave() {
+async fn no_other_node_can_make_it_leave() {
     let world = World::new().await;
     let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
     let admin = Member::new(vec![world.address], &world.ca_pem, (&world.admin.0, &world.admin.1)).unwrap();

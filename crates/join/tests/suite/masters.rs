@@ -29,7 +29,7 @@ async fn a_master_gets_the_clusters_keys_with_a_secret_of_its_own() {
 }
 
 #[tokio::test]
-async fn nobody_else_gets_them() {
+async fn no_other_node_gets_them() {
     let world = World::new().await;
     let shared = world.new_token(None, None);
     let foreign = Credential::NodeSecret(world.secret("worker-01"));
@@ -89,7 +89,7 @@ async fn reported(world: &World, shows: Option<(String, String)>) -> [Option<(Cl
 }
 
 #[tokio::test]
-async fn how_masters_stand_is_told_to_masters_and_administrators() {
+async fn how_masters_stand_is_shown_to_masters_and_administrators() {
     let world = World::new().await;
     let sealed = std::fs::read_to_string(world.sealed.path().join("master-01/serving.pem")).unwrap();
     let (certificate, key) = join::seal::split(&sealed).unwrap();

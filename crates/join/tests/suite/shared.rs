@@ -52,7 +52,7 @@ async fn a_name_that_is_taken_is_not_to_be_had() {
 }
 
 #[tokio::test]
-async fn whoever_left_may_come_again() {
+async fn a_node_that_left_may_come_again() {
     let world = World::new().await;
     let token = world.new_token(None, None);
     let joined = world.client().join(&applicant(&world, "worker-01", &token, "one")).await.unwrap();
@@ -79,7 +79,7 @@ async fn one_that_reports_and_has_no_node_object_bears_its_name() {
 }
 
 #[tokio::test]
-async fn while_the_api_is_away_nobody_can_tell() {
+async fn while_the_api_is_away_it_is_unknown() {
     let world = World::new().await;
     let token = world.new_token(None, None);
     world.take_registry_away();

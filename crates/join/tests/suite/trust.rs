@@ -89,7 +89,7 @@ async fn a_service_that_is_stopped_is_gone() {
 }
 
 #[tokio::test]
-async fn something_else_at_the_address_is_said_so() {
+async fn something_else_at_the_address_is_reported() {
     let world = World::new().await;
     let certificate = tls::ServerCertificate::new(&world.certificate.0, &world.certificate.1).unwrap();
     let tcp = TcpListener::bind((IpAddr::from([127, 0, 0, 1]), 0)).await.unwrap();

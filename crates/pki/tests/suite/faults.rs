@@ -32,7 +32,7 @@ fn a_whole_pki_has_none() {
 }
 
 #[test]
-fn each_fault_is_told_once_and_where_it_is() {
+fn each_fault_is_reported_once_and_where_it_is() {
     type Break = fn(&Machine, &Machine);
     let cases: &[(Break, &[&str])] = &[
         (|machine, _| machine.remove("pki/apiserver.crt"), &["apiserver: missing"]),

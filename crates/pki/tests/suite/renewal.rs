@@ -83,7 +83,7 @@ fn a_wrong_name_is_answered_with_the_right_one() {
 }
 
 #[test]
-fn a_ca_that_cannot_sign_is_told_once() {
+fn a_ca_that_cannot_sign_is_reported_once() {
     let machine = Machine::complete(&input());
     machine.write("pki/etcd/ca.key", "nonsense");
     assert_eq!(
