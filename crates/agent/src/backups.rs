@@ -63,7 +63,7 @@ async fn turn_of(agent: &Agent, turn: Turn) -> Result<Option<Made>, Failure> {
     if !turn.is_due(newest, agent.host.clock.now()) {
         return Ok(None);
     }
-    // On a thread of its own: encrypting and syncing must not hold up whoever else this agent serves.
+    // On a thread of its own: encrypting and syncing must not hold up the agent's other duties.
     let (agent, handle) = (agent.clone(), Handle::current());
     let made = spawn_blocking(move || {
         handle.block_on(async {

@@ -24,7 +24,7 @@ pub struct Ca {
     pub(crate) heard: watch::Sender<Option<Reported>>,
     /// Where everything on this node is that is the agent's concern.
     pub(crate) converged: watch::Sender<Converged>,
-    /// The mark of the join key that this worker's secret is of, as a master said when it gave it. Only in memory: a
+    /// The mark of the join key that this worker's secret is of, as a master named it when it gave it. Only in memory: a
     /// worker that does not know asks again.
     pub(crate) secret_of: watch::Sender<Option<String>>,
 }
@@ -67,7 +67,7 @@ pub(crate) fn mark_of(host: &Host, paths: &Layout) -> Result<Option<String>, Hos
 }
 
 impl Ca {
-    /// Takes note of what a master told. Whoever has to act on it is woken until it has, and as long as keys are rotated:
+    /// Takes note of what a master announced. The duty that has to act on it is woken until it has, and as long as keys are rotated:
     /// a pod that starts at the wrong moment has a token of the old key.
     pub(crate) fn hear(&self, reported: Heard, now: Timestamp) {
         let is_converged = reported.marks.is_none() || self.converged.borrow().on == reported.marks;

@@ -22,7 +22,7 @@ const ENCRYPTION: &str = "encryption.yaml";
 /// The join key of a master that was given it by another one; the first master's is in its sealed directory.
 pub(crate) const GIVEN_JOIN_KEY: &str = "pki/join.key";
 
-/// The key of automatic backups: whoever reads the backup has it.
+/// The key of automatic backups: a reader of the backup has it.
 pub(crate) const BACKUP_KEY: &str = "backup.key";
 
 /// What another master must not be given.
@@ -74,7 +74,7 @@ impl Contents {
         if !contents.files.contains_key(&description) {
             return Err(BackupError::Incomplete(config_dir.join(layout::CLUSTER)));
         }
-        // Where nodes have secrets, nobody could let them in again without the key that made them.
+        // Where nodes have secrets, no master could let them in again without the key that made them.
         if disk.exists(&config_dir.join(layout::SECRET))? && contents.join_key().is_none() {
             return Err(BackupError::Incomplete(kubernetes_dir.join(GIVEN_JOIN_KEY)));
         }

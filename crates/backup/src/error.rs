@@ -19,7 +19,7 @@ pub enum BackupError {
         /// What was seen.
         why: String,
     },
-    /// Not for whoever asks.
+    /// Not for this key or passphrase.
     #[error("{} does not open with this {}", path.display(), if *by_passphrase { "passphrase" } else { "key" })]
     WrongKey {
         /// The file.
@@ -106,7 +106,7 @@ pub enum BackupError {
         /// The first of them.
         first: String,
     },
-    /// Nobody could open it.
+    /// No key could open it.
     #[error("neither {} nor {} is there", .0.display(), .1.display())]
     NoKey(PathBuf, PathBuf),
     /// etcd.

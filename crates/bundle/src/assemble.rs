@@ -1,6 +1,6 @@
 //! Puts a bundle together from the cache.
 //!
-//! Files are copied, not linked: whoever changes a bundle must not change the cache. Where the file system can share
+//! Files are copied, not linked: a change of a bundle must not change the cache. Where the file system can share
 //! blocks between files, the copy costs nothing.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};

@@ -34,7 +34,7 @@ impl About {
 pub enum Verdict {
     /// It is.
     Met,
-    /// Not yet; somebody else (a service that starts, a peer) must do something first.
+    /// Not yet; another process or machine (a service that starts, a peer) must do something first.
     Waiting {
         /// What is being waited for, as a person would say it: "etcd to answer on :2379".
         what: String,
@@ -60,7 +60,7 @@ pub trait Step: Send + Sync + 'static {
     /// Looks at the machine. Reads only.
     fn observe(&self, host: &Host) -> impl Future<Output = Result<Self::Seen, StepError>> + Send;
 
-    /// From what was seen, the changes still to be made; none when all of them are there, and none by whoever only waits.
+    /// From what was seen, the changes still to be made; none when all of them are there, and none by a step that only waits.
     /// Touches nothing.
     fn plan(&self, _seen: &Self::Seen) -> Result<Vec<<Self::Undo as Permits>::Planned>, StepError> {
         Ok(Vec::new())
@@ -129,7 +129,7 @@ impl StepError {
         Self { hint: error.hint(), ..Self::new(error.code(), explain::chain(error)) }
     }
 
-    /// Says that trying again may help: a network that is not there yet, a lock somebody holds.
+    /// Says that trying again may help: a network that is not there yet, a lock that is held.
     #[must_use]
     pub fn retryable(mut self) -> Self {
         self.retry = true;

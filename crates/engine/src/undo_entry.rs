@@ -127,7 +127,7 @@ impl UndoEntry {
             Self::RemoveFile(path) => Change::Remove { path: path.clone() }.apply(disk),
             Self::RemoveDirectory(path) => remove_dir_if_empty(disk, path),
             Self::RemoveLink(path) => match disk.meta(path)? {
-                Some(meta) if meta.kind != Kind::Link => Ok(()), // somebody else's by now
+                Some(meta) if meta.kind != Kind::Link => Ok(()), // not ours any more
                 _ => remove_file(disk, path),
             },
             Self::RestoreLink { path, target } => {

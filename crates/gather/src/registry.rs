@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(names.len(), items.len());
     }
 
-    /// What an item asks for is never a secret, whoever adds one.
+    /// What an item asks for is never a secret, whatever is added.
     #[test]
     fn no_item_asks_for_secrets() {
         for item in items(&Layout::default()) {

@@ -1,6 +1,6 @@
 //! What a machine makes before it asks for the cluster's keys for the first time, to be known again by.
 //!
-//! Masters remember its hash with the first grant, and give the keys to nobody else under that name. The machine keeps it on
+//! Masters remember its hash with the first grant, and give the keys to no other machine under that name. The machine keeps it on
 //! its disk, synced before the first request: one that crashes between grant and writing asks again and is known.
 
 use std::path::Path;

@@ -66,7 +66,7 @@ impl Server {
         (StatusCode::OK, Json(json!(secret)))
     }
 
-    /// Somebody else writes, whatever is there.
+    /// Another client writes, whatever is there.
     fn overwrite(&self, data: &[(&str, &str)]) {
         let bytes = |(name, text): (String, String)| (name, k8s_openapi::ByteString(text.into_bytes()));
         let data = owned(data).into_iter().map(bytes).collect();
@@ -98,7 +98,7 @@ fn owned(data: &[(&str, &str)]) -> SecretData {
     data.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-/// Writes `mine` where nobody has written anything, and adds a mark to whatever is there without one.
+/// Writes `mine` where nothing was written yet, and adds a mark to whatever is there without one.
 fn wish(held: Option<&SecretData>) -> Option<SecretData> {
     match held {
         None => Some(owned(&[("id", "mine"), ("mark", "x")])),

@@ -76,7 +76,7 @@ fn transfer(
     let Some(new_name) = landing.name else {
         return seen_to(stream(pack, at(target, "tar")?, landing.dir)?);
     };
-    // Beside its place, so that whoever looks there sees all of it or nothing.
+    // Beside its place, so that a reader sees all of it or nothing.
     let beside = landing.dir.join(format!(".blackstart-cp-{}", std::process::id()));
     let done = run(at(target, "mkdir")?.arg(&beside))?.success()
         && stream(pack, at(target, "tar")?, &beside)?
@@ -96,7 +96,7 @@ fn stream(mut pack: Command, mut unpack: Command, into: &Path) -> Result<bool, L
     let stream = packing.stdout.take().map_or_else(Stdio::null, Stdio::from);
     unpack.arg("-C").arg(into).args(["-xf", "-"]);
     let unpacked = unpack.stdin(stream).status().map_err(LabError::while_doing("start tar"))?;
-    // Our end of the pipe is in it: as long as that is open, the first tar waits for somebody to read.
+    // Our end of the pipe is in it: as long as that is open, the first tar waits for a reader.
     drop(unpack);
     let packed = packing.wait().map_err(LabError::while_doing("wait for tar"))?;
     Ok(packed.success() && unpacked.success())

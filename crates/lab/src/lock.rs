@@ -36,7 +36,7 @@ impl Lock {
         }
     }
 
-    /// Takes a directory if nobody else has it; makes it if it is not there. What labs and images hold are other
+    /// Takes a directory if no other process has it; makes it if it is not there. What labs and images hold are other
     /// people's secrets and programs with the rights of root: only root may look into it.
     pub(crate) fn try_take(dir: &Path) -> Result<Option<Self>, LabError> {
         let file = open(dir, 0o700)?;
@@ -47,7 +47,7 @@ impl Lock {
         }
     }
 
-    /// Takes the directory of a lab, unless somebody else works on that lab.
+    /// Takes the directory of a lab, unless another process works on that lab.
     pub(crate) fn of_lab(name: &str, dir: &Path) -> Result<Self, LabError> {
         let deadline = Instant::now() + GRACE;
         loop {
@@ -72,7 +72,7 @@ fn open(dir: &Path, mode: u32) -> Result<File, LabError> {
     }
 }
 
-/// Whoever had it before may have removed it.
+/// The process that had it before may have removed it.
 fn is_still_there(file: &File, dir: &Path) -> bool {
     match (file.metadata(), fs::metadata(dir)) {
         (Ok(held), Ok(there)) => held.ino() == there.ino() && held.dev() == there.dev(),

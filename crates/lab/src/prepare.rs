@@ -38,7 +38,7 @@ pub enum Machines<'a> {
     Config(&'a Path),
 }
 
-/// A lab to be worked on. Nobody else boots or removes it until this is dropped.
+/// A lab to be worked on. No other process boots or removes it until this is dropped.
 pub struct Prepared {
     /// The lab.
     pub lab: Arc<Lab>,

@@ -1,4 +1,4 @@
-//! Which network a lab gets: the first of 10.88.0.0/24 … 10.88.255.0/24 that nobody uses.
+//! Which network a lab gets: the first of 10.88.0.0/24 … 10.88.255.0/24 that is not in use.
 
 use std::net::{IpAddr, Ipv4Addr};
 

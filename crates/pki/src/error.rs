@@ -66,7 +66,7 @@ pub enum PkiError {
         /// The certificate.
         path: PathBuf,
     },
-    /// A certificate of somebody else.
+    /// A certificate of another CA.
     #[error("{path} was not signed by {ca}; its issuer is `{issuer}`")]
     NotSigned {
         /// The certificate or kubeconfig.
@@ -119,7 +119,7 @@ pub enum PkiError {
     Issue {
         /// The file that was to be made.
         path: PathBuf,
-        /// What the library said.
+        /// The library's error.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },

@@ -27,7 +27,7 @@ const LONGEST: usize = 16 * 1024;
 #[error("{0}")]
 pub struct BadRequest(&'static str);
 
-/// A certificate request whose signature was verified. It is only what somebody wants; who signs decides.
+/// A certificate request whose signature was verified. It is only what a client wants; the signer decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own, not a state")]
 pub struct Request {

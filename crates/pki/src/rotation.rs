@@ -5,7 +5,7 @@
 //! | | old | old | |
 //! | trust | old, new | old | everybody believes both, and shows what the old one signed |
 //! | sign  | new, old | new | everybody believes both, and shows what the new one signed |
-//! | drop  | new      | new | nobody believes the old one any more |
+//! | drop  | new      | new | the old one is trusted nowhere any more |
 //!
 //! The one that the key beside it belongs to signs, and is first in the file as soon as a stage is complete: so every other
 //! part of this crate works at each stage as it does at any other time. The stage is nowhere written down on a machine; its

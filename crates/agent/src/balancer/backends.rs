@@ -17,7 +17,7 @@ use super::{
 pub(super) struct Backends {
     rotation: usize,
     all: Mutex<Vec<Backend>>,
-    /// How many are usable; whoever waits for one, or for the last one to go, watches this.
+    /// How many are usable; a client that waits for one, or for the last one to go, watches this.
     usable: watch::Sender<usize>,
 }
 

@@ -3,7 +3,7 @@
 use host::Cmd;
 use ipnet::IpNet;
 
-/// The table's name; whoever resets the node removes it.
+/// The table's name; a reset of the node removes it.
 const TABLE: &str = "blackstart";
 
 /// Lists the table; fails where there is none.

@@ -1,4 +1,4 @@
-//! The second lock of the new keys, which nobody has who has a copy of a master from before the rotation.
+//! The second lock of the new keys, which is not in a copy of a master from before the rotation.
 //!
 //! It is made by `blackstart pki rotate` on the master that begins. The others ask for it when it is their turn: masters
 //! tell it to masters that call from their own address. It lies beside the ledger until the rotation is over.

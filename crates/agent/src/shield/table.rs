@@ -4,7 +4,7 @@ use host::Cmd;
 use ipnet::IpNet;
 use spec::ports;
 
-/// Whoever resets the node removes it.
+/// A reset of the node removes it.
 const TABLE: &str = "table inet blackstart-shield";
 
 /// Lists it; fails where there is none.

@@ -97,7 +97,7 @@ impl<'a> Staging<'a> {
 
 impl Drop for Staging<'_> {
     fn drop(&mut self) {
-        // The next restore removes it too; there is nobody left to tell.
+        // The next restore removes it too; there is no caller left to return it to.
         let _ = remove(&self.dir);
     }
 }

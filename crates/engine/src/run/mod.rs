@@ -117,7 +117,7 @@ impl Explain for RunError {
 }
 
 impl Runner {
-    /// A runner with nobody told and the usual waiting times.
+    /// A runner without a sink and with the usual waiting times.
     pub fn new(host: Host, state_dir: impl Into<PathBuf>, node: impl Into<String>) -> Self {
         Self {
             host,

@@ -41,7 +41,7 @@ enum Disturbance {
     Kill { after: usize },
     /// The power goes after that many operations, and what was not synced is left to chance.
     PowerCut { after: usize, chance: u64 },
-    /// Somebody asks to stop after that many events.
+    /// The run is stopped after that many events.
     Cancel { after: usize },
     /// The disk is full after that many operations, until the run has ended.
     Full { after: usize },

@@ -32,7 +32,7 @@ pub struct Reported {
     pub alarms: Vec<Alarm>,
 }
 
-/// Asks these masters, by name and client URL, and whoever else is a member by what they say.
+/// Asks these masters, by name and client URL, and the other members that they name.
 pub async fn ask(access: &Access, masters: impl IntoIterator<Item = (String, String)>) -> Vec<Heard> {
     let one = |name: String, url: String| async move {
         let reported = emit(&access.member(&url)).await.map_err(|error| why(&url, &error));
@@ -69,7 +69,7 @@ fn why(url: &str, error: &EtcdError) -> String {
     format!("no answer from {url}: {last}")
 }
 
-/// The URLs of members that nobody has asked yet.
+/// The URLs of members that were not asked yet.
 fn unasked(heard: &[Heard]) -> BTreeSet<String> {
     let asked = |member: &Member| {
         heard.iter().any(|one| {

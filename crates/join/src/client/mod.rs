@@ -44,7 +44,7 @@ use crate::{
 pub enum Trust {
     /// A master whose certificate this CA (PEM) signed.
     Ca(String),
-    /// A master that knows this token, from which the CA is then learnt. Less secure: whoever else knows the
+    /// A master that knows this token, from which the CA is then learnt. Less secure: another holder of the
     /// token can pose as a master.
     Token(Token),
 }

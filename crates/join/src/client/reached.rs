@@ -60,7 +60,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// What to tell of a round in which no master helped: whatever says more than that nobody was there.
+    /// What to report of a round in which no master helped: whatever says more than that no master was there.
     pub(super) fn verdict(self) -> JoinError {
         let mut tried = Vec::new();
         let mut relevant = Vec::new();

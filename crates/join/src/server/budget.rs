@@ -1,4 +1,4 @@
-//! How many bytes of requests are kept at once, whoever sends them.
+//! How many bytes of requests are kept at once, of all clients.
 //!
 //! Every byte of a body is counted from when it is read until its request is answered. Strangers together have half of the
 //! room, so that certified callers always find some; and no source has more than its share, so that no certified one can

@@ -1,6 +1,6 @@
-//! What is said of refused requests: the first of a kind at once, and then how many there were, once a minute.
+//! What is logged of refused requests: the first of a kind at once, and then how many there were, once a minute.
 //!
-//! A line for each would let whoever asks fill the journal, and push out of it what happened before.
+//! A line for each would let a client fill the journal, and push out of it what happened before.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! Nodes of Ceph get what their roles need of its keys, nobody else gets any.
+//! Nodes of Ceph get what their roles need of its keys, no other node gets any.
 
 use ceph::Entity;
 use explain::Explain;

@@ -105,7 +105,7 @@ async fn slow_request(world: &World) -> Stream {
 
 type Stream = tokio_rustls::client::TlsStream<tokio::net::TcpStream>;
 
-/// A connection without a certificate, on which anything can be said in HTTP/1.
+/// A connection without a certificate, on which anything can be sent in HTTP/1.
 async fn connect(world: &World) -> Stream {
     use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
     let mut roots = rustls::RootCertStore::empty();
@@ -197,7 +197,7 @@ async fn a_hostile_node_is_held_back_alone() {
     let refused = loop {
         match greedy.renew("worker-02", join::Whose::Ours, None).await {
             Ok(_) if fast < 100 => fast += 1,
-            Ok(_) => panic!("nobody held it back"),
+            Ok(_) => panic!("it was not held back"),
             Err(error) => break error,
         }
     };

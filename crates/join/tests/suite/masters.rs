@@ -1,4 +1,4 @@
-//! Masters get the cluster's keys, nobody else does, and nodes go to a master that can let them in.
+//! Masters get the cluster's keys, no other node does, and nodes go to a master that can let them in.
 
 use std::{sync::Arc, time::Duration};
 
@@ -70,7 +70,7 @@ async fn nodes_go_to_a_master_that_can_let_them_in() {
     assert!(refused.code().id == "BS-JOIN-016" && refused.is_retryable(), "{refused}");
 }
 
-/// What each of three masters says to somebody: gone, apart, member.
+/// What each of three masters says to a client: gone, apart, member.
 async fn reported(world: &World, shows: Option<(String, String)>) -> [Option<(ClusterState, bool)>; 3] {
     let apart = Held { cluster_state: ClusterState::Apart, admits: false, join_key: None, previous_join_key: None };
     let waiting = world.serve(Setup { key_store: Arc::new(apart), ..world.setup() }).await;

@@ -1,4 +1,4 @@
-//! A request counts once, whoever repeats it and however fast.
+//! A request counts once, from wherever it is repeated and however fast.
 
 use futures::future::join_all;
 use secrecy::ExposeSecret;

@@ -19,7 +19,7 @@ pub(crate) struct Machine {
     dir: TempDir,
 }
 
-/// How a process ended and what it said.
+/// How a process ended and what it printed.
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) events: Vec<Value>,
