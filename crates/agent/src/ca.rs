@@ -18,9 +18,9 @@ use crate::Agent;
 /// Marks of keys, see [`Marks`].
 #[derive(Clone, Default)]
 pub struct Ca {
-    /// What this master tells every node.
+    /// What this master announces to every node.
     pub(crate) announced: watch::Sender<Heard>,
-    /// What a master told this node.
+    /// What a master announced to this node.
     pub(crate) heard: watch::Sender<Option<Reported>>,
     /// Where everything on this node is that is the agent's concern.
     pub(crate) converged: watch::Sender<Converged>,
@@ -29,11 +29,11 @@ pub struct Ca {
     pub(crate) secret_of: watch::Sender<Option<String>>,
 }
 
-/// What a master told this node to trust and to hold.
+/// What a master announced that this node is to trust and to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reported {
     pub(crate) marks: Marks,
-    /// Since when this is what is told. What is older may have what was told before in its memory.
+    /// Since when this is announced. What is older may have the announcement before it in its memory.
     pub(crate) since: Timestamp,
 }
 
@@ -105,7 +105,7 @@ mod tests {
         assert!(!hear(Some("new"), false, 4));
         assert!(hear(Some("new"), true, 5), "a rotation goes on");
         let since = ca.heard.borrow().as_ref().map(|reported| reported.since.as_second());
-        assert_eq!(since, Some(2), "since it was first told");
+        assert_eq!(since, Some(2), "since it was first announced");
         assert!(hear(None, false, 6));
         assert!(!hear(None, false, 7));
     }

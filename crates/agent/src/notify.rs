@@ -1,4 +1,4 @@
-//! Telling systemd how the agent is doing: one datagram, as `sd_notify(3)` describes it.
+//! Notifying systemd of how the agent is doing: one datagram, as `sd_notify(3)` describes it.
 
 use std::{
     ffi::OsStr,

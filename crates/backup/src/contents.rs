@@ -117,14 +117,14 @@ impl Contents {
         JoinKey::parse(&String::from_utf8_lossy(given.or(sealed)?)).ok()
     }
 
-    /// The files of one dir, by their path below it.
+    /// The files of one directory, by their path below it.
     pub fn of(&self, wanted: Directory) -> BTreeMap<PathBuf, &[u8]> {
         let fitting = self.placed().filter(|(dir, ..)| *dir == wanted);
         fitting.map(|(_, path, bytes)| (path, bytes)).collect()
     }
 }
 
-/// Where a name of a backup belongs; `None` for one that leads out of its dir, or nowhere.
+/// Where a name of a backup belongs; `None` for one that leads out of its directory, or nowhere.
 pub(crate) fn directory_of(name: &str) -> Option<(Directory, PathBuf)> {
     let (dir, below) =
         Directory::ALL.iter().find_map(|dir| name.strip_prefix(dir.prefix()).map(|below| (*dir, below)))?;

@@ -35,7 +35,7 @@ pub enum BackupError {
         /// What does not fit.
         why: String,
     },
-    /// It ends too early, as far as can be told: a change in its last bytes looks the same.
+    /// It ends too early, as far as can be seen: a change in its last bytes looks the same.
     #[error("the end of {} is missing, or not what was written", path.display())]
     Truncated {
         /// The file.

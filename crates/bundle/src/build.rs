@@ -52,7 +52,7 @@ pub struct Builder {
     pub install_tools: bool,
     /// Ends the work.
     pub stop: Stop,
-    /// Is told what happens.
+    /// Gets what happens.
     pub progress: Arc<dyn Progress>,
 }
 

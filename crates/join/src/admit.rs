@@ -60,7 +60,7 @@ pub enum Bearer {
     /// There is a Node object of that name.
     Registered,
     /// A machine was let in a moment ago, or reports with its certificate, and has no Node object yet: the one of this id
-    /// (see [`crate::machine_id`]), if it has told one.
+    /// (see [`crate::machine_id`]), if it has sent one.
     Machine(Option<String>),
 }
 

@@ -77,7 +77,7 @@ impl Claim {
         bytes.map(Self).ok_or(BadSecret("a claim of the cluster's keys"))
     }
 
-    /// What masters are told and remember.
+    /// What masters get and remember.
     pub fn hash(&self) -> String {
         BASE64.encode(mac::sign(&self.0, PURPOSE, &[]))
     }
@@ -103,7 +103,7 @@ mod tests {
         assert!(is_hash(&claim.hash()) && !is_hash("hello"));
         assert_ne!(claim.hash(), Claim::generate().unwrap().hash());
         let text = String::from_utf8(disk.read(&dir.join(FILE)).unwrap()).unwrap();
-        assert_ne!(text.trim(), claim.hash(), "what is told is not what is kept");
+        assert_ne!(text.trim(), claim.hash(), "what is sent is not what is kept");
         assert_eq!(format!("{claim:?}"), "Claim { .. }");
     }
 }

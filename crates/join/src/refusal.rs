@@ -134,7 +134,7 @@ pub enum Refusal {
     NameTaken {
         /// The node.
         node: String,
-        /// What tells so.
+        /// What shows it.
         by: &'static str,
     },
     /// Not JSON, not a query, too slow.

@@ -39,7 +39,7 @@ pub const NODES: &str = "/v1/nodes";
 /// Query of [`HELLO`].
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct HelloQuery {
-    /// See [`crate::machine_id`]; to learn whether another node has the same. Only who shows a certificate is told.
+    /// See [`crate::machine_id`]; to learn whether another node has the same. Only a client that shows a certificate gets an answer.
     pub machine_id: Option<String>,
 }
 

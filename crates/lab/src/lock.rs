@@ -4,7 +4,7 @@
 //! that ends.
 //!
 //! - on the directory of all labs, for a moment: choosing a network, creating or removing a lab's directory;
-//! - on a lab's own directory, as long as `up` or `destroy` works on it; a second one is told so;
+//! - on a lab's own directory, as long as `up` or `destroy` works on it; a second one is refused;
 //! - on the directory of base images, while one is made.
 
 use std::{
@@ -17,7 +17,7 @@ use std::{
 
 use crate::LabError;
 
-/// How long a holder that was just told to end may take.
+/// How long a holder that was just asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A directory that is ours until this is dropped.

@@ -1,6 +1,6 @@
 //! What is wrong with certificates and kubeconfigs, for a diagnosis.
 //!
-//! Unlike [`crate::plan`] it makes nothing and refuses nothing, and unlike [`crate::inventory`] it tells only what is wrong.
+//! Unlike [`crate::plan`] it makes nothing and refuses nothing, and unlike [`crate::inventory`] it reports only what is wrong.
 //! [`faults`] goes through the table on a master. Files that are in no table, such as those a worker was handed when it
 //! joined, are looked at one by one with [`kubeconfig_flaw`] and [`certificate_flaw`].
 

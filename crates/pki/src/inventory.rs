@@ -48,7 +48,7 @@ pub enum EntryKind {
     Key,
 }
 
-/// Whether files are there and belong together. Age is told by [`Urgency`].
+/// Whether files are there and belong together. Age is in [`Urgency`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {

@@ -170,7 +170,7 @@ pub fn is_of_signer(certificate_pem: &[u8], trusted_pem: &[u8]) -> bool {
 }
 
 /// The changes to what is believed and to the key that is used, in the order in which a crash between them does no harm:
-/// which of those believed is in use is told by the key. Nothing without a successor.
+/// which of those trusted is in use is known by the key. Nothing without a successor.
 fn at_stage(
     existing: &Existing,
     successors: &Successors,

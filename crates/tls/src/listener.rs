@@ -56,7 +56,7 @@ const AFTER_ERROR: Duration = Duration::from_millis(100);
 
 type Accepted = (Connection, Peer);
 
-/// Told of clients that broke off the handshake because they did not believe our certificate.
+/// Called for clients that broke off the handshake because they did not believe our certificate.
 type OnHandshakeFailure = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
 
 /// A TLS listener. Good for `axum::serve`, whose handlers then take `ConnectInfo<Peer>`; a service for strangers takes its
@@ -124,7 +124,7 @@ impl Listener {
         Self::reporting(tcp, certificate, client_ca_pem, |_, _| ())
     }
 
-    /// The same, and tells of every client that broke off because it did not believe the certificate. It must be quick.
+    /// The same, and reports every client that broke off because it did not trust the certificate. It must be quick.
     pub fn reporting(
         tcp: TcpListener,
         certificate: &ServerCertificate,

@@ -1,4 +1,4 @@
-//! The masters as the balancer sees them: health, open connections, and who must be told when that changes.
+//! The masters as the balancer sees them: health, open connections, and who is notified when that changes.
 
 use std::{
     net::SocketAddr,

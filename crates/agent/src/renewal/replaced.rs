@@ -20,7 +20,7 @@ use crate::{
 /// So many pods are named in a report, which is small.
 const NAMED: usize = 3;
 
-/// Nothing, unless a master has told to trust what this node trusts.
+/// Nothing, unless a master has announced what this node trusts.
 pub(super) async fn follow(agent: &Agent) -> Result<(), AgentError> {
     let Some(reported) = agent.ca.heard.borrow().clone() else { return Ok(()) };
     if Some(&reported.marks.ca) != ca::own_mark(agent)?.as_ref() || !has_joined(agent)? {

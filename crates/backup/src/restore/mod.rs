@@ -9,7 +9,7 @@
 //! the exchange comes last. Until then, the same command can be given again.
 //!
 //! etcd comes back as one member, whatever it was before: the others join it again with empty disks. Its revisions go on far
-//! above those that any client has seen, and all watches are told to start over: a kubelet that has lived through the
+//! above those that any client has seen, and all watches have to start over: a kubelet that has lived through the
 //! restore must not take an old object for a newer one.
 
 mod plan;

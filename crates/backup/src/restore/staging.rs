@@ -1,7 +1,7 @@
 //! etcd's data from a snapshot: made beside the old, then exchanged with it.
 //!
 //! Everything happens in etcd's own directory, which may be a disk of its own. What was there stays, under a name that is
-//! told. The decision with which etcd starts (`initial.env`) is written last: without data it must not be there.
+//! printed. The decision with which etcd starts (`initial.env`) is written last: without data it must not be there.
 
 use std::{
     fs::{self, File},
@@ -29,7 +29,7 @@ pub struct SoleMember<'a> {
     pub name: &'a str,
     /// Its address.
     pub ip: IpAddr,
-    /// What it is told apart by; see `join::machine_id`.
+    /// What it is known by; see `join::machine_id`.
     pub machine: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! The runner: the only one who locks, records, tells, retries, waits and stops.
+//! The runner: the only one who locks, records, emits events, retries, waits and stops.
 
 mod emitter;
 mod listen;
@@ -33,7 +33,7 @@ pub struct Runner {
     pub state_dir: PathBuf,
     /// The node's name, for events.
     pub node: String,
-    /// Who is told.
+    /// Where events go.
     pub sinks: Vec<Arc<dyn Sink>>,
     /// Stops the run between two changes.
     pub cancel: CancellationToken,

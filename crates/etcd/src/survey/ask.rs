@@ -15,11 +15,11 @@ pub struct Heard {
     pub name: String,
     /// Where it was asked.
     pub url: String,
-    /// What it told, or why not.
+    /// What it answered, or why not.
     pub reported: Result<Reported, String>,
 }
 
-/// What a member told.
+/// What a member answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reported {
     /// Of itself.
@@ -48,7 +48,7 @@ async fn emit(etcd: &Etcd) -> Result<Reported, EtcdError> {
     // Without a majority the second waits for its time limit, and is no answer.
     let (status, agreed, known, alarms) =
         tokio::join!(etcd.status(), etcd.members(), etcd.known_members(), etcd.alarms());
-    // A learner tells of itself and of nothing else.
+    // A learner answers for itself and for nothing else.
     let (known, alarms) = (known.unwrap_or_default(), alarms.unwrap_or_default());
     Ok(Reported { status: status?, known, agreed: agreed.ok(), alarms })
 }

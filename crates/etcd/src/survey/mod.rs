@@ -21,7 +21,7 @@ pub struct Survey {
     pub members: Vec<Row>,
     /// True if a majority works: what is asked is answered, what is written is kept.
     pub has_majority: bool,
-    /// Members with a vote, as far as anybody told.
+    /// Members with a vote, as far as any member answered.
     pub voters: usize,
     /// Those of them that are healthy.
     pub healthy: usize,

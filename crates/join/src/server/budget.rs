@@ -2,7 +2,7 @@
 //!
 //! Every byte of a body is counted from when it is read until its request is answered. Strangers together have half of the
 //! room, so that certified callers always find some; and no source has more than its share, so that no certified one can
-//! use up what is left. Who finds no room is told to come again, instead of being kept waiting with what it has sent.
+//! use up what is left. A client that finds no room is asked to come again, instead of being kept waiting with what it has sent.
 
 use std::{
     collections::HashMap,

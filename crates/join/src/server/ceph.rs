@@ -21,7 +21,7 @@ use crate::{
     wire::{CephAnswer, CephRequest},
 };
 
-/// Ceph's identity, or why it cannot be told now.
+/// Ceph's identity, or why it is unknown now.
 pub type Identified<'a> = Pin<Box<dyn Future<Output = Result<Identity, String>> + Send + 'a>>;
 
 /// Keeps Ceph's identity.

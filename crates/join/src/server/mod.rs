@@ -183,7 +183,7 @@ struct Service {
 
 /// A node that was let in here.
 struct LetIn {
-    /// Which machine it is, if it has told.
+    /// Which machine it is, if it has said so.
     machine: Option<String>,
     at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! The last report of each node, in memory: a master that restarts is told everything again within seconds.
+//! The last report of each node, in memory: a master that restarts has all reports again within seconds.
 
 use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 

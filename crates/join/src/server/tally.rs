@@ -24,7 +24,7 @@ pub(super) struct Tally(Mutex<Seen>);
 struct Seen {
     /// When each kind was last seen.
     kinds: HashMap<Kind, Instant>,
-    /// Those that were not told one by one, since the last summary.
+    /// Those that were not logged one by one, since the last summary.
     unreported: Unreported,
     since: Instant,
 }
@@ -41,7 +41,7 @@ struct Unreported {
 /// What to say of a refusal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Noted {
-    /// Whether it is told at once.
+    /// Whether it is logged at once.
     pub(super) is_new: bool,
     /// What there was before, if it is time to say so.
     pub(super) summary: Option<String>,
@@ -73,7 +73,7 @@ impl Tally {
         Noted { is_new, summary }
     }
 
-    /// What has not been told, if it is time to.
+    /// What has not been logged, if it is time to.
     pub(super) fn due(&self, now: Instant) -> Option<String> {
         locked(&self.0).summary(now)
     }

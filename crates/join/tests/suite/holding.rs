@@ -1,4 +1,4 @@
-//! Only masters hold each other's writes back, and tell each other what opens new keys.
+//! Only masters hold each other's writes back, and give each other what opens new keys.
 
 use explain::Explain;
 use join::{Member, Pair};

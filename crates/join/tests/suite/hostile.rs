@@ -42,7 +42,11 @@ async fn nonsense_is_answered_with_a_code() {
     }
     let journal = world.journal();
     for code in ["BS-JOIN-015", "BS-JOIN-011"] {
-        assert_eq!(journal.matches(code).count(), 1, "the first of a kind is told, the others are counted: {journal}");
+        assert_eq!(
+            journal.matches(code).count(),
+            1,
+            "the first of a kind is logged, the others are counted: {journal}"
+        );
     }
     assert_eq!(world.signed(), 0);
 }

@@ -194,7 +194,7 @@ fn by_attacker(keys: &[KeyPair], chance: &mut Chance, tricks: &mut Vec<&'static 
     draft.sign(key, chance)
 }
 
-/// With the library that makes our own requests, told to write texts as Go does.
+/// With the library that makes our own requests, set to write texts as Go does.
 fn by_rcgen(keys: &[KeyPair], chance: &mut Chance) -> Vec<u8> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();

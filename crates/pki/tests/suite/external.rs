@@ -94,7 +94,7 @@ fn a_subject_that_cannot_be_repeated_is_refused() {
             3,
             "{subject}: {reported}"
         );
-        assert_eq!(reported.matches("BS-").count(), 3, "told once per CA: {reported}");
+        assert_eq!(reported.matches("BS-").count(), 3, "reported once per CA: {reported}");
     }
 }
 

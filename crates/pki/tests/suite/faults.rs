@@ -1,4 +1,4 @@
-//! What is wrong is told, once and where it is.
+//! What is wrong is reported, once and where it is.
 
 use jiff::Timestamp;
 use pki::{Flaw, Input, certificate_flaw, faults, kubeconfig_flaw};
