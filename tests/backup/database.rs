@@ -8,14 +8,14 @@ use crate::{
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    ("etcd is told as it is, also while it is down", told),
+    ("etcd's status is shown as it is, also while it is down", status),
     ("a snapshot is whole, private and overwrites nothing", snapshot),
     ("a snapshot that is interrupted leaves nothing", interrupted),
     ("what is no snapshot is not restored", refused),
     ("etcd goes back to a snapshot and keeps what was there", restored),
 ];
 
-fn told(cluster: &Cluster) {
+fn status(cluster: &Cluster) {
     let status = cluster.sh(MASTER, "blackstart etcd status -o json");
     let status: Value = serde_json::from_str(&status).unwrap();
     assert_eq!((status["has_majority"].as_bool(), status["voters"].as_u64()), (Some(true), Some(1)), "{status}");
@@ -41,8 +41,8 @@ fn told(cluster: &Cluster) {
 
 fn snapshot(cluster: &Cluster) {
     remember(cluster, "in-the-snapshot");
-    let said = cluster.sh(MASTER, "blackstart etcd snapshot /root/x.db && stat -c %a /root/x.db");
-    assert!(said.contains("its sum fits") && said.ends_with("600"), "{said}");
+    let output = cluster.sh(MASTER, "blackstart etcd snapshot /root/x.db && stat -c %a /root/x.db");
+    assert!(output.contains("its sum fits") && output.ends_with("600"), "{output}");
     let theirs = cluster.sh(MASTER, "etcdutl snapshot status /root/x.db -w json");
     let theirs: Value = serde_json::from_str(&theirs).unwrap();
     assert!(theirs["totalKey"].as_u64().is_some_and(|keys| keys > 50), "{theirs}");
@@ -61,8 +61,8 @@ fn interrupted(cluster: &Cluster) {
                 until [ -n \"$(ls -A)\" ]; do sleep 0.1; done
                 kill -INT $taken; wait $taken; echo $? $(ls -A) $(cat /root/cut.err)
                 systemctl kill --signal=CONT etcd; rmdir /root/cut";
-    let said = cluster.sh(MASTER, line);
-    assert_eq!(said, "130 taking a snapshot of etcd … stopped; what was begun is removed");
+    let output = cluster.sh(MASTER, line);
+    assert_eq!(output, "130 taking a snapshot of etcd … stopped; what was begun is removed");
 }
 
 fn refused(cluster: &Cluster) {
@@ -73,8 +73,8 @@ fn refused(cluster: &Cluster) {
         ("nothing", ": > /root/y.db"),
     ] {
         cluster.sh(MASTER, line);
-        let said = cluster.try_sh(MASTER, "blackstart etcd restore /root/y.db --yes");
-        assert!(said.err.contains("BS-ETCD-008"), "{what}: {said:?}");
+        let output = cluster.try_sh(MASTER, "blackstart etcd restore /root/y.db --yes");
+        assert!(output.err.contains("BS-ETCD-008"), "{what}: {output:?}");
     }
     cluster.try_sh(MASTER, "blackstart etcd restore /root/x.db < /dev/null").refused(1, "BS-BACKUP-012");
 }
@@ -84,8 +84,8 @@ fn lost(cluster: &Cluster) {
     cluster.sh(MASTER, "systemctl stop kube-apiserver etcd; mv /var/lib/etcd /root/etcd-kept; mkdir /var/lib/etcd");
     for (what, line) in [("all of it", "true"), ("the data", "cp -p /root/etcd-kept/initial.env /var/lib/etcd/")] {
         cluster.sh(MASTER, line);
-        let said = cluster.try_sh(MASTER, "blackstart node up");
-        assert!(said.err.contains("BS-NODE-007"), "{what}: {said:?}");
+        let output = cluster.try_sh(MASTER, "blackstart node up");
+        assert!(output.err.contains("BS-NODE-007"), "{what}: {output:?}");
         assert_eq!(cluster.sh(MASTER, "ls -d /var/lib/etcd/member || echo none"), "none", "{what}");
     }
     cluster.sh(MASTER, "systemctl stop kube-apiserver; rm -r /var/lib/etcd; mv /root/etcd-kept /var/lib/etcd");
@@ -95,8 +95,8 @@ fn restored(cluster: &Cluster) {
     remember(cluster, "after-the-snapshot");
     lost(cluster);
     cluster.try_sh(MASTER, "blackstart etcd restore /root/x.db < /dev/null").refused(2, "BS-CLI-002");
-    let said = cluster.sh(MASTER, "blackstart etcd restore /root/x.db --yes");
-    assert!(said.contains("/var/lib/etcd/member.before-") && said.contains("blackstart node up"), "{said}");
+    let output = cluster.sh(MASTER, "blackstart etcd restore /root/x.db --yes");
+    assert!(output.contains("/var/lib/etcd/member.before-") && output.contains("blackstart node up"), "{output}");
     assert_eq!(cluster.sh(MASTER, "ls /var/lib/etcd/member.before-*/snap/db | wc -l"), "1");
     start(cluster);
     assert!(remembers(cluster, "in-the-snapshot"));

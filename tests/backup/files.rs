@@ -17,8 +17,8 @@ pub(crate) const CHECKS: &[Check] = &[
 
 fn with_a_key(cluster: &Cluster) {
     cluster.sh(MASTER, "umask 077; for n in 1 2; do blackstart backup key > /root/$n.key; done");
-    let said = cluster.sh(MASTER, "cd /root && blackstart backup create x.age --key-file 1.key && stat -c %a x.age");
-    assert!(said.contains("read back and whole") && said.ends_with("600"), "{said}");
+    let output = cluster.sh(MASTER, "cd /root && blackstart backup create x.age --key-file 1.key && stat -c %a x.age");
+    assert!(output.contains("read back and whole") && output.ends_with("600"), "{output}");
     let manifest = cluster.sh(MASTER, "blackstart backup verify /root/x.age --key-file /root/1.key -o json");
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
     let files = manifest["manifest"]["files"].as_array().unwrap();
@@ -38,9 +38,9 @@ fn with_a_passphrase(cluster: &Cluster) {
     cluster.sh(MASTER, "blackstart backup create /root/p.age --passphrase-file /root/pass");
     cluster.sh(MASTER, "blackstart backup verify /root/p.age --passphrase-file /root/pass");
     cluster.sh(MASTER, "echo 'incorrect horse battery' > /root/wrong");
-    let said = cluster.try_sh(MASTER, "blackstart backup verify /root/p.age --passphrase-file /root/wrong");
-    said.refused(1, "BS-BACKUP-002");
-    assert!(!said.err.contains("horse"), "{said:?}");
+    let output = cluster.try_sh(MASTER, "blackstart backup verify /root/p.age --passphrase-file /root/wrong");
+    output.refused(1, "BS-BACKUP-002");
+    assert!(!output.err.contains("horse"), "{output:?}");
     cluster.try_sh(MASTER, "blackstart backup verify /root/p.age < /dev/null").refused(2, "BS-BACKUP-017");
     let short = cluster.try_sh(MASTER, "blackstart backup create /root/s.age --passphrase-file /root/short");
     short.refused(1, "BS-BACKUP-007");
@@ -56,17 +56,17 @@ fn damaged(cluster: &Cluster) {
     ] {
         cluster.sh(MASTER, &format!("cd /root && {line}"));
         for command in ["verify", "restore --yes"] {
-            let said =
+            let output =
                 cluster.try_sh(MASTER, &format!("blackstart backup {command} /root/y.age --key-file /root/1.key"));
-            assert!(said.code == Some(1) && said.err.contains(code), "{what}, {command}: {said:?}");
+            assert!(output.code == Some(1) && output.err.contains(code), "{what}, {command}: {output:?}");
         }
     }
 }
 
 fn no_room(cluster: &Cluster) {
     cluster.sh(MASTER, "mkdir -p /run/small && mount -t tmpfs -o size=256k tmpfs /run/small");
-    let said = cluster.try_sh(MASTER, "blackstart backup create /run/small/ --key-file /root/1.key");
-    said.refused(1, "BS-HOST-003");
+    let output = cluster.try_sh(MASTER, "blackstart backup create /run/small/ --key-file /root/1.key");
+    output.refused(1, "BS-HOST-003");
     assert_eq!(cluster.sh(MASTER, "ls -A /run/small; umount /run/small"), "", "nothing half-written is left");
 }
 
@@ -76,8 +76,8 @@ fn automatic(cluster: &Cluster) {
     eventually("a backup is there", || list()["backups"].as_array().is_some_and(|all| !all.is_empty()));
     let path = text(&list()["backups"][0]["path"]);
     assert_eq!(cluster.sh(MASTER, &format!("stat -c %a $(dirname {path}) {path} | xargs")), "700 600");
-    let said = cluster.sh(MASTER, &format!("blackstart backup verify {path}"));
-    assert!(said.contains("is whole"), "{said}");
+    let output = cluster.sh(MASTER, &format!("blackstart backup verify {path}"));
+    assert!(output.contains("is whole"), "{output}");
     let key = cluster.sh(MASTER, "cat /etc/cluster-config/join.key");
     let journal = cluster.journal(MASTER, "blackstart-agent");
     assert!(journal.contains("made a backup") && !journal.contains(&key), "{journal}");

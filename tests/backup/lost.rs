@@ -23,9 +23,9 @@ fn in_the_way(cluster: &Cluster) {
     cluster
         .sh(MASTER, "cp -a /etc/kubernetes/encryption.yaml /root/ && echo '# mine' >> /etc/kubernetes/encryption.yaml");
     let before = cluster.sh(MASTER, sums);
-    let said = cluster.try_sh(MASTER, &format!("{RESTORE} --yes"));
-    said.refused(1, "BS-BACKUP-011");
-    assert!(said.err.contains("/etc/kubernetes/encryption.yaml") && !said.err.contains("ca.key"), "{said:?}");
+    let output = cluster.try_sh(MASTER, &format!("{RESTORE} --yes"));
+    output.refused(1, "BS-BACKUP-011");
+    assert!(output.err.contains("/etc/kubernetes/encryption.yaml") && !output.err.contains("ca.key"), "{output:?}");
     assert_eq!(cluster.sh(MASTER, sums), before);
     cluster.sh(MASTER, "mv /root/encryption.yaml /etc/kubernetes/");
 }
@@ -36,8 +36,8 @@ fn everything(cluster: &Cluster) {
     let asked = cluster.try_sh(MASTER, &format!("{RESTORE} < /dev/null"));
     asked.refused(2, "BS-CLI-002");
     assert_eq!(cluster.sh(MASTER, "ls -A /var/lib/etcd; ls -d /etc/kubernetes 2>&1 | grep -c 'No such'"), "1");
-    let said = cluster.sh(MASTER, &format!("{RESTORE} --yes"));
-    assert!(said.contains("run `blackstart node up`"), "{said}");
+    let output = cluster.sh(MASTER, &format!("{RESTORE} --yes"));
+    assert!(output.contains("run `blackstart node up`"), "{output}");
     assert_eq!(cluster.sh(MASTER, "ls /var/lib/etcd"), "initial.env\nmember");
     start(cluster);
     assert_kept(cluster);
@@ -47,8 +47,8 @@ fn everything(cluster: &Cluster) {
 /// What a reset leaves is a machine without configuration: the backup brings that, too.
 fn reset(cluster: &Cluster) {
     cluster.sh(MASTER, "blackstart node reset --yes && rm -rf /etc/cluster-config");
-    let said = cluster.sh(MASTER, &format!("{RESTORE} --yes"));
-    assert!(said.contains("run `blackstart node up`"), "{said}");
+    let output = cluster.sh(MASTER, &format!("{RESTORE} --yes"));
+    assert!(output.contains("run `blackstart node up`"), "{output}");
     start(cluster);
     assert_kept(cluster);
 }

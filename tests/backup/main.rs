@@ -36,20 +36,20 @@ fn remember(cluster: &Cluster, name: &str) {
 
 /// Whether it is there.
 fn remembers(cluster: &Cluster, name: &str) -> bool {
-    let said = cluster.try_kubectl(&["get", "configmap", name, "-o", "jsonpath={.data.kept}"]);
-    if said.code != Some(0) {
-        assert!(said.err.contains("not found"), "{said:?}");
+    let output = cluster.try_kubectl(&["get", "configmap", name, "-o", "jsonpath={.data.kept}"]);
+    if output.code != Some(0) {
+        assert!(output.err.contains("not found"), "{output:?}");
         return false;
     }
-    assert_eq!(said.out, "yes");
+    assert_eq!(output.out, "yes");
     true
 }
 
 /// After something was restored.
 fn start(cluster: &Cluster) {
     // How fast the disk is says nothing here: the computer may be building something at the same time.
-    let said = cluster.node_up(MASTER, "--skip disk-latency").ok();
-    assert!(said.contains("is a Ready node"), "{said}");
+    let output = cluster.node_up(MASTER, "--skip disk-latency").ok();
+    assert!(output.contains("is a Ready node"), "{output}");
     cluster.await_ready(&[MASTER]);
     eventually("etcd is healthy", || cluster.try_sh(MASTER, "blackstart etcd status").code == Some(0));
 }

@@ -11,7 +11,7 @@ use crate::{
     steps::{self, Span},
 };
 
-/// Everything one round tells about us.
+/// Everything one round shows about us.
 pub(crate) struct Round {
     pub(crate) times: Times,
     pub(crate) master_steps: Vec<Span>,

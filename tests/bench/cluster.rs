@@ -3,7 +3,7 @@
 //! In each round both tools make a cluster of one master and one worker, each on machines that were made for it a moment
 //! ago and are in the same state: components installed, containerd running, images imported. What is measured is seen
 //! from outside, by the same client at the same interval: when the API server says that it is ready, and when a node is
-//! Ready. After our run the same master starts etcd and the API server by hand: nobody can be faster than that.
+//! Ready. After our run the same master starts etcd and the API server by hand: no tool can be faster than that.
 //!
 //! Then five machines: three masters and two workers, all switched on at the same moment by us, in kubeadm's own way by kubeadm.
 //! And twenty workers that join at the same moment, beside one.

@@ -1,4 +1,4 @@
-//! What nobody can beat: etcd and the API server started by hand at the same moment, with everything they read in place.
+//! What no tool can beat: etcd and the API server started by hand at the same moment, with everything they read in place.
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ ExecStart=
 ExecStart=/usr/local/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
 "#;
 
-/// In place before kubeadm starts: to it a network is somebody else's work.
+/// In place before kubeadm starts: to it a network is another tool's work.
 const NETWORK: &str = r#"{
   "cniVersion": "1.0.0",
   "name": "pods",
@@ -87,12 +87,12 @@ pub(crate) fn all(kit: &Kit, masters: u8, workers: u8) -> Duration {
     let mut init = machines.start(MASTER, &[INIT.as_slice(), &["--upload-certs"]].concat());
     api_ready(address, &mut init);
     let kubeconfig = from_outside(&machines.read(MASTER, "/etc/kubernetes/super-admin.conf"), address);
-    let told = init.finish();
+    let printed = init.finish();
     // Printed as a person copies it, broken into lines.
-    let told = told.replace("\\\n", " ");
+    let printed = printed.replace("\\\n", " ");
     let line = |wanted: bool| {
-        let mut lines = told.lines().filter(|line| line.trim_start().starts_with("kubeadm join"));
-        lines.find(|line| line.contains("--control-plane") == wanted).expect("init tells how to join").to_owned()
+        let mut lines = printed.lines().filter(|line| line.trim_start().starts_with("kubeadm join"));
+        lines.find(|line| line.contains("--control-plane") == wanted).expect("init prints how to join").to_owned()
     };
     let (as_master, as_worker) = (line(true), line(false));
     let join = |machine: &str, line: &str| {
@@ -135,7 +135,7 @@ fn assert_nothing_to_pull(machines: &Machines) {
     }
 }
 
-/// The kubelet's settings are those of a computer with old control groups, where nobody may lower an out-of-memory score
+/// The kubelet's settings are those of a computer with old control groups, where no process may lower an out-of-memory score
 /// and the disk is not the machine's own; ours gets the same.
 fn config(machines: &Machines) -> String {
     let (address, kubernetes, etcd, dns) =

@@ -1,4 +1,4 @@
-//! What can be seen of a cluster from outside: the same questions at the same interval, whoever makes it.
+//! What can be seen of a cluster from outside: the same questions at the same interval, whatever tool makes it.
 
 use std::{net::IpAddr, time::Duration};
 

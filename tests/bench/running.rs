@@ -12,7 +12,7 @@ use jiff::Timestamp;
 /// A command, and when it was started.
 pub(crate) struct Running {
     child: Child,
-    /// Files and not pipes: nobody reads while we look at the cluster.
+    /// Files and not pipes: there is no reader while we look at the cluster.
     out: File,
     err: File,
     began: Instant,
@@ -32,7 +32,7 @@ impl Running {
         self.began.elapsed()
     }
 
-    /// Whoever failed will not get there by waiting.
+    /// A tool that failed will not get there by waiting.
     pub(crate) fn assert_well(&mut self) {
         let status = self.child.try_wait().unwrap();
         assert!(status.is_none_or(|status| status.success()), "{status:?}: {}", text(&mut self.err));

@@ -9,17 +9,17 @@ use crate::{
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    ("`ceph status` tells that all is well", status),
+    ("`ceph status` shows that all is well", status),
     ("`ceph csi-secret` prints a key that is good for block devices in one pool, and for nothing else", csi_secret),
 ];
 
 fn status(cluster: &Cluster) {
-    let said = cluster.sh(FIRST, "blackstart ceph status -o json");
-    let told: Value = serde_json::from_str(&said).unwrap();
+    let output = cluster.sh(FIRST, "blackstart ceph status -o json");
+    let status: Value = serde_json::from_str(&output).unwrap();
     let names = |list: &Value| list.as_array().map_or(0, Vec::len);
-    assert_eq!(told["health"]["status"], "HEALTH_OK", "{told}");
-    assert_eq!((names(&told["monitors"]["quorum"]), names(&told["managers"]["standby"])), (3, 2), "{told}");
-    assert!(told["osds"].as_array().is_some_and(|all| all.len() == 3 && all.iter().all(|osd| osd["up"] == true)));
+    assert_eq!(status["health"]["status"], "HEALTH_OK", "{status}");
+    assert_eq!((names(&status["monitors"]["quorum"]), names(&status["managers"]["standby"])), (3, 2), "{status}");
+    assert!(status["osds"].as_array().is_some_and(|all| all.len() == 3 && all.iter().all(|osd| osd["up"] == true)));
     let shown = cluster.sh(FIRST, "blackstart ceph status");
     assert!(shown.contains("HEALTH_OK") && shown.contains("OSDs       3: 3 up, 3 in"), "{shown}");
 }
@@ -37,8 +37,8 @@ fn csi_secret(cluster: &Cluster) {
         ("another key", "asks ceph auth get client.admin"),
         ("settings", "asks ceph config set global debug_mon 1"),
     ] {
-        let said = cluster.try_sh(FIRST, &format!("{key}; {line}"));
-        assert_ne!(said.code, Some(0), "{what}: {said:?}");
+        let output = cluster.try_sh(FIRST, &format!("{key}; {line}"));
+        assert_ne!(output.code, Some(0), "{what}: {output:?}");
     }
     // A pool more would be moved about by everything that comes after.
     let remove = "ceph config set mon mon_allow_pool_delete true

@@ -13,7 +13,7 @@ use crate::{
     support::{Check, Cluster, TestLab, eventually, run},
 };
 
-pub(crate) const CHECKS: &[Check] = &[("whoever breaks Ceph is told what they did", told)];
+pub(crate) const CHECKS: &[Check] = &[("what breaks Ceph is diagnosed", diagnosed)];
 
 const CASES: &[Case] = &[
     Case {
@@ -21,7 +21,7 @@ const CASES: &[Case] = &[
         machine: LAST,
         provoke: Deed::By(|bench| {
             bench.sh(LAST, "systemctl stop ceph-mon@master-03");
-            await_status(bench, 1, |told| told["monitors"]["missing"] == Value::from(vec![LAST]));
+            await_status(bench, 1, |status| status["monitors"]["missing"] == Value::from(vec![LAST]));
         }),
         codes: &["BS-DIAG-070"],
         evidence: "ceph-mon@master-03.service is inactive (dead): it was stopped by hand",
@@ -85,7 +85,7 @@ const CASES: &[Case] = &[
             for other in ["master-02", "master-03"] {
                 bench.sh(other, &format!("systemctl stop ceph-mon@{other}"));
             }
-            await_status(bench, 3, |told| told["answers"] == false);
+            await_status(bench, 3, |status| status["answers"] == false);
         }),
         codes: &["BS-DIAG-074"],
         evidence: "1 of 3 monitors answer on port 3300, 2 are needed; silent: master-02, master-03",
@@ -113,11 +113,12 @@ fn set_clock_ahead(bench: &Bench) {
     restart_monitor(bench);
 }
 
-/// Waits until `ceph status` ends with this code, and tells what it should.
-fn await_status(bench: &Bench, code: i32, is_told: impl Fn(&Value) -> bool) {
+/// Waits until `ceph status` ends with this code, and shows what it should.
+fn await_status(bench: &Bench, code: i32, is_shown: impl Fn(&Value) -> bool) {
     eventually(&format!("`ceph status` ends with {code}"), || {
-        let said = bench.lab.run("exec", &[FIRST, "--", "timeout", "30", "blackstart", "ceph", "status", "-o", "json"]);
-        said.code == Some(code) && is_told(&serde_json::from_str(&said.out).unwrap_or_default())
+        let output =
+            bench.lab.run("exec", &[FIRST, "--", "timeout", "30", "blackstart", "ceph", "status", "-o", "json"]);
+        output.code == Some(code) && is_shown(&serde_json::from_str(&output.out).unwrap_or_default())
     });
 }
 
@@ -127,7 +128,7 @@ fn restart_monitor(bench: &Bench) {
     bench.sh(LAST, &format!("systemctl daemon-reload; systemctl reset-failed {unit}; systemctl restart {unit}"));
 }
 
-fn told(cluster: &Cluster) {
+fn diagnosed(cluster: &Cluster) {
     let bench = Bench { lab: ManuallyDrop::new(TestLab { name: cluster.lab.name.clone() }), is_borrowed: true };
     for machine in MACHINES {
         let answer = bench.ask_until(machine, "", Answer::is_well);
@@ -135,11 +136,11 @@ fn told(cluster: &Cluster) {
     }
     let wanted = std::env::var("BLACKSTART_CASES").unwrap_or_default();
     let mut failed = Vec::new();
-    // Half of them, unless somebody wants more.
+    // Half of them, unless more are asked for.
     let of_the_seed = CASES.iter().enumerate().filter(|(at, _)| !wanted.is_empty() || is_turn(*at as u64 % 2, 2));
     for (_, case) in of_the_seed.filter(|(_, case)| case.name.contains(&wanted)) {
         let ended = case.run(&bench);
-        eprintln!("  {} {}", if ended.is_ok() { "told" } else { "FAILED" }, case.name);
+        eprintln!("  {} {}", if ended.is_ok() { "diagnosed" } else { "FAILED" }, case.name);
         failed.extend(ended.err().map(|why| format!("{}: {why}", case.name)));
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));

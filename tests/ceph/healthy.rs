@@ -43,7 +43,7 @@ fn dashboard(cluster: &Cluster) {
 
 fn again(cluster: &Cluster) {
     for machine in MACHINES {
-        let said = cluster.node_up(machine, "").ok();
-        assert!(said.contains("nothing was changed"), "{machine}: {said}");
+        let output = cluster.node_up(machine, "").ok();
+        assert!(output.contains("nothing was changed"), "{machine}: {output}");
     }
 }

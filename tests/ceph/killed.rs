@@ -1,6 +1,6 @@
 //! The bootstrap is killed in the middle of bootstrapping Ceph, and of joining it, and goes on by itself.
 //!
-//! The instants are those of the steps that a run has told of. One of a join is played with one kind of commits, one of a bootstrap with the other.
+//! The instants are those of the steps in a run's events. One of a join is played with one kind of commits, one of a bootstrap with the other.
 
 use std::fmt;
 
@@ -61,7 +61,7 @@ fn bootstrapping(cluster: &Cluster) {
         for machine in MACHINES {
             cluster.sh(machine, "systemctl stop cluster-bootstrap 'ceph-mon@*'");
         }
-        // The machine on which numbers of OSDs would be given back goes first: there is nobody left to take them.
+        // The machine on which numbers of OSDs would be given back goes first: there is no monitor left to take them.
         for machine in MACHINES {
             forget(cluster, machine);
         }
@@ -96,7 +96,7 @@ fn cases(run: &RunRecord) -> Vec<Case> {
         }
         add("ended");
     }
-    assert!(all.len() > 15, "a run tells of its steps: {all:?}");
+    assert!(all.len() > 15, "a run reports its steps: {all:?}");
     all
 }
 
@@ -131,12 +131,12 @@ fn await_whole(cluster: &Cluster) {
     }
     await_health(cluster);
     for machine in MACHINES {
-        let said = cluster.node_up(machine, "").ok();
-        assert!(said.contains("nothing was changed"), "{machine}: {said}");
+        let output = cluster.node_up(machine, "").ok();
+        assert!(output.contains("nothing was changed"), "{machine}: {output}");
     }
 }
 
-/// Like [`lose`], where nobody is left who knows of the machine's OSDs.
+/// Like [`lose`], where no monitor is left that knows of the machine's OSDs.
 fn forget(cluster: &Cluster, machine: &str) {
     cluster
         .sh(machine, "rm -rf /var/lib/ceph-osd; systemctl stop 'ceph-mgr@*' 'ceph-osd@*'; rm -rf /var/lib/ceph/osd/*");

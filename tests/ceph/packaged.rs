@@ -1,4 +1,4 @@
-//! A machine without Ceph's packages installs them by itself, whatever somebody else does to dpkg meanwhile.
+//! A machine without Ceph's packages installs them by itself, whatever another process does to dpkg meanwhile.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn one_machine_installs_ceph_itself() {
     cluster.sh(FIRST, HOLD);
     install(&cluster);
     let message = || cluster.last_up(FIRST).map(|run| run.message()).unwrap_or_default();
-    eventually("whoever holds the lock is named", || message().contains("waiting for `perl`, process "));
+    eventually("the process that holds the lock is named", || message().contains("waiting for `perl`, process "));
     cluster.sh(FIRST, "systemctl stop holder");
 
     eventually("dpkg is busy with Ceph", || {

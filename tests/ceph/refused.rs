@@ -2,8 +2,8 @@
 
 use crate::{
     LAST,
-    storage::{await_health, lose, tell},
-    support::{Check, Cluster, Said},
+    storage::{await_health, ceph, lose},
+    support::{Check, Cluster, CommandOutput},
 };
 
 pub(crate) const CHECKS: &[Check] = &[("what belongs to others is refused by name, and stays", refused)];
@@ -25,8 +25,8 @@ fn refused(cluster: &Cluster) {
 fn another_cluster(cluster: &Cluster, named: &str, within: &str, text: &str) {
     let path = format!("{named}{within}");
     cluster.sh(LAST, &format!("mkdir -p $(dirname {path}) && printf '{text}' > {path}"));
-    let said = cluster.node_up(LAST, "");
-    is_refused(&said, "BS-CEPH-005", &[named, OTHER]);
+    let output = cluster.node_up(LAST, "");
+    is_refused(&output, "BS-CEPH-005", &[named, OTHER]);
     assert_eq!(cluster.sh(LAST, &format!("cat {path}")), text.trim());
     cluster.sh(LAST, &format!("rm -r {path}; rmdir $(dirname {path}) || true"));
 }
@@ -35,19 +35,19 @@ fn another_cluster(cluster: &Cluster, named: &str, within: &str, text: &str) {
 fn data(cluster: &Cluster, text: &str, called: &str) {
     cluster.sh(LAST, &format!("mkdir -p $(dirname {STORE}) && printf '{text}' > {STORE}"));
     let before = cluster.sh(LAST, &format!("sha256sum {STORE}"));
-    let osds = tell(cluster, "osd ls");
-    let said = cluster.node_up(LAST, "");
-    is_refused(&said, "BS-CEPH-010", &[STORE, called, "wipe: true"]);
+    let osds = ceph(cluster, "osd ls");
+    let output = cluster.node_up(LAST, "");
+    is_refused(&output, "BS-CEPH-010", &[STORE, called, "wipe: true"]);
     assert_eq!(cluster.sh(LAST, &format!("sha256sum {STORE}")), before);
-    assert_eq!(tell(cluster, "osd ls"), osds, "no number was taken");
+    assert_eq!(ceph(cluster, "osd ls"), osds, "no number was taken");
     cluster.sh(LAST, &format!("rm {STORE}"));
 }
 
 #[track_caller]
-fn is_refused(said: &Said, code: &str, words: &[&str]) {
-    let told = format!("{}{}", said.out, said.err);
-    assert_ne!(said.code, Some(0), "{told}");
+fn is_refused(output: &CommandOutput, code: &str, words: &[&str]) {
+    let printed = format!("{}{}", output.out, output.err);
+    assert_ne!(output.code, Some(0), "{printed}");
     for word in [&[code], words].concat() {
-        assert!(told.contains(word), "`{word}` is not in: {told}");
+        assert!(printed.contains(word), "`{word}` is not in: {printed}");
     }
 }

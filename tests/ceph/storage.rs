@@ -12,13 +12,13 @@ const CEPH: &str = "timeout 20 ceph --connect-timeout 5";
 
 /// What `ceph … -f json` answers on a machine; null while it does not.
 pub(crate) fn ask(cluster: &Cluster, machine: &str, words: &str) -> Value {
-    let said = cluster.try_sh(machine, &format!("{CEPH} {words} -f json")).out;
-    serde_json::from_str(said.trim()).unwrap_or_default()
+    let output = cluster.try_sh(machine, &format!("{CEPH} {words} -f json")).out;
+    serde_json::from_str(output.trim()).unwrap_or_default()
 }
 
 /// What `ceph …` prints on the first machine.
 #[track_caller]
-pub(crate) fn tell(cluster: &Cluster, words: &str) -> String {
+pub(crate) fn ceph(cluster: &Cluster, words: &str) -> String {
     cluster.sh(FIRST, &format!("{CEPH} {words}"))
 }
 
@@ -43,9 +43,9 @@ pub(crate) fn await_health(cluster: &Cluster) {
 
 /// Puts an object into a pool of its own; its sum.
 pub(crate) fn store(cluster: &Cluster) -> String {
-    if !tell(cluster, "osd pool ls").lines().any(|pool| pool == "proof") {
-        tell(cluster, "osd pool create proof 8");
-        tell(cluster, "osd pool application enable proof rados");
+    if !ceph(cluster, "osd pool ls").lines().any(|pool| pool == "proof") {
+        ceph(cluster, "osd pool create proof 8");
+        ceph(cluster, "osd pool application enable proof rados");
     }
     let line = "head -c 4194304 /dev/urandom > /root/object && timeout 60 rados -p proof put object /root/object \
                 && sha256sum < /root/object && rm /root/object";
@@ -73,7 +73,7 @@ pub(crate) fn await_bootstrap(cluster: &Cluster, machine: &str) {
 }
 
 /// Takes everything of Ceph from a machine, as if its disk had been lost: data, keys, configuration, units. What Ceph
-/// knows of its OSDs is removed by whoever replaces a disk.
+/// knows of its OSDs is removed by the operator who replaces a disk.
 pub(crate) fn lose(cluster: &Cluster, machine: &str) {
     let ids = cluster.sh(machine, "ls /var/lib/ceph/osd | sed -n 's/^ceph-//p'");
     cluster.sh(

@@ -9,7 +9,7 @@ use crate::support::{Check, Cluster, Probe, eventually, text};
 pub(crate) const CHECKS: &[Check] = &[
     ("a second `lab up` changes nothing", lab_up),
     ("a second `node up` changes nothing", node_up),
-    ("a Node that somebody deleted is registered again by `node up`", deleted_node),
+    ("a Node that was deleted is registered again by `node up`", deleted_node),
     ("an agent that is killed comes back, and with it the way to the API", killed_agent),
     ("machines that reboot all at once come back as the same cluster", reboot),
 ];
@@ -24,8 +24,8 @@ fn lab_up(cluster: &Cluster) {
 fn node_up(cluster: &Cluster) {
     let before = picture(cluster);
     for machine in Cluster::MACHINES {
-        let said = cluster.sh(machine, "blackstart node up");
-        assert!(said.ends_with("is a Ready node; nothing was changed"), "{said}");
+        let output = cluster.sh(machine, "blackstart node up");
+        assert!(output.ends_with("is a Ready node; nothing was changed"), "{output}");
         assert_nothing_changed(&cluster.sh(machine, "blackstart node up -o json"));
     }
     assert_eq!(picture(cluster), before);
@@ -61,8 +61,8 @@ fn picture(cluster: &Cluster) -> BTreeMap<String, String> {
 fn deleted_node(cluster: &Cluster) {
     let node = "worker-02";
     cluster.kubectl(&["delete", "node", node]);
-    let said = cluster.node_up(node, "");
-    assert!(said.err.contains("restart the kubelet"), "{said:?}");
+    let output = cluster.node_up(node, "");
+    assert!(output.err.contains("restart the kubelet"), "{output:?}");
     cluster.await_ready(&Cluster::MACHINES);
     assert!(cluster.node_up(node, "").ok().contains("nothing was changed"));
 }
@@ -74,8 +74,8 @@ fn killed_agent(cluster: &Cluster) {
         cluster.sh(machine, &format!("kill -9 {before}"));
         let through_the_balancer = "curl -sS -m 5 --cacert /etc/kubernetes/pki/ca.crt https://127.0.0.1:7443/readyz";
         eventually("the agent and its balancer are back", || {
-            let said = cluster.try_sh(machine, through_the_balancer);
-            process() != before && said.out == "ok"
+            let output = cluster.try_sh(machine, through_the_balancer);
+            process() != before && output.out == "ok"
         });
     }
     cluster.await_ready(&Cluster::MACHINES);

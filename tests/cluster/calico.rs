@@ -1,4 +1,4 @@
-//! Somebody else's network add-on: the real manifest of Calico, whose images cannot be had here.
+//! A third party's network add-on: the real manifest of Calico, whose images cannot be had here.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -26,8 +26,8 @@ fn a_manifest_is_applied_and_its_images_are_missed() {
     cluster.install(&cluster.sealed_dir("master-01"), "master-01");
     let message = || cluster.last_up("master-01").map(|run| run.message()).unwrap_or_default();
     eventually("the bootstrap says what is missing", || message().contains("BS-NODE-002"));
-    let said = message();
-    assert!(said.contains("docker.io/calico/") && said.contains("v3.28"), "it names the image: {said}");
+    let output = message();
+    assert!(output.contains("docker.io/calico/") && output.contains("v3.28"), "it names the image: {output}");
 
     let objects = cluster.sh("master-01", "kubectl get -f /etc/cluster-config/calico.yaml -o name | wc -l");
     let documents = fs::read_to_string(&manifest).unwrap().lines().filter(|line| line.starts_with("kind: ")).count();

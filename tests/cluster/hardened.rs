@@ -6,13 +6,13 @@ use crate::support::{Check, Cluster};
 
 pub(crate) const CHECKS: &[Check] = &[
     ("secrets are encrypted in etcd and absent from the audit log", secrets_at_rest),
-    ("without credentials only health is told", anonymous),
+    ("without credentials only health is answered", anonymous),
     ("kubelets refuse strangers and show a certificate of the cluster", kubelets),
     ("what can be reached from outside speaks TLS of the cluster", sockets),
     ("files with secrets are root's alone", modes),
     ("the cluster's keys are on masters only", keys),
     ("no secret is in a journal or a ledger", journals),
-    ("the state files tell how far each node has come", state_files),
+    ("the state files say how far each node has come", state_files),
 ];
 
 const ETCDCTL: &str = "cd /etc/kubernetes/pki/etcd && etcdctl --endpoints https://127.0.0.1:2379 --cacert ca.crt \

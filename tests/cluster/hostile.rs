@@ -67,7 +67,7 @@ fn replay(cluster: &Cluster) {
 
 fn too_often(cluster: &Cluster) {
     let request = cluster.join_request("stranger", own(cluster, "stranger"));
-    eventually("it is told to wait", || cluster.send(&request) == Err("BS-JOIN-014".to_owned()));
+    eventually("it is asked to wait", || cluster.send(&request) == Err("BS-JOIN-014".to_owned()));
     assert_logged(cluster, "BS-JOIN-014");
     let honest = cluster.sh("worker-01", "systemctl restart blackstart-agent && systemctl is-active blackstart-agent");
     assert_eq!(honest, "active", "others are not concerned");

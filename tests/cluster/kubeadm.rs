@@ -64,7 +64,7 @@ fn prepare(cluster: &Cluster) {
 fn refused(cluster: &Cluster) {
     let before = cluster.get(&["csr"]).len();
     start_joining(cluster);
-    eventually("kubeadm is told that it may not", || cluster.journal(MACHINE, "joining").contains("Unauthorized"));
+    eventually("kubeadm is refused", || cluster.journal(MACHINE, "joining").contains("Unauthorized"));
     cluster.sh(MACHINE, "systemctl stop joining");
     assert_eq!(cluster.kubectl(&["get", "nodes", NODE, "--ignore-not-found"]), "");
     assert_eq!(cluster.get(&["csr"]).len(), before);
@@ -89,7 +89,7 @@ fn joins(cluster: &Cluster) {
         "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}",
     ];
     eventually("the node is Ready", || cluster.try_kubectl(&ready).out == "True");
-    eventually("kubeadm has said so", || {
+    eventually("kubeadm has reported it", || {
         cluster.journal(MACHINE, "joining").contains("This node has joined the cluster")
     });
     let roles = cluster.kubectl(&["get", "nodes", NODE, "-o", "jsonpath={.metadata.labels}"]);
@@ -100,7 +100,7 @@ fn joins(cluster: &Cluster) {
 fn start_joining(cluster: &Cluster) {
     let line = cluster.sh("master-01", "tail -n 1 /var/lib/cluster-state/worker-join-command");
     assert!(line.starts_with("kubeadm join "), "{line}");
-    // The checks look for what a lab machine shares with its computer; the name is one nobody has.
+    // The checks look for what a lab machine shares with its computer; the name is one that is not in use.
     let unit = "systemd-run --quiet --collect --unit=joining --setenv=PATH=$PATH";
     cluster.sh(MACHINE, &format!("{unit} {line} --node-name {NODE} --ignore-preflight-errors=all --v=5"));
 }

@@ -10,14 +10,14 @@ use crate::{
 pub(crate) const CHECKS: &[Check] = &[
     ("a worker without a master says for whom it waits and since when", waits),
     watch::WITHOUT_A_MASTER,
-    ("it joins when the master appears, and nobody had to restart anything", joins),
+    ("it joins when the master appears, and nothing had to be restarted", joins),
 ];
 
 const WORKER: &str = "worker-02";
 
 fn waits(cluster: &Cluster) {
-    let said = cluster.install(&cluster.sealed_dir(WORKER), WORKER);
-    assert!(said.contains("installed and started"), "{said}");
+    let output = cluster.install(&cluster.sealed_dir(WORKER), WORKER);
+    assert!(output.contains("installed and started"), "{output}");
     let message = || cluster.last_up(WORKER).map(|run| run.message()).unwrap_or_default();
     let whom = format!("the master at {}:7444 to answer (since ", cluster.ip("master-01"));
     eventually("the worker says for whom it waits", || message().contains(&whom));

@@ -1,4 +1,4 @@
-//! Real clusters on real machines: that they work, come back, and let nobody in who does not belong.
+//! Real clusters on real machines: that they work, come back, and let no stranger in.
 //!
 //! `cargo test --workspace --test cluster`, as root; plain `cargo test` leaves it out. Making a cluster is what takes
 //! time, so checks share clusters: a test here is one cluster with a list of checks, each of them run also when one

@@ -1,4 +1,4 @@
-//! A network configuration that cuts a machine off is rolled back, whoever dies in between.
+//! A network configuration that cuts a machine off is rolled back, whichever process dies in between.
 
 use crate::support::{Check, Cluster, eventually};
 
@@ -39,7 +39,7 @@ fn killed(cluster: &Cluster) {
     assert_eq!(profile(cluster), before);
 }
 
-/// Runs something while cluster.yaml names a gateway that nobody has.
+/// Runs something while cluster.yaml names a gateway that does not exist.
 fn with_wrong_gateway(cluster: &Cluster, during: impl FnOnce()) {
     cluster.sh(
         MACHINE,

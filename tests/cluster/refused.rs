@@ -6,10 +6,10 @@ use std::fs;
 
 use nodekit::run_record::Outcome;
 
-use crate::support::{Check, Cluster, PROGRAM, Said, eventually, run};
+use crate::support::{Check, Cluster, CommandOutput, PROGRAM, eventually, run};
 
 pub(crate) const CHECKS: &[Check] = &[
-    ("a token that nobody made", unknown_token),
+    ("a token that was never made", unknown_token),
     ("a token with a wrong secret", wrong_token),
     ("a token that was revoked", revoked_token),
     ("a token that has expired", expired_token),
@@ -24,8 +24,8 @@ pub(crate) const CHECKS: &[Check] = &[
 const WORKER: &str = "worker-01";
 
 fn unknown_token(cluster: &Cluster) {
-    let said = up_with_token(cluster, "abcdef.0123456789abcdef");
-    assert_refused(cluster, &said, "BS-JOIN-001");
+    let output = up_with_token(cluster, "abcdef.0123456789abcdef");
+    assert_refused(cluster, &output, "BS-JOIN-001");
     assert_logged(cluster, "BS-JOIN-001");
 }
 
@@ -42,9 +42,9 @@ fn revoked_token(cluster: &Cluster) {
     assert!(cluster.sh("master-01", "blackstart token list").contains(id));
     cluster.sh("master-01", &format!("blackstart token revoke {id}"));
     assert!(!cluster.sh("master-01", "blackstart token list").contains(id));
-    let said = up_with_token(cluster, &token);
-    assert_refused(cluster, &said, "BS-JOIN-001");
-    assert!(said.err.contains(&format!("there is no token `{id}`")), "{said:?}");
+    let output = up_with_token(cluster, &token);
+    assert_refused(cluster, &output, "BS-JOIN-001");
+    assert!(output.err.contains(&format!("there is no token `{id}`")), "{output:?}");
 }
 
 fn expired_token(cluster: &Cluster) {
@@ -96,7 +96,7 @@ fn other_cluster(cluster: &Cluster) {
     run(PROGRAM, &["config", "seal", &config, "--out", &out.display().to_string()]).ok();
     cluster.bring(&out.join(WORKER), WORKER);
     assert_refused(cluster, &cluster.node_up(WORKER, ""), "BS-JOIN-020");
-    // It never gets as far as a request, and the master tells all the same who did not believe it.
+    // It never gets as far as a request, and the master logs all the same which node did not trust it.
     assert_logged(cluster, "BS-JOIN-020");
     let journal = cluster.journal("master-01", "blackstart-agent");
     let is_it = |line: &str| line.contains("BS-JOIN-020") && line.contains("node=\"worker-01\"");
@@ -108,9 +108,9 @@ fn another_name(cluster: &Cluster) {
     cluster.bring(&cluster.sealed_dir("worker-02"), WORKER);
     let uid = ["get", "node", "worker-02", "-o", "jsonpath={.metadata.uid}"];
     let before = cluster.kubectl(&uid);
-    let said = cluster.node_up(WORKER, "--node worker-02");
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.err.contains("BS-NET-001"), "{said:?}");
+    let output = cluster.node_up(WORKER, "--node worker-02");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.err.contains("BS-NET-001"), "{output:?}");
     assert_nothing_left(cluster);
     assert_eq!(cluster.kubectl(&uid), before);
     cluster.await_ready(&["master-01", "worker-02"]);
@@ -121,16 +121,16 @@ fn joins_at_last(cluster: &Cluster) {
     cluster.await_ready(&Cluster::MACHINES);
 }
 
-fn up_with_token(cluster: &Cluster, token: &str) -> Said {
+fn up_with_token(cluster: &Cluster, token: &str) -> CommandOutput {
     cluster.bring(&cluster.sealed_dir(WORKER), WORKER);
     let line = "blackstart node up --token-file -";
     cluster.lab.feed("exec", &[WORKER, "--", "timeout", "120", "sh", "-c", line], token.as_bytes())
 }
 
-/// The node says why, to whoever started it and to whoever looks later.
+/// The node says why, where it was started and in its records.
 #[track_caller]
-fn assert_refused(cluster: &Cluster, said: &Said, code: &str) {
-    said.refused(1, code);
+fn assert_refused(cluster: &Cluster, output: &CommandOutput, code: &str) {
+    output.refused(1, code);
     let run = cluster.last_up(WORKER).unwrap();
     assert_eq!(run.outcome, Outcome::Failed, "{run:#?}");
     assert_eq!(run.cause().unwrap().code, code, "{run:#?}");

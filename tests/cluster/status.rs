@@ -1,16 +1,16 @@
-//! What a node tells of itself: `node status` and `node timeline`, on machines that are well and on machines that are not.
+//! What a node reports of itself: `node status` and `node timeline`, on machines that are well and on machines that are not.
 
 use serde_json::Value;
 
-use crate::support::{Check, Cluster, Said, eventually};
+use crate::support::{Check, Cluster, CommandOutput, eventually};
 
 /// On a cluster that works; it works again at the end.
 pub(crate) const CHECKS: &[Check] = &[
     ("a Ready node says so, master and worker", ready),
     ("the timeline of a run has every step, as bars, JSON and SVG", timeline),
-    ("somebody who is not root is told what cannot be seen", not_root),
+    ("a user who is not root sees what cannot be read", not_root),
     ("without etcd and API server, the status says what is wrong", without_a_control_plane),
-    ("a run that fails is told by status and timeline", failed_run),
+    ("a run that fails is shown by status and timeline", failed_run),
     ("a run that is killed was interrupted", killed_run),
 ];
 
@@ -19,9 +19,9 @@ pub(crate) const BEFORE: &[Check] = &[("where nothing was ever started, the stat
 
 /// The exit code and what was printed.
 fn status(cluster: &Cluster, machine: &str) -> (i32, Value) {
-    let said = cluster.try_sh(machine, "blackstart node status -o json");
-    let printed = serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"));
-    (said.code.unwrap(), printed)
+    let output = cluster.try_sh(machine, "blackstart node status -o json");
+    let printed = serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    (output.code.unwrap(), printed)
 }
 
 fn ready(cluster: &Cluster) {
@@ -79,9 +79,9 @@ fn timeline(cluster: &Cluster) {
 fn not_root(cluster: &Cluster) {
     let as_nobody = "setpriv --reuid=nobody --clear-groups blackstart node status -o json";
     for machine in ["master-01", "worker-01"] {
-        let said = cluster.try_sh(machine, as_nobody);
-        let status: Value = serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"));
-        assert_eq!((said.code, &status["state"]), (Some(1), &"joined".into()), "{status:#}");
+        let output = cluster.try_sh(machine, as_nobody);
+        let status: Value = serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        assert_eq!((output.code, &status["state"]), (Some(1), &"joined".into()), "{status:#}");
         assert_eq!(status["run"]["outcome"], "done", "{status:#}");
         assert!(status["units"].as_array().unwrap().iter().all(|unit| unit["health"] == "ok"), "{status:#}");
         assert!(status["api"]["why"].as_str().unwrap().contains("root may"), "{status:#}");
@@ -111,16 +111,16 @@ fn without_a_control_plane(cluster: &Cluster) {
 
 fn failed_run(cluster: &Cluster) {
     let machine = "worker-01";
-    let said = cluster.try_sh(machine, "blackstart node up --skip no-such-check");
-    assert_failed_run(cluster, machine, &said, "BS-PRE-001");
+    let output = cluster.try_sh(machine, "blackstart node up --skip no-such-check");
+    assert_failed_run(cluster, machine, &output, "BS-PRE-001");
     // The machine is as Ready as before; the next run says so too.
     cluster.sh(machine, "blackstart node up");
     eventually("the node is as before", || status(cluster, machine).0 == 0);
 }
 
 #[track_caller]
-fn assert_failed_run(cluster: &Cluster, machine: &str, said: &Said, error: &str) {
-    said.refused(1, error);
+fn assert_failed_run(cluster: &Cluster, machine: &str, output: &CommandOutput, error: &str) {
+    output.refused(1, error);
     let (code, status) = status(cluster, machine);
     assert_eq!((code, &status["state"]), (1, &"degraded".into()), "{status:#}");
     assert_eq!(status["run"]["outcome"], "failed", "{status:#}");
@@ -132,7 +132,7 @@ fn assert_failed_run(cluster: &Cluster, machine: &str, said: &Said, error: &str)
 
 fn killed_run(cluster: &Cluster) {
     let machine = "worker-01";
-    // A kubelet that is held still answers nobody, so the run waits for it, and is killed while it does.
+    // A kubelet that is held still answers no request, so the run waits for it, and is killed while it does.
     cluster.sh(machine, "systemctl kill --signal=STOP kubelet");
     cluster.sh(machine, "systemd-run --collect --unit=killed-run blackstart node up");
     eventually("the run waits for the kubelet", || {

@@ -9,10 +9,10 @@ pub(crate) const CHECKS: &[Check] = &[
     ("machines become a cluster with it", becomes_a_cluster),
 ];
 
-/// Of nobody else.
+/// Of no other node.
 const TOKEN: &str = "q7w3xk.5f8j2m9n4p6r1t0v";
 
-/// The machines of the lab but the last, which nobody has told the cluster about.
+/// The machines of the lab but the last, which is not in cluster.yaml.
 pub(crate) fn configuration(cluster: &Cluster, more: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(cluster.lab.dir().join("config/cluster.yaml")).unwrap();
@@ -29,8 +29,8 @@ fn warned(cluster: &Cluster) {
     let plain = dir.path().join("plain").display().to_string();
     let checked = run(PROGRAM, &["check", &plain]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
-    let said = format!("{}{}", checked.out, checked.err);
-    assert!(said.contains("warning[BS-SPEC-057]") && !said.contains(TOKEN), "{said}");
+    let output = format!("{}{}", checked.out, checked.err);
+    assert!(output.contains("warning[BS-SPEC-057]") && !output.contains(TOKEN), "{output}");
     let out = dir.path().join("sealed").display().to_string();
     run(PROGRAM, &["config", "seal", &plain, "--out", &out]).refused(1, "BS-JOIN-027");
 }
@@ -38,8 +38,8 @@ fn warned(cluster: &Cluster) {
 fn becomes_a_cluster(cluster: &Cluster) {
     let dir = configuration(cluster, "");
     for machine in ["worker-01", "master-01"] {
-        let said = cluster.install(&dir.path().join("plain"), machine);
-        assert!(said.contains("installed and started"), "{said}");
+        let output = cluster.install(&dir.path().join("plain"), machine);
+        assert!(output.contains("installed and started"), "{output}");
     }
     for machine in ["master-01", "worker-01"] {
         eventually(&format!("{machine} is done"), || cluster.is_up(machine));

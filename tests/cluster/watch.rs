@@ -8,7 +8,7 @@ use std::{
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use crate::support::{Check, Cluster, PROGRAM, Said, eventually, run, text};
+use crate::support::{Check, Cluster, CommandOutput, PROGRAM, eventually, run, text};
 
 /// Made while worker-02 waits for a master that is off.
 pub(crate) const WITHOUT_A_MASTER: Check = ("`watch` shows for whom a worker waits, for how long, and why", waits);
@@ -16,13 +16,13 @@ pub(crate) const WITHOUT_A_MASTER: Check = ("`watch` shows for whom a worker wai
 /// Made when worker-01 has never joined and the others have.
 pub(crate) const BEFORE_JOINING: &[Check] = &[
     ("a machine that has not joined is heard", heard_early),
-    ("nobody reports for another, and no report counts twice", forged),
+    ("no node reports for another, and no report counts twice", forged),
 ];
 
 /// Made when all have joined.
 pub(crate) const CHECKS: &[Check] = &[
     ("all nodes are shown from every node and from the computer of the lab", from_everywhere),
-    ("changes are told as they happen, until Ctrl-C", stream),
+    ("changes are shown as they happen, until Ctrl-C", stream),
     ("a paused machine is silent, and comes back", paused),
     ("a machine that is cut off is silent, and comes back", cut_off),
     ("a unit that fails is shown", failing_unit),
@@ -150,7 +150,7 @@ fn cut_off(cluster: &Cluster) {
         (text(&seen["note"]).as_str(), &seen["power"]),
         ("the machine is cut off from everything", &"on".into())
     );
-    // Whoever is cut off sees that, and what was last said stays as of then.
+    // A node that is cut off sees that, and the last reports stay as of then.
     let own = from_machine(cluster, "worker-02");
     assert_eq!(own["masters"][0]["state"], "silent", "{own:#}");
     assert_eq!(node(&own, "worker-02")["state"], "ready", "its own machine it still sees: {own:#}");
@@ -202,8 +202,8 @@ fn from_lab(cluster: &Cluster) -> Value {
 }
 
 #[track_caller]
-fn parsed(said: Said) -> Value {
-    serde_json::from_str(&said.ok()).unwrap()
+fn parsed(output: CommandOutput) -> Value {
+    serde_json::from_str(&output.ok()).unwrap()
 }
 
 #[track_caller]

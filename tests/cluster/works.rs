@@ -20,9 +20,9 @@ pub(crate) const CHECKS: &[Check] = &[
 
 /// Asks a pod through a port of the master, and closes it again.
 const FORWARD: &str = r"
-said=$(mktemp)
-kubectl port-forward pod/POD :8080 > $said 2>&1 & forward=$!
-until port=$(sed -n 's/.*127.0.0.1:\([0-9]*\) .*/\1/p' $said | grep .); do sleep 0.1; done
+output=$(mktemp)
+kubectl port-forward pod/POD :8080 > $output 2>&1 & forward=$!
+until port=$(sed -n 's/.*127.0.0.1:\([0-9]*\) .*/\1/p' $output | grep .); do sleep 0.1; done
 curl -sS -m 10 http://127.0.0.1:$port/cgi-bin/who
 kill $forward
 ";
@@ -82,8 +82,8 @@ fn outside(cluster: &Cluster) {
 fn names(cluster: &Cluster) {
     let api = cluster.kubectl(&["get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}"]);
     for probe in Probe::all(cluster) {
-        let said = probe.sh(cluster, "nslookup kubernetes.default.svc.cluster.local");
-        assert!(said.contains(&format!("Address: {api}")), "{probe:?}: {said}");
+        let output = probe.sh(cluster, "nslookup kubernetes.default.svc.cluster.local");
+        assert!(output.contains(&format!("Address: {api}")), "{probe:?}: {output}");
         let unknown = cluster.try_kubectl(&["exec", &probe.name, "--", "nslookup", "nobody.default.svc.cluster.local"]);
         assert!(unknown.code != Some(0) && unknown.out.contains("NXDOMAIN"), "{unknown:?}");
     }

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{Said, TestLab};
+use crate::common::{CommandOutput, TestLab};
 
 /// How long a fault may take to show: a kubelet notices some only after a while. Not how long an answer may take.
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -20,7 +20,7 @@ const LIMIT: &str = "30";
 
 /// A cluster to break.
 pub(crate) struct Bench {
-    /// Removed at the end, unless it is somebody else's.
+    /// Removed at the end, unless it is not ours.
     pub(crate) lab: ManuallyDrop<TestLab>,
     pub(crate) is_borrowed: bool,
 }
@@ -53,8 +53,8 @@ impl Bench {
 
     /// What a line of shell on a machine prints.
     pub(crate) fn try_sh(&self, machine: &str, line: &str) -> Result<String, String> {
-        let said = self.lab.run("exec", &[machine, "--", "timeout", "120", "sh", "-euc", line]);
-        if said.code == Some(0) { Ok(said.out.trim().to_owned()) } else { Err(format!("`{line}`: {said:?}")) }
+        let output = self.lab.run("exec", &[machine, "--", "timeout", "120", "sh", "-euc", line]);
+        if output.code == Some(0) { Ok(output.out.trim().to_owned()) } else { Err(format!("`{line}`: {output:?}")) }
     }
 
     /// The same, where nothing can go wrong.
@@ -84,34 +84,34 @@ impl Bench {
     }
 }
 
-/// What `blackstart diagnose -o json` said.
+/// What `blackstart diagnose -o json` printed.
 pub(crate) struct Answer {
     exit: Option<i32>,
-    told: Value,
-    said: Said,
+    parsed: Value,
+    output: CommandOutput,
 }
 
-impl From<Said> for Answer {
-    fn from(said: Said) -> Self {
-        Self { exit: said.code, told: serde_json::from_str(&said.out).unwrap_or_default(), said }
+impl From<CommandOutput> for Answer {
+    fn from(output: CommandOutput) -> Self {
+        Self { exit: output.code, parsed: serde_json::from_str(&output.out).unwrap_or_default(), output }
     }
 }
 
 impl Answer {
     /// Nothing is wrong, in the document and for a script.
     pub(crate) fn is_well(&self) -> bool {
-        self.exit == Some(0) && self.told["findings"].as_array().is_some_and(Vec::is_empty)
+        self.exit == Some(0) && self.parsed["findings"].as_array().is_some_and(Vec::is_empty)
     }
 
     /// The codes of `findings` or `warnings`.
     pub(crate) fn codes(&self, list: &str) -> BTreeSet<String> {
-        let all = self.told[list].as_array().into_iter().flatten();
+        let all = self.parsed[list].as_array().into_iter().flatten();
         all.filter_map(|finding| finding["code"].as_str().map(str::to_owned)).collect()
     }
 
     /// All that was given as evidence.
     pub(crate) fn evidence(&self) -> String {
-        let all = ["findings", "warnings"].iter().filter_map(|list| self.told[*list].as_array()).flatten();
+        let all = ["findings", "warnings"].iter().filter_map(|list| self.parsed[*list].as_array()).flatten();
         let evidence: Vec<&str> = all.filter_map(|finding| finding["evidence"].as_str()).collect();
         evidence.join("\n")
     }
@@ -119,6 +119,6 @@ impl Answer {
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "exit {:?}\n{}\n{}", self.exit, self.said.out, self.said.err)
+        write!(f, "exit {:?}\n{}\n{}", self.exit, self.output.out, self.output.err)
     }
 }

@@ -1,4 +1,4 @@
-//! A way to break a node, what must be said of it, and how to fix it.
+//! A way to break a node, what must be reported of it, and how to fix it.
 
 use std::collections::BTreeSet;
 
@@ -18,21 +18,21 @@ pub(crate) struct Case {
     pub(crate) provoke: Deed,
     /// Exactly what must be found: no code less, no code more.
     pub(crate) codes: &'static [&'static str],
-    /// Warnings that must be among those told.
+    /// Warnings that must be among those reported.
     pub(crate) warnings: &'static [&'static str],
     /// A word that shows that the evidence is the right one.
     pub(crate) evidence: &'static str,
     /// Fixes it.
     pub(crate) fix: Deed,
-    /// What the program is told by its environment, as `NAME=value`.
+    /// What the program gets by its environment, as `NAME=value`.
     pub(crate) environment: &'static str,
-    /// What must be said of it on other machines.
+    /// What must be reported of it on other machines.
     pub(crate) elsewhere: &'static [Expected],
     /// Nothing is fixed: the next case goes on from here.
     pub(crate) stays: bool,
 }
 
-/// What must be said on a machine; the fields are those of a [`Case`].
+/// What must be reported on a machine; the fields are those of a [`Case`].
 #[derive(Clone, Copy)]
 pub(crate) struct Expected {
     pub(crate) machine: &'static str,
@@ -66,29 +66,30 @@ impl Case {
         stays: false,
     };
 
-    /// Breaks, asks, fixes, asks again. What must be told is told at once with nothing else beside it.
+    /// Breaks, asks, fixes, asks again. What must be reported is reported at once with nothing else beside it.
     pub(crate) fn run(&self, bench: &Bench) -> Result<(), String> {
         let here =
             Expected { machine: self.machine, codes: self.codes, warnings: self.warnings, evidence: self.evidence };
         let all = || [here].into_iter().chain(self.elsewhere.iter().copied());
         let broken = self.provoke.on(bench, self.machine);
-        let told = broken.and_then(|()| all().try_for_each(|told| told.is_told(bench, self.environment)));
+        let reported =
+            broken.and_then(|()| all().try_for_each(|expected| expected.is_reported(bench, self.environment)));
         if self.stays {
-            return told;
+            return reported;
         }
         let fixed = self.fix.on(bench, self.machine);
-        let well = all().try_for_each(|told| told.is_over(bench));
-        told.and(fixed).and(well)
+        let well = all().try_for_each(|expected| expected.is_over(bench));
+        reported.and(fixed).and(well)
     }
 }
 
 impl Expected {
-    fn is_told(&self, bench: &Bench, environment: &str) -> Result<(), String> {
+    fn is_reported(&self, bench: &Bench, environment: &str) -> Result<(), String> {
         let answer = bench.ask_until(self.machine, environment, |answer| self.is_named_in(answer));
         self.evaluate(&answer)
     }
 
-    /// Nothing is wrong any more, and nobody is warned of the same.
+    /// Nothing is wrong any more, and there is no warning of the same.
     fn is_over(&self, bench: &Bench) -> Result<(), String> {
         let is_over = |answer: &Answer| {
             let warnings = answer.codes("warnings");
@@ -98,7 +99,7 @@ impl Expected {
         if is_over(&answer) { Ok(()) } else { Err(format!("{} is not well again: {answer}", self.machine)) }
     }
 
-    /// Whether all that must be told is among what was told.
+    /// Whether all that must be reported is among what was reported.
     fn is_named_in(&self, answer: &Answer) -> bool {
         let (findings, warnings) = (answer.codes("findings"), answer.codes("warnings"));
         self.codes.iter().all(|code| findings.contains(*code))
@@ -107,8 +108,8 @@ impl Expected {
 
     fn evaluate(&self, answer: &Answer) -> Result<(), String> {
         let expected: BTreeSet<String> = self.codes.iter().map(|code| (*code).to_owned()).collect();
-        let told = answer.codes("findings");
-        if told != expected || !self.is_named_in(answer) {
+        let found = answer.codes("findings");
+        if found != expected || !self.is_named_in(answer) {
             let (machine, warnings) = (self.machine, self.warnings);
             return Err(format!("expected {expected:?} and warnings {warnings:?} on {machine}: {answer}"));
         }

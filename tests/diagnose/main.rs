@@ -1,7 +1,7 @@
 //! Breaks real clusters in every way that `blackstart diagnose` knows, and looks whether it says so.
 //!
 //! `cargo test --workspace --test diagnose`, as root; plain `cargo test` leaves it out. One cluster of a master and a
-//! worker, and one of three masters, serve all cases: each one breaks something, asks until it is told, fixes it, and asks
+//! worker, and one of three masters, serve all cases: each one breaks something, asks until it is reported, fixes it, and asks
 //! until all is well. To add a case: its entry in the file of its theme. Every second theme is played with one kind of commits and
 //! the others with the other, all of them with `BLACKSTART_TEST_FULL=1`; `BLACKSTART_CASES=firewall` runs those whose name contains
 //! the word; `BLACKSTART_CASES_LAB=NAME` and `BLACKSTART_CASES_MASTERS_LAB=NAME` break labs that are there already,
@@ -51,7 +51,7 @@ const CASES: &[&[Case]] = &[
 ];
 
 #[test]
-fn whoever_breaks_a_node_is_told_what_they_did() {
+fn what_breaks_a_node_is_diagnosed() {
     let cases = chosen(&of_the_seed());
     if cases.is_empty() {
         return;
@@ -64,14 +64,14 @@ fn whoever_breaks_a_node_is_told_what_they_did() {
 }
 
 #[test]
-fn masters_tell_what_is_wrong_with_etcd() {
+fn masters_report_what_is_wrong_with_etcd() {
     let cases = chosen(&[masters::MASTERS]);
     if cases.is_empty() {
         return;
     }
     let _turn = common::turn();
     let bench = Bench::up("BLACKSTART_CASES_MASTERS_LAB", &masters::NAMES);
-    masters::nobody_is_warned(&bench);
+    masters::no_master_is_warned(&bench);
     let failed = play(&cases, &bench);
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
@@ -94,23 +94,23 @@ fn chosen(lists: &[&'static [Case]]) -> Vec<&'static Case> {
     lists.iter().copied().flatten().filter(is_wanted).collect()
 }
 
-/// Plays one case after the other, and tells which failed and why.
+/// Plays one case after the other, and prints which failed and why.
 fn play(cases: &[&Case], bench: &Bench) -> Vec<String> {
     let mut failed = Vec::new();
     for case in cases {
         let started = Instant::now();
         let ended = case.run(bench);
-        let word = if ended.is_ok() { "told" } else { "FAILED" };
+        let word = if ended.is_ok() { "diagnosed" } else { "FAILED" };
         eprintln!("{word:6} {} on {} ({:.1} s)", case.name, case.machine, started.elapsed().as_secs_f64());
         failed.extend(ended.err().map(|why| format!("{}: {why}", case.name)));
     }
-    eprintln!("told {} of {}", cases.len() - failed.len(), cases.len());
+    eprintln!("diagnosed {} of {}", cases.len() - failed.len(), cases.len());
     failed
 }
 
 /// On a machine that has its configuration and was never started there is one thing to say, and no other.
 #[test]
-fn where_nothing_was_started_only_that_is_told() {
+fn where_nothing_was_started_only_that_is_reported() {
     let _turn = common::turn();
     let bench = Bench { lab: ManuallyDrop::new(TestLab::with(1, 0)), is_borrowed: false };
     let config = bench.lab.dir().join("config").display().to_string();

@@ -1,6 +1,6 @@
 //! etcd of three masters: who is missing, who has no data, no vote or no place, and who is in another cluster.
 //!
-//! The third one is broken, as a rule, and the first one asked; where the third can tell more of itself, it is asked too.
+//! The third one is broken, as a rule, and the first one asked; where the third knows more of itself, it is asked too.
 
 use crate::{
     bench::Bench,
@@ -125,8 +125,8 @@ pub(crate) const MASTERS: &[Case] = &[
     },
 ];
 
-/// Whoever is well is warned of nothing that these cases provoke.
-pub(crate) fn nobody_is_warned(bench: &Bench) {
+/// A healthy master is warned of nothing that these cases provoke.
+pub(crate) fn no_master_is_warned(bench: &Bench) {
     for machine in NAMES {
         let answer = bench.ask(machine, "");
         let warnings = answer.codes("warnings");
@@ -135,7 +135,7 @@ pub(crate) fn nobody_is_warned(bench: &Bench) {
     }
 }
 
-/// The third master is removed, if it is not yet, and brought in again by hand: announced, started, and nobody gives it its vote.
+/// The third master is removed, if it is not yet, and brought in again by hand: announced, started, and never given its vote.
 fn comes_back_as_learner(bench: &Bench) {
     let urls = bench.sh(THIRD, "systemctl stop etcd; sed -n 's/^ETCD_INITIAL_CLUSTER=//p' /var/lib/etcd/initial.env");
     let url = urls.split(',').find_map(|member| member.strip_prefix("master-03=")).expect("its own URL");

@@ -42,7 +42,7 @@ pub(crate) const PODS: &[Case] = &[
         ..Case::PLAIN
     },
     Case {
-        name: "image that nobody has",
+        name: "image that no registry has",
         provoke: Deed::Sh("kubectl run imageless --image=registry.invalid/nothing:1"),
         warnings: &["BS-DIAG-059"],
         evidence: "default/imageless: image registry.invalid/nothing:1",

@@ -20,7 +20,7 @@ sign() {
     -startdate "$2" -enddate "$3" -notext -out "$d/crt"
   cat "$d/crt" > "$PKI/apiserver.crt"
 }
-# A CA that nobody knows: key and certificate.
+# An unknown CA: key and certificate.
 stranger() {
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$1" -out "$2" -subj /CN=kubernetes -days 9
 }

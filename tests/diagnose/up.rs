@@ -11,8 +11,8 @@ pub(crate) fn a_failure_is_explained(bench: &Bench) -> Result<(), String> {
     bench.try_sh(WORKER, &format!("umount {state}"))?;
 
     let below_the_error = text.err.split_once("error[").map(|(_, below)| below).unwrap_or_default();
-    let is_told = below_the_error.contains(&format!("likely cause[BS-DIAG-013]: {state} is mounted read-only"));
-    if text.code != Some(1) || !is_told {
+    let is_shown = below_the_error.contains(&format!("likely cause[BS-DIAG-013]: {state} is mounted read-only"));
+    if text.code != Some(1) || !is_shown {
         return Err(format!("no likely cause below the error: {text:?}"));
     }
     let last = json.out.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());

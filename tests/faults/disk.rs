@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     MASTER,
-    support::{Check, Cluster, Said},
+    support::{Check, Cluster, CommandOutput},
 };
 
 const STATE: &str = "/var/lib/cluster-state";
@@ -26,29 +26,29 @@ pub(crate) const AFTER: &[Check] = &[
 
 fn read_only_state(cluster: &Cluster) {
     cluster.sh(MASTER, &format!("mkdir -p {STATE} && mount -t tmpfs -o ro,size=64k tmpfs {STATE}"));
-    let said = cluster.node_up(MASTER, "");
+    let output = cluster.node_up(MASTER, "");
     cluster.sh(MASTER, &format!("umount {STATE}"));
-    said.refused(1, "BS-HOST-004");
-    assert!(said.err.contains(STATE), "{said:?}");
+    output.refused(1, "BS-HOST-004");
+    assert!(output.err.contains(STATE), "{output:?}");
     assert_untouched(cluster);
 }
 
 fn full_state(cluster: &Cluster) {
     cluster.sh(MASTER, &format!("mount -t tmpfs -o size=64k tmpfs {STATE} && {}", fill(0)));
-    let said = cluster.node_up(MASTER, "");
+    let output = cluster.node_up(MASTER, "");
     cluster.sh(MASTER, &format!("umount {STATE}"));
-    said.refused(1, "BS-HOST-003");
-    assert!(said.err.contains(STATE), "{said:?}");
+    output.refused(1, "BS-HOST-003");
+    assert!(output.err.contains(STATE), "{output:?}");
     assert_untouched(cluster);
 }
 
 fn read_only_kubernetes(cluster: &Cluster) {
     let bind = format!("mkdir -p {KUBERNETES} && mount --bind {KUBERNETES} {KUBERNETES}");
     cluster.sh(MASTER, &format!("{bind} && mount -o remount,bind,ro {KUBERNETES}"));
-    let said = cluster.node_up(MASTER, "");
+    let output = cluster.node_up(MASTER, "");
     cluster.sh(MASTER, &format!("umount {KUBERNETES}"));
-    said.refused(1, "BS-HOST-004");
-    assert!(said.err.contains(KUBERNETES), "{said:?}");
+    output.refused(1, "BS-HOST-004");
+    assert!(output.err.contains(KUBERNETES), "{output:?}");
     assert_eq!(cluster.sh(MASTER, &format!("find {KUBERNETES} -type f")), "");
 }
 
@@ -60,9 +60,9 @@ fn filling_state(cluster: &Cluster) {
     cluster.sh(MASTER, &moved);
     let verified_before = verified(cluster).len();
     cluster.sh(MASTER, &fill(5));
-    let said = cluster.node_up(MASTER, "");
-    said.refused(1, "BS-HOST-003");
-    assert!(said.err.contains(STATE), "{said:?}");
+    let output = cluster.node_up(MASTER, "");
+    output.refused(1, "BS-HOST-003");
+    assert!(output.err.contains(STATE), "{output:?}");
     let verified = verified(cluster);
     assert!(verified.len() >= verified_before, "what was known is known: {verified:?}");
     assert_eq!(cluster.sh(MASTER, &format!("find {STATE} -name '*blackstart-new*'")), "");
@@ -72,8 +72,8 @@ fn filling_state(cluster: &Cluster) {
 fn full_state_later(cluster: &Cluster) {
     let before = cluster.sh(MASTER, &format!("cat {STATE}/ledger.json"));
     cluster.sh(MASTER, &fill(0));
-    let said = cluster.node_up(MASTER, "");
-    assert_done_or_told(&said, "BS-HOST-003");
+    let output = cluster.node_up(MASTER, "");
+    assert_done_or_refused(&output, "BS-HOST-003");
     assert_eq!(cluster.sh(MASTER, &format!("cat {STATE}/ledger.json")), before);
     cluster.await_ready(&[MASTER]);
     cluster.sh(MASTER, &format!("rm {STATE}/filler"));
@@ -82,14 +82,14 @@ fn full_state_later(cluster: &Cluster) {
 
 fn read_only_later(cluster: &Cluster) {
     cluster.sh(MASTER, &format!("mount --bind {KUBERNETES} {KUBERNETES} && mount -o remount,bind,ro {KUBERNETES}"));
-    let said = cluster.node_up(MASTER, "");
+    let output = cluster.node_up(MASTER, "");
     cluster.sh(MASTER, &format!("umount {KUBERNETES}"));
-    assert!(said.ok().contains("nothing was changed"), "there is nothing to write");
+    assert!(output.ok().contains("nothing was changed"), "there is nothing to write");
 
     cluster.sh(MASTER, &format!("mount -o remount,ro {STATE}"));
-    let said = cluster.node_up(MASTER, "");
+    let output = cluster.node_up(MASTER, "");
     cluster.sh(MASTER, &format!("mount -o remount,rw {STATE}"));
-    said.refused(1, "BS-HOST-004");
+    output.refused(1, "BS-HOST-004");
     cluster.await_ready(&[MASTER]);
     assert!(cluster.node_up(MASTER, "").ok().contains("nothing was changed"));
 }
@@ -103,10 +103,10 @@ fn fill(pages: u32) -> String {
 }
 
 /// Whether it had to write anything, or could say so.
-fn assert_done_or_told(said: &Said, code: &str) {
-    match said.code {
-        Some(0) => assert!(said.out.contains("is a Ready node"), "{said:?}"),
-        _ => said.refused(1, code),
+fn assert_done_or_refused(output: &CommandOutput, code: &str) {
+    match output.code {
+        Some(0) => assert!(output.out.contains("is a Ready node"), "{output:?}"),
+        _ => output.refused(1, code),
     }
 }
 

@@ -96,7 +96,7 @@ fn no_secret(cluster: &Cluster) {
         assert_whole(&archive.join(machine), &parts);
     }
     assert_clean(&archive, &all);
-    // What nobody can know to be secret is found, in both forms: the search sees what there is.
+    // What no rule can know to be secret is found, in both forms: the search sees what there is.
     let control = found(&archive, &[secrets::CONTROL.to_owned()].into());
     assert!(control.len() >= 2 && control.iter().all(|file| file.contains("errors.log")), "{control:?}");
     // The places where secrets were planted are there, and what stood beside them too.
@@ -110,10 +110,10 @@ fn hanging(cluster: &Cluster) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("lab.tar.gz").display().to_string();
     cluster.lab.run("pause", &[WORKER]).ok();
-    let said = run(PROGRAM, &["gather", "--lab", &cluster.lab.name, "--to", &path]);
+    let output = run(PROGRAM, &["gather", "--lab", &cluster.lab.name, "--to", &path]);
     cluster.lab.run("resume", &[WORKER]).ok();
-    assert!(said.err.contains("worker-01: it is paused"), "{said:?}");
-    said.ok();
+    assert!(output.err.contains("worker-01: it is paused"), "{output:?}");
+    output.ok();
     let archive = unpacked(Path::new(&path));
     assert_whole(
         &archive.join(WORKER),
@@ -139,9 +139,9 @@ fn control_plane_down(cluster: &Cluster) {
 fn full_disk(cluster: &Cluster) {
     let small = "mkdir -p /run/small && mount -t tmpfs -o size=16k tmpfs /run/small";
     cluster.sh(WORKER, small);
-    let said = cluster.try_sh(WORKER, "cd /run/small && blackstart gather");
-    said.refused(1, "BS-GATHER-001");
-    assert!(said.err.contains("--to"), "{said:?}");
+    let output = cluster.try_sh(WORKER, "cd /run/small && blackstart gather");
+    output.refused(1, "BS-GATHER-001");
+    assert!(output.err.contains("--to"), "{output:?}");
     assert_eq!(cluster.sh(WORKER, "ls -A /run/small"), "", "nothing half-written is left");
     cluster.sh(WORKER, "cd /run/small && blackstart gather --to /root/elsewhere.tar.gz && rm /root/elsewhere.tar.gz");
     cluster.sh(WORKER, "umount /run/small");
@@ -159,8 +159,8 @@ fn never_started(cluster: &Cluster) {
 /// Gathers on a machine and unpacks here what it gave.
 fn gather_on(cluster: &Cluster, machine: &str, dir: &Path) -> std::path::PathBuf {
     let there = format!("/root/{machine}.tar.gz");
-    let said = cluster.sh(machine, &format!("blackstart gather --to {there} && stat -c %a {there}"));
-    assert_eq!(said, format!("{there}\n600"));
+    let output = cluster.sh(machine, &format!("blackstart gather --to {there} && stat -c %a {there}"));
+    assert_eq!(output, format!("{there}\n600"));
     cluster.lab.run("cp", &[&format!("{machine}:{there}"), &dir.display().to_string()]).ok();
     cluster.sh(machine, &format!("rm {there}"));
     unpacked(&dir.join(format!("{machine}.tar.gz")))

@@ -88,29 +88,29 @@ fn play(cluster: &Cluster, number: usize, case: &Case) -> Result<(), String> {
         (is_new && states.lines().all(|state| state == "active")).then_some(()).ok_or(states)
     })?;
     until("the API is ready", || {
-        let said = cluster.try_kubectl(&["get", "--raw", "/readyz"]);
-        (said.out == "ok").then_some(()).ok_or(said.err)
+        let output = cluster.try_kubectl(&["get", "--raw", "/readyz"]);
+        (output.out == "ok").then_some(()).ok_or(output.err)
     })?;
     until("the node is alive", || heartbeat(cluster, moment))?;
     let pod = format!("after-{number}");
     until("a pod is created", || {
-        let said = cluster.lab.feed(
+        let output = cluster.lab.feed(
             "exec",
             &[MASTER, "--", "kubectl", "apply", "-f", "-"],
             manifest(cluster, &pod).as_bytes(),
         );
-        (said.code == Some(0)).then_some(()).ok_or(said.err)
+        (output.code == Some(0)).then_some(()).ok_or(output.err)
     })?;
     until("the pod runs", || {
-        let said = cluster.try_kubectl(&["get", "pod", &pod, "-o", "json"]);
-        let object: Value = serde_json::from_str(&said.out).unwrap_or_default();
-        (object["status"]["phase"] == "Running").then_some(()).ok_or(format!("{}{}", object["status"], said.err))
+        let output = cluster.try_kubectl(&["get", "pod", &pod, "-o", "json"]);
+        let object: Value = serde_json::from_str(&output.out).unwrap_or_default();
+        (object["status"]["phase"] == "Running").then_some(()).ok_or(format!("{}{}", object["status"], output.err))
     })?;
     cluster.try_kubectl(&["delete", "pod", &pod, "--grace-period=0", "--force", "--wait=false"]);
     Ok(())
 }
 
-/// The node is Ready and has said so after that moment.
+/// The node is Ready and has reported so after that moment.
 fn heartbeat(cluster: &Cluster, moment: Timestamp) -> Result<(), String> {
     let lease = ["get", "lease", MASTER, "-n", "kube-node-lease", "-o", "jsonpath={.spec.renewTime}"];
     let renewed = cluster.try_kubectl(&lease).out;

@@ -22,8 +22,8 @@ fn resolves(cluster: &Cluster) -> bool {
 
 fn without_names(cluster: &Cluster) {
     cluster.sh(MASTER, GONE);
-    let said = cluster.node_up(MASTER, "");
-    assert!(said.code == Some(0) && said.out.contains("is a Ready node"), "{said:?}");
+    let output = cluster.node_up(MASTER, "");
+    assert!(output.code == Some(0) && output.out.contains("is a Ready node"), "{output:?}");
     cluster.await_ready(&[MASTER]);
     cluster.sh(MASTER, BACK);
     assert!(cluster.node_up(MASTER, "").ok().contains("nothing was changed"));

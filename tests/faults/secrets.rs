@@ -73,8 +73,8 @@ fn keys(text: &str) -> BTreeSet<String> {
 }
 
 fn decoded(text: &str) -> String {
-    let said = run("sh", &["-c", &format!("printf %s '{text}' | base64 -d 2>/dev/null")]);
-    said.out
+    let output = run("sh", &["-c", &format!("printf %s '{text}' | base64 -d 2>/dev/null")]);
+    output.out
 }
 
 /// How a secret may look.

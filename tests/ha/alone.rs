@@ -1,4 +1,4 @@
-//! A first master that can ask nobody, and a person who decides.
+//! A first master that no other answers, and a person who decides.
 
 use crate::{
     MASTERS, WORKER, members, message, ready_at,
@@ -20,8 +20,8 @@ pub(crate) fn bootstraps(cluster: &Cluster) {
     assert!(both.err.contains("`systemctl stop cluster-bootstrap`"), "{both:?}");
     cluster.sh(first, "systemctl stop cluster-bootstrap");
     assert_eq!(cluster.sh(first, "systemctl --failed --plain --no-legend"), "", "it was stopped, and has not failed");
-    let said = cluster.node_up(first, "--force-new-cluster").ok();
-    assert!(said.contains("is a Ready node"), "{said}");
+    let output = cluster.node_up(first, "--force-new-cluster").ok();
+    assert!(output.contains("is a Ready node"), "{output}");
     assert_eq!(members(cluster, first), [(first.to_owned(), true)]);
     assert!(cluster.sh(first, "journalctl --no-pager -o cat -t blackstart").contains(DECISION));
     assert!(cluster.sh(first, "cat /var/lib/cluster-state/ledger.json").contains("force-new-cluster"));

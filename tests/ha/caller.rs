@@ -1,4 +1,4 @@
-//! Somebody who reads and writes the API from a worker, all the time, and notes what was answered.
+//! A client that reads and writes the API from a worker, all the time, and notes what was answered.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ impl<'a> Caller<'a> {
         caller
     }
 
-    /// The one that somebody else has begun.
+    /// The one that another check has begun.
     pub(crate) fn at_work(cluster: &'a Cluster) -> Self {
         Self { cluster }
     }
@@ -55,7 +55,7 @@ impl<'a> Caller<'a> {
         log.lines().map(str::to_owned).collect()
     }
 
-    /// Waits until writes go through again, and tells the longest time without one since `mark` writes were made.
+    /// Waits until writes go through again, and returns the longest time without one since `mark` writes were made.
     pub(crate) fn goes_on(&self, mark: usize) -> String {
         eventually("writes go through", || self.acknowledged() > mark + 10);
         let longest = format!(

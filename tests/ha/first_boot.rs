@@ -9,7 +9,7 @@ use crate::{
 
 pub(crate) const CHECKS: &[Check] = &[
     ("the first master that sees no other waits, and says why", waits_alone),
-    ("nobody starts a cluster without it", others_wait),
+    ("no other master starts a cluster without it", others_wait),
     ("only the first master may be forced", forced),
     ("when most see each other, the first one starts after a minute, and the second joins it", starts_with_most),
     ("the third joins when it comes, and all have a vote", third_joins),

@@ -32,10 +32,13 @@ fn comes_back(cluster: &Cluster) {
     });
     let longest = caller.goes_on(mark);
     eprintln!("  no longer than {longest} ms without a write that was acknowledged");
-    let told = cluster.try_sh(FULL, "blackstart diagnose");
-    assert!(told.out.contains("BS-PRE-012") && told.out.contains(&format!("{DATA} is full")), "{told:?}");
+    let diagnosed = cluster.try_sh(FULL, "blackstart diagnose");
+    assert!(
+        diagnosed.out.contains("BS-PRE-012") && diagnosed.out.contains(&format!("{DATA} is full")),
+        "{diagnosed:?}"
+    );
     // Started again, it answers until it has something to write.
-    eventually("etcd tells that one is missing", || {
+    eventually("etcd reports that one is missing", || {
         cluster.try_sh(MASTERS[0], "blackstart etcd status").out.contains("2 of 3 voters healthy, 2 needed")
     });
 

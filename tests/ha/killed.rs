@@ -1,7 +1,7 @@
 //! Two masters join at the same moment, and one or both of them are ended on the way.
 //!
 //! Ended by SIGKILL or by cutting the power, after each step from the split-brain guard on and at a few instants within those that have
-//! to do with etcd. Nobody helps from there on: in the end there are three voters and four Ready nodes, and another run finds
+//! to do with etcd. There is no help from there on: in the end there are three voters and four Ready nodes, and another run finds
 //! nothing to change.
 
 use std::{fmt, thread};
@@ -94,8 +94,8 @@ fn play(cluster: &Cluster, case: &Case) -> Option<String> {
     let struck = end(cluster, victims, *ending);
     await_whole(cluster, &NODES);
     for joiner in JOINERS {
-        let said = cluster.node_up(joiner, "").ok();
-        assert!(said.contains("nothing was changed"), "{joiner}: {said}");
+        let output = cluster.node_up(joiner, "").ok();
+        assert!(output.contains("nothing was changed"), "{joiner}: {output}");
     }
     struck
 }
@@ -124,7 +124,7 @@ fn end(cluster: &Cluster, victims: &[&str], ending: Ending) -> Option<String> {
     struck
 }
 
-/// Both joiners leave as whoever is replaced does, and are machines that have never been anything.
+/// Both joiners leave as a replaced machine does, and are machines that have never been anything.
 fn take_out_joiners(cluster: &Cluster) {
     let members = members(cluster, MASTERS[0]);
     let inside: Vec<&str> =

@@ -72,7 +72,7 @@ fn masters_come_in_any_order() {
     cluster.check(&[first_boot::CHECKS]);
 }
 
-/// Masters that join while something goes wrong, under the eyes of somebody who writes; and at the end all of them are lost.
+/// Masters that join while something goes wrong, under the eyes of a client that writes; and at the end all of them are lost.
 #[test]
 fn masters_join_whatever_happens() {
     let _turn = turn();
@@ -88,12 +88,12 @@ fn masters_join_whatever_happens() {
     }
 }
 
-/// The disk of a master is lost: it is a machine that has never been anything, and has booted. Whoever replaces disks arms the
+/// The disk of a master is lost: it is a machine that has never been anything, and has booted. The operator who replaces disks arms the
 /// names for the new ones, where a master is left to do it on.
 fn lose_disks(cluster: &Cluster, masters: &[&str]) {
     if let Some(left) = MASTERS.iter().find(|master| !masters.contains(master)) {
         for lost in masters {
-            // Without its Node nobody waits for the old machine to be missed.
+            // Without its Node there is no wait for the old machine to be missed.
             let arm = format!("blackstart node rearm {lost} && kubectl delete node {lost} --ignore-not-found");
             cluster.sh(left, &arm);
         }
@@ -109,7 +109,7 @@ fn bootstrap_with(cluster: &Cluster, machine: &str, variable: &str) {
     cluster.sh(machine, &format!("mkdir -p {dir} && printf '{settings}' > {dir}/fault.conf"));
 }
 
-/// Where a bootstrap has ended itself because it was told to; empty if it has not.
+/// Where a bootstrap has ended itself because it was asked to; empty if it has not.
 fn struck_at(cluster: &Cluster, machine: &str) -> String {
     cluster.try_sh(machine, "cat /run/blackstart-fault").out.trim().to_owned()
 }

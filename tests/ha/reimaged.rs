@@ -31,8 +31,8 @@ fn joins(cluster: &Cluster) {
         MASTERS[1..].iter().any(|master| cluster.journal(master, "blackstart-agent").contains("BS-JOIN-061"))
     });
     assert_eq!(cluster.sh(MASTERS[0], "ls /etc/kubernetes/pki/*.key 2>/dev/null || true"), "", "it got nothing");
-    let said = cluster.sh(MASTERS[1], "blackstart node rearm master-01");
-    assert!(said.contains("they went to machine "), "{said}");
+    let output = cluster.sh(MASTERS[1], "blackstart node rearm master-01");
+    assert!(output.contains("they went to machine "), "{output}");
     assert!(up.wait().unwrap().success());
     await_whole(cluster, &NODES);
     assert_eq!(cluster_id(cluster, MASTERS[0]), id, "it is the same cluster");

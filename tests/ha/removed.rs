@@ -78,8 +78,8 @@ fn traces(cluster: &Cluster, node: &str) -> String {
 /// The machine of a node that was removed becomes a node again.
 fn comes_back(cluster: &Cluster, machine: &str) {
     cluster.sh(machine, "blackstart node reset --yes");
-    let said = cluster.node_up(machine, "").ok();
-    assert!(said.contains("is a Ready node"), "{said}");
+    let output = cluster.node_up(machine, "").ok();
+    assert!(output.contains("is a Ready node"), "{output}");
     await_whole(cluster, &NODES);
 }
 
@@ -96,9 +96,9 @@ fn refused(cluster: &Cluster) {
 
 fn held_back(cluster: &Cluster) {
     pods_on(cluster, WORKER, 2);
-    let said = cluster.try_sh(MASTERS[0], "blackstart node remove worker-01 --yes --drain-timeout 5s");
-    said.refused(1, "BS-REMOVE-002");
-    assert!(said.err.contains("The disruption budget removed needs 2 healthy pods"), "{said:?}");
+    let output = cluster.try_sh(MASTERS[0], "blackstart node remove worker-01 --yes --drain-timeout 5s");
+    output.refused(1, "BS-REMOVE-002");
+    assert!(output.err.contains("The disruption budget removed needs 2 healthy pods"), "{output:?}");
     assert_eq!(running_on(cluster), [WORKER, WORKER]);
     assert!(ready_at(cluster, MASTERS[0]).contains(&WORKER.to_owned()));
     cluster.sh(MASTERS[0], "kubectl uncordon worker-01");
@@ -113,8 +113,8 @@ fn killed(cluster: &Cluster) {
                until grep -q 'held back' /tmp/removed; do sleep 0.1; done; kill -9 $!";
     cluster.sh(MASTERS[0], cut);
     cluster.sh(MASTERS[0], "kubectl patch pdb removed -p '{\"spec\":{\"minAvailable\":1}}'");
-    let said = cluster.sh(MASTERS[1], "blackstart node remove worker-01 --yes");
-    assert!(said.contains("worker-01 is out of") && said.contains("blackstart node reset"), "{said}");
+    let output = cluster.sh(MASTERS[1], "blackstart node remove worker-01 --yes");
+    assert!(output.contains("worker-01 is out of") && output.contains("blackstart node reset"), "{output}");
     assert_eq!(traces(cluster, WORKER), "");
     eventually("its pods run elsewhere", || {
         let nodes = running_on(cluster);
@@ -153,8 +153,8 @@ fn dead(cluster: &Cluster) {
 }
 
 fn alive(cluster: &Cluster) {
-    let said = cluster.sh(MASTERS[0], &format!("blackstart node remove {LEAVER} --yes"));
-    assert!(said.contains("the cluster's keys: they are on its disk"), "{said}");
+    let output = cluster.sh(MASTERS[0], &format!("blackstart node remove {LEAVER} --yes"));
+    assert!(output.contains("the cluster's keys: they are on its disk"), "{output}");
     assert_eq!(members(cluster, MASTERS[0]).len(), 2);
     assert_eq!(traces(cluster, LEAVER), "");
     comes_back(cluster, LEAVER);

@@ -1,4 +1,4 @@
-//! Certificates are renewed while the cluster works, and nobody who calls the API notices.
+//! Certificates are renewed while the cluster works, and no client of the API notices.
 
 use crate::{
     MASTERS, NODES, await_whole,

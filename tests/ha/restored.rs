@@ -25,8 +25,8 @@ fn comes_back(cluster: &Cluster) {
         cluster.lab.run("cp", &[file, &format!("{RESTORED}:/root")]).ok();
     }
     cluster.sh(RESTORED, "blackstart node install && rm -r /etc/cluster-config");
-    let said = cluster.sh(RESTORED, "blackstart backup restore /root/backup.age --key-file /root/join.key --yes");
-    assert!(said.contains("master-02 is ready to start"), "{said}");
+    let output = cluster.sh(RESTORED, "blackstart backup restore /root/backup.age --key-file /root/join.key --yes");
+    assert!(output.contains("master-02 is ready to start"), "{output}");
     // It is not waited for: the cluster's DNS may have been on masters that are still missing.
     cluster.sh(RESTORED, "systemctl start --no-block cluster-bootstrap");
     let ready = [RESTORED, WORKER].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! All keys are replaced while the cluster works, and nobody who calls the API notices.
+//! All keys are replaced while the cluster works, and no client of the API notices.
 //!
 //! Every check leaves the cluster whole.
 
@@ -14,11 +14,11 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a rotation does not begin while a node is away", refused),
     ("all keys are rotated, killed in between, and no call to the API fails meanwhile", unnoticed),
     ("nothing of an old key is left after a rotation", nothing_left),
-    ("whoever has only the old CA's word is refused", forgotten),
-    ("a worker that is reset joins with its own directory", joins_anew),
+    ("a client that has only the old CA is refused", forgotten),
+    ("a worker that is reset joins with its own directory", rejoins),
 ];
 
-/// What somebody outside of the cluster has kept from before.
+/// What a client outside of the cluster has kept from before.
 const KEPT: &str = "/root/kept.conf";
 
 fn refused(cluster: &Cluster) {
@@ -28,9 +28,9 @@ fn refused(cluster: &Cluster) {
         let mut nodes = view["nodes"].as_array().unwrap().iter();
         nodes.any(|node| node["name"] == WORKER && node["state"] == "silent")
     });
-    let said = cluster.try_sh(MASTERS[0], "blackstart pki rotate --all --yes --stop-after trust");
-    said.refused(1, "BS-CLI-016");
-    assert!(said.err.contains(WORKER), "{said:?}");
+    let output = cluster.try_sh(MASTERS[0], "blackstart pki rotate --all --yes --stop-after trust");
+    output.refused(1, "BS-CLI-016");
+    assert!(output.err.contains(WORKER), "{output:?}");
     cluster.lab.run("resume", &[WORKER]).ok();
     await_whole(cluster, &NODES);
     assert_eq!(
@@ -44,8 +44,8 @@ fn unnoticed(cluster: &Cluster) {
     let before = fingerprints(cluster, MASTERS[0]);
     cluster.apply(TOKEN);
     while_calling(cluster, || rotate(cluster, MASTERS[0], "--stop-after trust"));
-    let said = cluster.try_sh(MASTERS[0], "blackstart pki rotate join --yes");
-    said.refused(1, "BS-CLI-030");
+    let output = cluster.try_sh(MASTERS[0], "blackstart pki rotate join --yes");
+    output.refused(1, "BS-CLI-030");
     while_calling(cluster, || {
         let killed = "blackstart pki rotate --all --yes --stop-after sign >/tmp/rotation 2>&1 & \
                       until grep -q 'control plane' /tmp/rotation; do sleep 0.1; done; kill -9 $!";
@@ -55,9 +55,8 @@ fn unnoticed(cluster: &Cluster) {
     });
     while_calling(cluster, || rotate(cluster, MASTERS[2], ""));
     await_whole(cluster, &NODES);
-    let told = MASTERS.map(|master| cluster.sh(master, "journalctl --unit=blackstart-agent --output=cat --no-pager"));
-    let handed_over =
-        told.iter().flat_map(|told| told.lines()).filter(|line| line.contains("leads from now on")).count();
+    let logs = MASTERS.map(|master| cluster.sh(master, "journalctl --unit=blackstart-agent --output=cat --no-pager"));
+    let handed_over = logs.iter().flat_map(|log| log.lines()).filter(|line| line.contains("leads from now on")).count();
     eprintln!("  etcd's leader handed over {handed_over} times");
     assert!(handed_over > 0, "restarts of a leader were not left to etcd");
     for master in MASTERS {
@@ -66,17 +65,17 @@ fn unnoticed(cluster: &Cluster) {
         assert!(after.iter().all(|one| !before.contains(one)), "{master} has new ones: {after:?}");
         // What has just restarted may still be on its way.
         eventually(&format!("{master} is well"), || {
-            let said = cluster.try_sh(master, "blackstart diagnose");
-            let is_well = said.code == Some(0);
+            let output = cluster.try_sh(master, "blackstart diagnose");
+            let is_well = output.code == Some(0);
             if !is_well {
-                eprintln!("  {master} not yet: {}", said.out);
+                eprintln!("  {master} not yet: {}", output.out);
             }
             is_well
         });
     }
 }
 
-/// `pki rotate --all` to where it is told. At `sign` programs are given a minute to read their tokens again, so it takes
+/// `pki rotate --all` to where it is asked to stop. At `sign` programs are given a minute to read their tokens again, so it takes
 /// longer than other commands.
 fn rotate(cluster: &Cluster, machine: &str, arguments: &str) -> String {
     let line = format!("blackstart pki rotate --all --yes {arguments}");
@@ -120,7 +119,7 @@ fn nothing_left(cluster: &Cluster) {
     cluster.sh(MASTERS[2], newest);
 }
 
-/// Whoever calls is told again at each stage what to trust, as a client outside of the cluster has to be.
+/// The caller gets at each stage the CAs to trust, as a client outside of the cluster has to.
 fn while_calling(cluster: &Cluster, work: impl FnOnce() -> String) {
     let caller = Caller::begin(cluster);
     eprintln!("  {}", work().trim().replace('\n', "\n  "));
@@ -138,16 +137,20 @@ fn fingerprints(cluster: &Cluster, machine: &str) -> Vec<String> {
 }
 
 fn forgotten(cluster: &Cluster) {
-    let said = cluster.try_sh(MASTERS[0], &format!("kubectl --kubeconfig {KEPT} get nodes"));
-    assert!(said.err.contains("certificate signed by unknown authority"), "the server is not believed: {said:?}");
-    let said = cluster.try_sh(MASTERS[0], &format!("kubectl --kubeconfig {KEPT} --insecure-skip-tls-verify get nodes"));
-    assert!(said.err.contains("Unauthorized") || said.err.contains("must be logged in"), "nor the client: {said:?}");
+    let output = cluster.try_sh(MASTERS[0], &format!("kubectl --kubeconfig {KEPT} get nodes"));
+    assert!(output.err.contains("certificate signed by unknown authority"), "the server is not believed: {output:?}");
+    let output =
+        cluster.try_sh(MASTERS[0], &format!("kubectl --kubeconfig {KEPT} --insecure-skip-tls-verify get nodes"));
+    assert!(
+        output.err.contains("Unauthorized") || output.err.contains("must be logged in"),
+        "nor the client: {output:?}"
+    );
     cluster.sh(MASTERS[0], &format!("rm {KEPT}"));
 }
 
-fn joins_anew(cluster: &Cluster) {
+fn rejoins(cluster: &Cluster) {
     cluster.sh(WORKER, "blackstart node reset --yes");
-    let said = cluster.node_up(WORKER, "").ok();
-    assert!(said.contains("is a Ready node"), "{said}");
+    let output = cluster.node_up(WORKER, "").ok();
+    assert!(output.contains("is a Ready node"), "{output}");
     await_whole(cluster, &NODES);
 }

@@ -18,12 +18,12 @@ fn goes_on(cluster: &Cluster) {
     assert_eq!(members(cluster, first), voters, "it has a place, has not started and has no vote");
     cluster.lab.run("cut", &[joiner, first, second]).ok();
     cluster.sh(joiner, "systemctl kill --signal=CONT cluster-bootstrap");
-    let mut told = String::new();
+    let mut reported = String::new();
     eventually("it says what it waits for, and what etcd says", || {
-        told = message(cluster, joiner);
-        told.contains("etcd.service to run") && told.contains("last log line: ")
+        reported = message(cluster, joiner);
+        reported.contains("etcd.service to run") && reported.contains("last log line: ")
     });
-    eprintln!("  {told}");
+    eprintln!("  {reported}");
     assert!(!cluster.is_up(joiner));
     cluster.lab.run("heal", &[]).ok();
     await_whole(cluster, &NODES);

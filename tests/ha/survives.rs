@@ -49,8 +49,8 @@ fn joins_without_the_first(cluster: &Cluster) {
     cluster.sh(WORKER, "blackstart node reset --yes");
     eventually("the worker has left", || !ready_at(cluster, MASTERS[1]).contains(&WORKER.to_owned()));
     cluster.lab.run("kill", &[MASTERS[0]]).ok();
-    let said = cluster.node_up(WORKER, "").ok();
-    assert!(said.contains("is a Ready node"), "{said}");
+    let output = cluster.node_up(WORKER, "").ok();
+    assert!(output.contains("is a Ready node"), "{output}");
     assert_eq!(cluster.sh(WORKER, "systemctl --failed --plain --no-legend"), "");
     eventually("it is Ready", || ready_at(cluster, MASTERS[1]).contains(&WORKER.to_owned()));
     cluster.lab.run("up", &crate::UP).ok();

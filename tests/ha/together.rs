@@ -72,8 +72,8 @@ fn is_silent(cluster: &Cluster) {
 
 fn again(cluster: &Cluster) {
     for master in MASTERS {
-        let said = cluster.node_up(master, "").ok();
-        assert!(said.contains("nothing was changed"), "{said}");
+        let output = cluster.node_up(master, "").ok();
+        assert!(output.contains("nothing was changed"), "{output}");
     }
     let up = run(PROGRAM, &[&["lab", "up", "--name", &cluster.lab.name], &crate::UP[..]].concat());
     assert!(up.ok().contains(MASTERS[2]));

@@ -30,8 +30,8 @@ fn every_machine_has_the_components_of_the_manifest() {
             ("containerd", "containerd --version"),
             ("runc", "runc --version"),
         ] {
-            let said = lab.sh(machine, line);
-            assert!(said.contains(&version(component)), "{machine}: {line}: {said}");
+            let output = lab.sh(machine, line);
+            assert!(output.contains(&version(component)), "{machine}: {line}: {output}");
         }
         assert_eq!(lab.sh(machine, "ls /opt/cni/bin | tr '\\n' ' '").trim(), "bridge host-local loopback portmap ptp");
         let sums = "cd /opt/blackstart/current && sha256sum bin/* cni/* images/*";

@@ -42,16 +42,16 @@ fn settings_of_the_computer_are_put_back() {
         text.trim().parse().unwrap()
     };
     let few = watches();
-    let said = run("unshare", &["--mount", "sh", "-c", &line, PROGRAM]).ok();
-    assert!(said.contains("\nkernel.panic = 77\n"), "it was changed: {said}");
+    let output = run("unshare", &["--mount", "sh", "-c", &line, PROGRAM]).ok();
+    assert!(output.contains("\nkernel.panic = 77\n"), "it was changed: {output}");
     // Every machine has some, and the usual 128 are for the whole computer.
-    let raised = said.lines().find_map(|line| line.strip_prefix("fs.inotify.max_user_instances = "));
+    let raised = output.lines().find_map(|line| line.strip_prefix("fs.inotify.max_user_instances = "));
     assert!(
         raised.is_some_and(|many| many.parse::<u64>().unwrap() >= 8192),
-        "there was room for more machines: {said}"
+        "there was room for more machines: {output}"
     );
     assert_eq!(watches(), few, "it is put back");
-    assert!(said.ends_with("\n/var/lib\n"), "not a file is left: {said}");
+    assert!(output.ends_with("\n/var/lib\n"), "not a file is left: {output}");
     before.assert_back("after a machine changed settings of the computer");
 }
 

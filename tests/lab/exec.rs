@@ -18,8 +18,8 @@ fn commands_files_and_logs() {
 fn exit_codes(lab: &TestLab) {
     for (line, code) in [("true", 0), ("exit 3", 3), ("exit 255", 255), ("kill -TERM $$", 143), ("kill -KILL $$", 137)]
     {
-        let said = lab.run("exec", &["master-01", "--", "sh", "-c", line]);
-        assert_eq!(said.code, Some(code), "{line}: {said:?}");
+        let output = lab.run("exec", &["master-01", "--", "sh", "-c", line]);
+        assert_eq!(output.code, Some(code), "{line}: {output:?}");
     }
     let missing = lab.run("exec", &["master-01", "no-such-program"]);
     assert_eq!(missing.code, Some(127), "{missing:?}");
@@ -69,7 +69,7 @@ fn copies(lab: &TestLab) {
     let missing = lab.run("cp", &["master-01:/root/nothing", &path(&back)]);
     missing.refused(1, "BS-LAB-012");
     assert!(missing.err.contains("nothing"), "{missing:?}");
-    // More than fits into a pipe: whoever still writes is not waited for in vain.
+    // More than fits into a pipe: a process that still writes is not waited for in vain.
     fs::write(here.path().join("large"), vec![0; 1 << 20]).unwrap();
     let nowhere = lab.run("cp", &[&path(&here.path().join("large")), "master-01:/root/no/such/directory"]);
     nowhere.refused(1, "BS-LAB-012");

@@ -1,4 +1,4 @@
-//! The base image: whoever is killed while making one leaves neither process nor mount, and the next one makes it.
+//! The base image: a process that is killed while making one leaves neither process nor mount, and the next one makes it.
 //!
 //! The program that makes images is replaced by one that hangs the first time and copies the real image the second
 //! time. All of it happens in a mount namespace with a cache of its own.
@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::support::{PROGRAM, Picture, Said, TestLab, eventually, turn};
+use crate::support::{CommandOutput, PROGRAM, Picture, TestLab, eventually, turn};
 
 const CACHE: &str = "/var/cache/blackstart/base";
 
@@ -48,9 +48,9 @@ fn a_build_that_was_killed() {
     eventually("the image is being made", || dir.path().join("hung").exists());
     killed.kill().unwrap();
     killed.wait().unwrap();
-    assert_nobody_writes_on(&lab, dir.path());
+    assert_no_writer_is_left(&lab, dir.path());
 
-    Said::from(up(&lab, dir.path()).output().unwrap()).ok();
+    CommandOutput::from(up(&lab, dir.path()).output().unwrap()).ok();
     assert_eq!(lab.state("master-01"), "running", "booted from the image of the second build");
     let made: Vec<_> = fs::read_dir(dir.path().join("cache")).unwrap().flatten().collect();
     assert_eq!(made.len(), 1, "the half-made one is gone: {made:?}");
@@ -58,8 +58,8 @@ fn a_build_that_was_killed() {
     before.assert_back("after a build that was killed");
 }
 
-/// Nobody writes on: the image would be removed under him.
-fn assert_nobody_writes_on(lab: &TestLab, dir: &Path) {
+/// No process writes on: the image would be removed under it.
+fn assert_no_writer_is_left(lab: &TestLab, dir: &Path) {
     eventually("the build has ended with the one who started it", || {
         let own = Command::new("pgrep").args(["-f", &dir.display().to_string()]).output().unwrap();
         own.stdout.is_empty()

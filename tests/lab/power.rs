@@ -47,7 +47,7 @@ fn power_loss(lab: &TestLab) {
     assert_eq!(lab.state("worker-01"), "running");
     assert_eq!(lab.sh("worker-01", "cat /root/file; cat /run/file 2>/dev/null || echo none"), "kept\nnone");
     let journal = lab.run("logs", &["worker-01", "--unit", "victim"]).ok();
-    assert!(!journal.contains("Stopping") && !journal.contains("Stopped"), "nobody was told: {journal}");
+    assert!(!journal.contains("Stopping") && !journal.contains("Stopped"), "no unit was stopped: {journal}");
 }
 
 fn pause(lab: &TestLab) {
@@ -73,7 +73,7 @@ fn off_and_on(lab: &TestLab) {
         assert_eq!(lab.state(machine), "off", "{machine}");
         assert_eq!(lab.processes(machine), [0; 0]);
     }
-    assert!(lab.run("logs", &["worker-01", "--console"]).ok().contains("Powering off"), "it was told");
+    assert!(lab.run("logs", &["worker-01", "--console"]).ok().contains("Powering off"), "it was shut down");
     lab.run("up", &[]).ok();
     assert_eq!(lab.sh("worker-01", "cat /root/file"), "kept");
 }

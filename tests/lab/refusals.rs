@@ -1,8 +1,8 @@
-//! What cannot be done is said at once, with a code and a hint, and nothing is half-made.
+//! What cannot be done is refused at once, with a code and a hint, and nothing is half-made.
 
 use std::{os::unix::process::CommandExt, process::Command};
 
-use crate::support::{PROGRAM, Picture, Said, TestLab, example, run, turn};
+use crate::support::{CommandOutput, PROGRAM, Picture, TestLab, example, run, turn};
 
 #[test]
 fn another_shape_of_a_lab_that_exists_is_refused() {
@@ -20,9 +20,9 @@ fn another_shape_of_a_lab_that_exists_is_refused() {
 fn names_that_do_not_exist_or_cannot() {
     let _turn = turn();
     let before = Picture::take();
-    let nobody = TestLab::unmade();
-    nobody.run("status", &[]).refused(1, "BS-LAB-002");
-    nobody.run("exec", &["master-01", "true"]).refused(1, "BS-LAB-002");
+    let unmade = TestLab::unmade();
+    unmade.run("status", &[]).refused(1, "BS-LAB-002");
+    unmade.run("exec", &["master-01", "true"]).refused(1, "BS-LAB-002");
     for name in ["Lab", "a-b", "../x", "", "abcdefghi"] {
         run(PROGRAM, &["lab", "up", "--name", name]).refused(2, "BS-LAB-001");
         run(PROGRAM, &["lab", "destroy", "--yes", "--name", name]).refused(2, "BS-LAB-001");
@@ -36,9 +36,9 @@ fn names_that_do_not_exist_or_cannot() {
         ("logs", &["worker-01"]),
         ("cut", &["worker-01"]),
     ] {
-        let said = lab.run(command, arguments);
-        said.refused(1, "BS-LAB-003");
-        assert!(said.err.contains("it has master-01"), "{said:?}");
+        let output = lab.run(command, arguments);
+        output.refused(1, "BS-LAB-003");
+        assert!(output.err.contains("it has master-01"), "{output:?}");
     }
 }
 
@@ -52,11 +52,11 @@ fn without_the_rights_of_root() {
     let program = dir.path().join("blackstart");
     std::fs::copy(PROGRAM, &program).unwrap();
     for arguments in [&["up"][..], &["status"], &["destroy", "--yes"]] {
-        let said = Command::new(&program).arg("lab").args(arguments).uid(65534).gid(65534).output().unwrap();
-        Said::from(said).refused(1, "BS-LAB-005");
+        let output = Command::new(&program).arg("lab").args(arguments).uid(65534).gid(65534).output().unwrap();
+        CommandOutput::from(output).refused(1, "BS-LAB-005");
     }
     let list = Command::new(&program).args(["lab", "list"]).uid(65534).gid(65534).output().unwrap();
-    Said::from(list).ok();
+    CommandOutput::from(list).ok();
     before.assert_back("after nothing was done");
 }
 
@@ -71,10 +71,10 @@ fn without_enough_space() {
             "mount -t tmpfs -o size=64m tmpfs {place} && \"$0\" lab up --machines-only --name {}; code=$?; find {place}; exit $code",
             lab.name
         );
-        let said = run("unshare", &["--mount", "sh", "-c", &line, PROGRAM]);
-        said.refused(1, "BS-LAB-008");
-        assert!(said.err.contains(place) && said.err.contains(" MB are needed"), "{said:?}");
-        assert_eq!(said.out.trim(), place, "nothing is half-made there");
+        let output = run("unshare", &["--mount", "sh", "-c", &line, PROGRAM]);
+        output.refused(1, "BS-LAB-008");
+        assert!(output.err.contains(place) && output.err.contains(" MB are needed"), "{output:?}");
+        assert_eq!(output.out.trim(), place, "nothing is half-made there");
         lab.destroy().ok();
     }
     before.assert_back("after too little space");

@@ -56,11 +56,11 @@ fn two_at_once_do_not_disturb_each_other() {
     };
     let all = [begin(&one), begin(&other), begin(&one)];
     let codes: Vec<_> =
-        all.map(|up| up.wait_with_output().unwrap()).into_iter().map(crate::support::Said::from).collect();
+        all.map(|up| up.wait_with_output().unwrap()).into_iter().map(crate::support::CommandOutput::from).collect();
     let of_one = [&codes[0], &codes[2]];
-    assert!(of_one.iter().any(|said| said.code == Some(0)), "{codes:?}");
-    for said in of_one.iter().filter(|said| said.code != Some(0)) {
-        said.refused(1, "BS-LAB-013");
+    assert!(of_one.iter().any(|output| output.code == Some(0)), "{codes:?}");
+    for output in of_one.iter().filter(|output| output.code != Some(0)) {
+        output.refused(1, "BS-LAB-013");
     }
     assert_eq!(codes[1].code, Some(0), "{codes:?}");
     assert_ne!(one.status()["subnet"], other.status()["subnet"]);

@@ -104,12 +104,12 @@ fn a_machine_that_is_degraded_says_why() {
     lab.run("kill", &["master-01"]).ok();
 
     let mut up = lab.command("up").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(up.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut output = BufReader::new(up.stderr.take().unwrap()).lines().map_while(Result::ok);
     let why = "master-01 to be running; it is degraded: broken.service";
-    assert!(said.any(|line| line.contains(why)), "it ended without saying why");
+    assert!(output.any(|line| line.contains(why)), "it ended without saying why");
     assert_eq!(lab.state("master-01"), "degraded");
     lab.sh("master-01", "systemctl reset-failed");
-    said.for_each(drop);
+    output.for_each(drop);
     assert!(up.wait().unwrap().success(), "it goes on when the machine does");
 }
 

@@ -12,7 +12,7 @@ use crate::{
 pub(crate) const CHECKS: &[Check] = &[
     ("`kubectl apply -k` starts a pod on every node, masters too", everywhere),
     ("the API server keeps names, labels, limits and probes as the documents have them", stored),
-    ("the pods may do little more than tell of their own Node", least_privilege),
+    ("the pods may do little more than report on their own Node", least_privilege),
     ("the bootstrap script is on the node as the ConfigMap has it", script),
 ];
 
@@ -96,9 +96,9 @@ fn least_privilege(cluster: &Cluster) {
             ("Secrets", &["-n", "kube-system", "get", "secrets"]),
             ("pods", &["-n", "kube-system", "get", "pods"]),
         ] {
-            let said = cluster.try_kubectl(&[&[pods.as_str()], arguments].concat());
-            assert_eq!(said.code, Some(1), "{what}: {said:?}");
-            assert!(said.err.contains("denied") || said.err.contains("forbidden"), "{what}: {said:?}");
+            let output = cluster.try_kubectl(&[&[pods.as_str()], arguments].concat());
+            assert_eq!(output.code, Some(1), "{what}: {output:?}");
+            assert!(output.err.contains("denied") || output.err.contains("forbidden"), "{what}: {output:?}");
         }
     }
 }

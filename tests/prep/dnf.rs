@@ -10,18 +10,18 @@ use prep::{Prep, State};
 use crate::{
     MASTER,
     node::{initiator_name, report},
-    support::{Check, Cluster, Said, TestLab, eventually, turn},
+    support::{Check, Cluster, CommandOutput, TestLab, eventually, turn},
 };
 
 const CHECKS: &[Check] = &[
     ("dnf: what is missing is installed, with what it needs", installed),
     ("dnf: the second time nothing is done", same),
-    ("dnf: `prep undo` removes what came, and not what somebody else needs by now", undone),
+    ("dnf: `prep undo` removes what came, and not what another package needs by now", undone),
     ("dnf: another dnf is waited for, and named", |cluster| waits(cluster, "dnf", OTHER_DNF)),
     ("dnf: the process that has rpm's lock is waited for, and named", |cluster| waits(cluster, "perl", RPM_LOCK)),
-    ("dnf: a repository that is away is told, and used when it is back", away),
+    ("dnf: a repository that is away is reported, and used when it is back", away),
     ("dnf: a directory of packages takes its place", directory),
-    ("dnf: a directory that lacks something is told, and nothing is installed", lacking),
+    ("dnf: a directory that lacks something is refused, and nothing is installed", lacking),
     ("dnf: a package whose script was killed with dnf is set up by the same run", killed),
     ("dnf: a package whose script was killed with all else is set up by the next run", all_killed),
     ("dnf: `prep undo` undoes what was killed halfway", undone_halfway),
@@ -66,7 +66,7 @@ const AWAY: &str = "systemctl stop repository; dnf -q clean all";
 
 /// Another dnf, in the middle of its work.
 const OTHER_DNF: &str = "systemd-run --quiet --collect --unit=other dnf -qy install slow";
-/// Somebody else who has the lock of rpm.
+/// Another process that has the lock of rpm.
 const RPM_LOCK: &str = r#"cat > /run/hold.pl <<'END'
 use Fcntl;
 open(my $lock, "+>>", "/var/lib/rpm/.rpm.lock") or die;
@@ -97,7 +97,7 @@ fn afresh(cluster: &Cluster) {
     assert_eq!(packages(cluster), "shell");
 }
 
-fn prep(cluster: &Cluster, options: &str) -> Said {
+fn prep(cluster: &Cluster, options: &str) -> CommandOutput {
     cluster.try_sh(MASTER, &format!("blackstart prep iscsi {options}"))
 }
 
@@ -125,8 +125,8 @@ fn same(cluster: &Cluster) {
     prep(cluster, "");
     let history = || cluster.sh(MASTER, "dnf -q history list");
     let before = history();
-    let said = prep(cluster, "");
-    assert!(said.err.contains("packages: same"), "{said:?}");
+    let output = prep(cluster, "");
+    assert!(output.err.contains("packages: same"), "{output:?}");
     assert_eq!(history(), before);
     assert_whole(cluster);
 }
@@ -135,8 +135,8 @@ fn undone(cluster: &Cluster) {
     afresh(cluster);
     prep(cluster, "");
     cluster.sh(MASTER, "dnf -qy install their-tool");
-    let said = cluster.sh(MASTER, "blackstart prep undo iscsi --yes 2>&1");
-    assert!(said.contains("iscsi-initiator-utils stays: their-tool would go with it"), "{said}");
+    let output = cluster.sh(MASTER, "blackstart prep undo iscsi --yes 2>&1");
+    assert!(output.contains("iscsi-initiator-utils stays: their-tool would go with it"), "{output}");
     assert_eq!(packages(cluster), format!("{BOTH} their-tool"));
 
     afresh(cluster);
@@ -184,9 +184,9 @@ fn directory(cluster: &Cluster) {
 fn lacking(cluster: &Cluster) {
     afresh(cluster);
     for (dir, what) in [("/srv/poor", "isns-utils-libs"), ("/srv/lacking", PACKAGE)] {
-        let said = prep(cluster, &format!("--packages {dir}"));
-        said.refused(1, "BS-PREP-002");
-        assert!(said.err.contains(what), "{said:?}");
+        let output = prep(cluster, &format!("--packages {dir}"));
+        output.refused(1, "BS-PREP-002");
+        assert!(output.err.contains(what), "{output:?}");
         assert_eq!(packages(cluster), "shell");
     }
 }
@@ -197,8 +197,8 @@ fn killed(cluster: &Cluster) {
     eventually("the script is begun again", || cluster.sh(MASTER, "cat /root/begun") == "1\n1");
     cluster.sh(MASTER, "rm /run/hold");
     await_end(cluster, &unit);
-    let said = cluster.journal(MASTER, &unit);
-    assert!(said.contains("dnf was interrupted while it installed iscsi-initiator-utils"), "{said}");
+    let output = cluster.journal(MASTER, &unit);
+    assert!(output.contains("dnf was interrupted while it installed iscsi-initiator-utils"), "{output}");
     assert_whole(cluster);
 }
 

@@ -1,4 +1,4 @@
-//! What happens to a node while it is prepared, and afterwards: it ends as one that nobody has disturbed.
+//! What happens to a node while it is prepared, and afterwards: it ends as one that was never disturbed.
 //!
 //! One case of a kind is played with a commit, kinds taking turns; all of them with `BLACKSTART_TEST_FULL=1`.
 
@@ -12,11 +12,11 @@ use crate::{
     cases::{is_turn, play_all},
     node::{
         ARCHIVES, NAME, NAME_NOTE, PACKAGE, WAITING, await_report, await_whole, copy, evidence, fill_disk, find_mirror,
-        free_disk, hold_lock, initiator_name, invocation, lose_mirror, package, release_lock, runs, said_since,
+        free_disk, hold_lock, initiator_name, invocation, log_since, lose_mirror, package, release_lock, runs,
     },
     pods::{INTERVAL, ensure_quick, kill_pod, log, pod},
+    reported::{NO_ISCSI, events},
     support::{Check, Cluster, eventually, text},
-    told::{NO_ISCSI, events},
     turns::holders,
 };
 
@@ -105,12 +105,12 @@ fn at_work(cluster: &Cluster) -> Timestamp {
     hold_lock(cluster, WORKER);
     assert_eq!(package(cluster, WORKER, PACKAGE), "rc", "the package is gone");
     eventually("the unit says who holds the lock", || {
-        said_since(cluster, WORKER, Prep::Iscsi, moment).contains(WAITING)
+        log_since(cluster, WORKER, Prep::Iscsi, moment).contains(WAITING)
     });
     moment
 }
 
-/// Whoever has the lock lets go.
+/// The process that has the lock lets go.
 fn release(cluster: &Cluster) {
     release_lock(cluster, WORKER);
 }
@@ -123,8 +123,8 @@ fn lock_held(cluster: &Cluster) -> String {
     let run = invocation(cluster, WORKER, Prep::Iscsi);
     release(cluster);
     await_whole(cluster, WORKER, moment);
-    let said = cluster.sh(WORKER, &format!("journalctl --no-pager -o cat _SYSTEMD_INVOCATION_ID={run}"));
-    assert!(said.contains(NO_ISCSI), "the run that waited has gone on to the end: {said}");
+    let output = cluster.sh(WORKER, &format!("journalctl --no-pager -o cat _SYSTEMD_INVOCATION_ID={run}"));
+    assert!(output.contains(NO_ISCSI), "the run that waited has gone on to the end: {output}");
     "waiting for `perl`".to_owned()
 }
 
@@ -216,7 +216,7 @@ fn pod_killed_unpacking(cluster: &Cluster) -> String {
     format!("{PACKAGE} is {left}")
 }
 
-/// Kills the pod: the unit goes on, and the next pod tells of it.
+/// Kills the pod: the unit goes on, and the next pod reports it.
 fn joined_by_next_pod(cluster: &Cluster) {
     let run = invocation(cluster, WORKER, Prep::Iscsi);
     assert!(!run.is_empty(), "the unit runs");
@@ -239,7 +239,7 @@ fn pod_killed_at(cluster: &Cluster, instant: &str) -> String {
 fn killed_at(cluster: &Cluster, instant: &str) -> String {
     let (moment, at) = strike(cluster, instant, "kill");
     await_whole(cluster, WORKER, moment);
-    eventually("an Event tells of it", || events(cluster, WORKER).contains("BS-PREP-036"));
+    eventually("an Event reports it", || events(cluster, WORKER).contains("BS-PREP-036"));
     at
 }
 

@@ -7,8 +7,8 @@ use crate::{
     LATER, MASTER, WORKER,
     node::{ARCHIVES, await_whole, free_disk, initiator_name},
     pods::{await_running, ensure_applied},
+    reported::in_status,
     support::{Check, Cluster, eventually},
-    told::in_status,
 };
 
 pub(crate) const CHECKS: &[Check] = &[("a worker that joins later is prepared by itself", prepared)];

@@ -6,7 +6,7 @@
 //! a function in the file of its theme, and its line in the list there.
 //!
 //! The kernel of these machines has no iSCSI. So the best that a node can come to here is `incapable`: everything is
-//! installed and set up, and it is told that volumes will not attach. What needs such a kernel is proved elsewhere, in a
+//! installed and set up, and it is reported that volumes will not attach. What needs such a kernel is proved elsewhere, in a
 //! machine with one.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
@@ -23,12 +23,12 @@ mod manifests;
 mod many;
 mod node;
 mod pods;
+mod reported;
 mod schemas;
 mod stock_kernel;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
 mod support;
-mod told;
 mod turns;
 mod undone;
 
@@ -52,7 +52,7 @@ fn nodes_are_prepared_from_inside_the_cluster() {
             applied::CHECKS,
             turns::BROKEN,
             joined::CHECKS,
-            told::CHECKS,
+            reported::CHECKS,
             turns::CHECKS,
             &faults::checks(),
             undone::CHECKS,
@@ -60,7 +60,7 @@ fn nodes_are_prepared_from_inside_the_cluster() {
     );
 }
 
-/// Makes checks on a cluster that is made for them, or on the one that somebody names.
+/// Makes checks on a cluster that is made for them, or on the one that the environment names.
 fn check(make: fn() -> Cluster, lists: &[&[Check]]) {
     let _turn = turn();
     let borrowed = std::env::var("BLACKSTART_PREP_LAB").ok();

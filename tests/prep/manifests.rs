@@ -37,11 +37,11 @@ fn server(cluster: &Cluster) {
     for prep in Prep::ALL {
         let built = built(cluster, prep);
         assert!(built.contains("kind: DaemonSet") && built.contains("kind: ConfigMap"), "{built}");
-        let said =
+        let output =
             cluster.sh(MASTER, &format!("kubectl apply -k {MANIFESTS}/{prep} --dry-run=server --validate=strict 2>&1"));
         let line = format!("daemonset.apps/rke2-node-bootstrap-{prep} ");
-        assert!(said.contains(&line) && said.contains("(server dry run)"), "{said}");
-        assert!(!said.to_lowercase().contains("warning"), "{said}");
+        assert!(output.contains(&line) && output.contains("(server dry run)"), "{output}");
+        assert!(!output.to_lowercase().contains("warning"), "{output}");
     }
 }
 
@@ -53,19 +53,19 @@ fn kubeconform(cluster: &Cluster) {
         let objects = list["items"].as_array().unwrap();
         let kubeconform = Kubeconform::with(cluster, &kinds(objects));
         let manifest = built(cluster, prep);
-        let said = kubeconform.validate(&manifest).ok();
+        let output = kubeconform.validate(&manifest).ok();
         let summary = format!(
             "Summary: {0} resources found in 1 file - Valid: {0}, Invalid: 0, Errors: 0, Skipped: 0",
             objects.len()
         );
-        assert!(said.contains(&summary), "{said}");
+        assert!(output.contains(&summary), "{output}");
 
         for (right, wrong) in [("tolerations:", "tolerance:"), ("initialDelaySeconds: ", "initialDelaySeconds: about")]
         {
             assert!(manifest.contains(right), "{manifest}");
-            let said = kubeconform.validate(&manifest.replace(right, wrong));
-            assert_eq!(said.code, Some(1), "{said:?}");
-            assert!(said.out.contains("is invalid"), "{said:?}");
+            let output = kubeconform.validate(&manifest.replace(right, wrong));
+            assert_eq!(output.code, Some(1), "{output:?}");
+            assert!(output.out.contains("is invalid"), "{output:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! More nodes than may be worked on at once, and one of them dies in its turn. And names that two of them have.
 //!
-//! Somebody holds dpkg's lock on every machine, so a run stands still until it is let on: who works, who waits and who dies
+//! A process holds dpkg's lock on every machine, so a run stands still until it is let on: who works, who waits and who dies
 //! is no matter of luck.
 
 use jiff::Timestamp;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::{
     MASTER,
     node::{
-        NAME, NAME_NOTE, WAITING, await_whole, copy, hold_lock, initiator_name, invocation, release_lock, report, runs,
-        said_since, write,
+        NAME, NAME_NOTE, WAITING, await_whole, copy, hold_lock, initiator_name, invocation, log_since, release_lock,
+        report, runs, write,
     },
     pods::{await_running, bring_manifests, log},
     support::{Check, Cluster, eventually},
@@ -23,7 +23,7 @@ const NODES: [&str; 5] = [MASTER, "worker-01", "worker-02", "worker-03", "worker
 /// How many are worked on at once.
 const LIMIT: usize = 2;
 
-/// As the guide tells people to change what the manifests say.
+/// As the guide shows how to change what the manifests say.
 const LIMITED: &str = r#"resources: [infrastructure/node-bootstrap/iscsi]
 patches:
   - patch: |
@@ -39,10 +39,10 @@ const SOONEST: u64 = 30;
 /// In this order: each begins where the one before it has ended.
 const CHECKS: &[Check] = &[
     ("of five nodes two are worked on, and the others wait for their turn", others_wait),
-    ("a second run on a machine is refused, and told of the first", second_run),
+    ("a second run on a machine is refused, and names the first", second_run),
     ("a machine that dies in its turn keeps no other, and is prepared when it is back", dies),
     ("never were more than two nodes worked on, and every slot was given back", never_more),
-    ("two nodes of one initiator name are told, until each has its own", same_name),
+    ("two nodes of one initiator name are reported, until each has its own", same_name),
 ];
 
 #[test]
@@ -69,7 +69,7 @@ fn others_wait(cluster: &Cluster) {
     write(cluster, MASTER, "/root/kustomization.yaml", LIMITED);
     cluster.kubectl(&["apply", "-k", "/root"]);
     await_running(cluster, Prep::Iscsi, &NODES);
-    let waits_for_lock = |node: &String| said_since(cluster, node, Prep::Iscsi, moment).contains(WAITING);
+    let waits_for_lock = |node: &String| log_since(cluster, node, Prep::Iscsi, moment).contains(WAITING);
     eventually("as many nodes as may have come as far as dpkg's lock", || {
         let turn = in_turn(cluster);
         turn.len() == LIMIT && turn.iter().all(waits_for_lock)
@@ -128,7 +128,7 @@ fn dies(cluster: &Cluster) {
     let first = others(&turn).filter_map(|node| runs(cluster, node, Prep::Iscsi).first().map(|run| run.began)).min();
     let after = first.unwrap().saturating_sub(u64::try_from(moment.as_microsecond()).unwrap()) / 1_000_000;
     eprintln!("  {dead} died; {after} s later its slot was another's");
-    assert!(after >= SOONEST, "a slot was taken from somebody who may have been alive: after {after} s");
+    assert!(after >= SOONEST, "a slot was taken from a run that may have been alive: after {after} s");
     assert_eq!(invocation(cluster, busy, Prep::Iscsi), of_busy, "{busy} has stood still all the time");
     assert!(in_turn(cluster).iter().any(|node| node == busy), "and has kept its slot");
     release_lock(cluster, busy);
@@ -152,7 +152,7 @@ fn never_more(cluster: &Cluster) {
     assert_eq!(most, Some(LIMIT), "{all:?}");
 }
 
-/// Both ways to a name of its own: the program sees that the disk is another machine's, or somebody does as the hint says.
+/// Both ways to a name of its own: the program sees that the disk is another machine's, or the operator does as the hint says.
 fn same_name(cluster: &Cluster) {
     let [_, one, other, ..] = NODES;
     let name = initiator_name(cluster, one);
@@ -161,21 +161,21 @@ fn same_name(cluster: &Cluster) {
         ("the name is removed", &|| drop(cluster.sh(other, &format!("rm {NAME}")))),
     ];
     for (cure, act) in cures {
-        // As somebody might have chosen it: the machine itself cannot know better.
+        // As an operator might have chosen it: the machine itself cannot know better.
         copy(cluster, NAME, one, other);
         run_by_hand(cluster, other);
         assert_eq!(initiator_name(cluster, other), name);
-        eventually("`prep status` tells of both", || {
-            let told = same_names(cluster);
-            told[0]["nodes"] == json!([one, other]) && told[0]["initiatorName"] == name.as_str()
+        eventually("`prep status` shows both", || {
+            let shown = same_names(cluster);
+            shown[0]["nodes"] == json!([one, other]) && shown[0]["initiatorName"] == name.as_str()
         });
-        let told = cluster.try_sh(MASTER, "blackstart prep status");
+        let shown = cluster.try_sh(MASTER, "blackstart prep status");
         let line = format!("BS-PREP-044: {one}, {other} have the same initiator name, {name}");
-        assert!(told.code == Some(1) && told.out.contains(&line), "{told:?}");
+        assert!(shown.code == Some(1) && shown.out.contains(&line), "{shown:?}");
         eprintln!("  {line}");
         act();
         run_by_hand(cluster, other);
-        eventually("`prep status` tells of none", || same_names(cluster) == json!([]));
+        eventually("`prep status` shows none", || same_names(cluster) == json!([]));
         assert_eq!(initiator_name(cluster, one), name);
         eprintln!("  {cure}: {other} is {}", initiator_name(cluster, other));
         assert_ne!(initiator_name(cluster, other), name);
@@ -183,8 +183,9 @@ fn same_name(cluster: &Cluster) {
 }
 
 fn same_names(cluster: &Cluster) -> Value {
-    let said = cluster.try_sh(MASTER, "blackstart prep status -o json");
-    serde_json::from_str::<Value>(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"))["sameNames"].clone()
+    let output = cluster.try_sh(MASTER, "blackstart prep status -o json");
+    serde_json::from_str::<Value>(&output.out).unwrap_or_else(|error| panic!("{error}: {output:?}"))["sameNames"]
+        .clone()
 }
 
 /// As the hint says; again, where the pod has just begun to look by itself.

@@ -19,8 +19,8 @@ pub(crate) const BEFORE: &str = "/root/packages.before";
 
 /// What the last run on a machine found; nothing if there was none.
 pub(crate) fn report(cluster: &Cluster, machine: &str, prep: Prep) -> Option<Report> {
-    let said = cluster.try_sh(machine, &format!("cat {}", paths::report(prep).display()));
-    serde_json::from_str(&said.out).ok()
+    let output = cluster.try_sh(machine, &format!("cat {}", paths::report(prep).display()));
+    serde_json::from_str(&output.out).ok()
 }
 
 /// Waits until a run that began after a moment has come to an end like this, and says what it found.
@@ -80,8 +80,8 @@ pub(crate) const ARCHIVES: &str = "/var/cache/apt/archives";
 
 /// How dpkg abbreviates the state of a package: `ii` is installed, `iU` unpacked only, `rc` removed; empty if it is unknown.
 pub(crate) fn package(cluster: &Cluster, machine: &str, name: &str) -> String {
-    let said = cluster.try_sh(machine, &format!("dpkg-query -W -f='${{db:Status-Abbrev}}' {name}"));
-    said.out.trim().to_owned()
+    let output = cluster.try_sh(machine, &format!("dpkg-query -W -f='${{db:Status-Abbrev}}' {name}"));
+    output.out.trim().to_owned()
 }
 
 /// From the first to the last line that the journal has of one start of a unit, in microseconds. All machines have one clock.
@@ -116,8 +116,8 @@ pub(crate) fn runs(cluster: &Cluster, machine: &str, prep: Prep) -> Vec<Run> {
     runs
 }
 
-/// What the unit has said since a moment.
-pub(crate) fn said_since(cluster: &Cluster, machine: &str, prep: Prep, moment: Timestamp) -> String {
+/// What the unit has logged since a moment.
+pub(crate) fn log_since(cluster: &Cluster, machine: &str, prep: Prep, moment: Timestamp) -> String {
     let since = moment.as_second();
     cluster.sh(machine, &format!("journalctl --no-pager -o cat --since @{since} -u {}", paths::unit(prep)))
 }
@@ -151,16 +151,16 @@ systemctl stop holder 2>/dev/null
 rm -f /run/held
 systemd-run --quiet --collect --unit=holder perl /run/hold.pl"#;
 
-/// Somebody else has dpkg's lock, and the package is not installed.
+/// Another process has dpkg's lock, and the package is not installed.
 #[track_caller]
 pub(crate) fn hold_lock(cluster: &Cluster, machine: &str) {
     cluster.sh(machine, HOLD);
-    eventually(&format!("somebody holds dpkg's lock on {machine}"), || {
+    eventually(&format!("a process holds dpkg's lock on {machine}"), || {
         cluster.try_sh(machine, "test -e /run/held").code == Some(0)
     });
 }
 
-/// Whoever has the lock lets go.
+/// The process that has the lock lets go.
 pub(crate) fn release_lock(cluster: &Cluster, machine: &str) {
     cluster.sh(machine, "systemctl stop holder");
 }
@@ -175,7 +175,7 @@ pub(crate) fn free_disk(cluster: &Cluster, machine: &str, dir: &str) {
     cluster.sh(machine, &format!("! mountpoint -q {dir} || umount -l {dir}"));
 }
 
-/// Whoever asks a mirror of packages is turned away. It ends with the boot.
+/// Requests to a mirror of packages are rejected. It ends with the boot.
 pub(crate) fn lose_mirror(cluster: &Cluster, machine: &str) {
     let rules = "table inet away { chain out { type filter hook output priority 0; tcp dport { 80, 443 } reject with tcp reset; }; }";
     cluster.sh(machine, &format!("nft '{rules}'"));

@@ -98,8 +98,8 @@ pub(crate) fn kill_pod(cluster: &Cluster, machine: &str, prep: Prep) -> String {
 
 /// The DaemonSet as the API server keeps it.
 pub(crate) fn daemon_set(cluster: &Cluster, prep: Prep) -> Value {
-    let said = cluster.kubectl(&["-n", "kube-system", "get", "daemonset", &name(prep), "-o", "json"]);
-    serde_json::from_str(&said).unwrap()
+    let output = cluster.kubectl(&["-n", "kube-system", "get", "daemonset", &name(prep), "-o", "json"]);
+    serde_json::from_str(&output).unwrap()
 }
 
 /// The pods of a DaemonSet that are not about to end.

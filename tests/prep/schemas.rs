@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, env, fs, path::PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Cluster, Said, run, text};
+use crate::support::{Cluster, CommandOutput, run, text};
 
 const VERSION: &str = "v0.7.0";
 
@@ -36,7 +36,7 @@ impl Kubeconform {
     }
 
     /// What it says of a manifest.
-    pub(crate) fn validate(&self, manifest: &str) -> Said {
+    pub(crate) fn validate(&self, manifest: &str) -> CommandOutput {
         let file = self.schemas.path().join("manifest.yaml");
         fs::write(&file, manifest).unwrap();
         let location = format!("{}/{{{{.ResourceKind}}}}.json", self.schemas.path().display());

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::support::{PROGRAM, Said, run, turn};
+use crate::support::{CommandOutput, PROGRAM, run, turn};
 
 /// Where the lab keeps the base image of its machines.
 const BASE: &str = "/var/cache/blackstart/base";
@@ -18,7 +18,7 @@ const BASE: &str = "/var/cache/blackstart/base";
 /// Ends a machine that hangs.
 const LONGEST: &str = "1200";
 
-/// What happens in the machine, told line by line on its console.
+/// What happens in the machine, line by line on its console.
 const PROOF: &str = r"#!/bin/sh
 set -eu
 trap 'echo PROOF ended with $?; systemctl poweroff' EXIT
@@ -61,16 +61,16 @@ fn a_stock_kernel_logs_in() {
     let work = tempfile::tempdir().unwrap();
     let root = machine(work.path());
     let console = boot(work.path(), &root).ok();
-    let told: Vec<&str> =
+    let lines: Vec<&str> =
         console.lines().filter_map(|line| line.trim().split_once("PROOF ")).map(|(_, it)| it).collect();
-    let report = told.iter().find_map(|line| line.strip_prefix("report ")).unwrap_or_else(|| panic!("{console}"));
+    let report = lines.iter().find_map(|line| line.strip_prefix("report ")).unwrap_or_else(|| panic!("{console}"));
     let report: serde_json::Value = serde_json::from_str(report).unwrap();
     assert_eq!(report["state"], "ready", "{report}");
     let proof = report["seen"]["proof"].as_str().unwrap_or_default();
     assert!(proof.starts_with("a login"), "the program has logged in by itself: {report}");
-    assert!(told.iter().any(|line| line.starts_with("again ") && line.contains("nothing was changed")), "{told:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("again ") && line.contains("nothing was changed")), "{lines:#?}");
     for expected in ["iscsid active enabled", "same bytes", "read hello", "logged out", "ended with 0"] {
-        assert!(told.contains(&expected), "{expected}: {told:#?}");
+        assert!(lines.contains(&expected), "{expected}: {lines:#?}");
     }
 }
 
@@ -111,8 +111,8 @@ fn inside(root: &str, line: &str) {
     run("unshare", &["--mount", "sh", "-ec", &line]).ok();
 }
 
-/// Boots it with its own kernel and waits until it is off; what its console said.
-fn boot(work: &Path, root: &Path) -> Said {
+/// Boots it with its own kernel and waits until it is off; what its console printed.
+fn boot(work: &Path, root: &Path) -> CommandOutput {
     let (image, boot) = (work.join("root.img"), root.join("boot"));
     let image = image.to_str().unwrap();
     run("mke2fs", &["-q", "-t", "ext4", "-d", root.to_str().unwrap(), image, "4G"]).ok();

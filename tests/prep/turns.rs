@@ -6,8 +6,8 @@ use crate::{
     MASTER, WORKER,
     node::{await_whole, report, runs},
     pods::{ensure_applied, ensure_whole},
+    reported::{events, in_status},
     support::{Check, Cluster, eventually, text},
-    told::{events, in_status},
 };
 
 /// The worker has no room for packages when the manifests are applied for the first time.

@@ -37,10 +37,12 @@ fn undone(cluster: &Cluster) {
         assert!(planned.contains(PACKAGE), "{planned}");
         assert_eq!(package(cluster, machine, PACKAGE), "ii", "a dry run does nothing");
         for prep in Prep::ALL {
-            let said = cluster.sh(machine, &format!("blackstart prep undo {prep} --yes"));
+            let output = cluster.sh(machine, &format!("blackstart prep undo {prep} --yes"));
             // Its words are a command that works.
-            let command =
-                said.split('`').find(|words| words.starts_with("kubectl label")).unwrap_or_else(|| panic!("{said}"));
+            let command = output
+                .split('`')
+                .find(|words| words.starts_with("kubectl label"))
+                .unwrap_or_else(|| panic!("{output}"));
             cluster.sh(MASTER, &command.replace("NODE", machine));
         }
         assert_as_before(cluster, machine);

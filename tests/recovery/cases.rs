@@ -1,4 +1,4 @@
-//! Which instants there are, from what an undisturbed run told of itself: a new step is covered without being named here.
+//! Which instants there are, from the events of an undisturbed run: a new step is covered without being named here.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// What the program is told.
+    /// What the program is given.
     pub(crate) fn variable(&self) -> String {
         let Instant { step, when } = &self.instant;
         let ending = match self.ending {
@@ -49,7 +49,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// Before, during and after every step that the events tell of. A step with many changes is met within one and
+/// Before, during and after every step of the events. A step with many changes is met within one and
 /// between two in their middle, and before the last; one that only waits is met while it waits.
 pub(crate) fn instants(events: &[Value]) -> Vec<Instant> {
     let mut steps: Vec<&str> = Vec::new();
@@ -112,13 +112,13 @@ mod tests {
 
     use super::*;
 
-    fn events(told: &[(&str, &str)]) -> Vec<Value> {
-        told.iter().map(|(step, state)| json!({"step": step, "state": state})).collect()
+    fn events(reported: &[(&str, &str)]) -> Vec<Value> {
+        reported.iter().map(|(step, state)| json!({"step": step, "state": state})).collect()
     }
 
     #[test]
     fn every_step_is_met_before_during_and_after() {
-        let told = events(&[
+        let events = events(&[
             ("looks", "started"),
             ("etcd", "started"),
             ("etcd", "applying"),
@@ -132,7 +132,7 @@ mod tests {
             ("pki", "applying"),
             ("pki", "verified"),
         ]);
-        let words: Vec<String> = instants(&told).iter().map(|i| format!("{} {}", i.step, i.when)).collect();
+        let words: Vec<String> = instants(&events).iter().map(|i| format!("{} {}", i.step, i.when)).collect();
         assert_eq!(
             words.join(", "),
             "looks started, looks ended, etcd before-1, etcd within-1, etcd waiting, etcd ended, \
@@ -142,9 +142,9 @@ mod tests {
 
     #[test]
     fn samples_of_all_seeds_together_are_everything() {
-        let told: Vec<(String, &str)> = (0..25).map(|number| (format!("step-{number}"), "started")).collect();
-        let told: Vec<(&str, &str)> = told.iter().map(|(step, state)| (step.as_str(), *state)).collect();
-        let cases = all(&instants(&events(&told)));
+        let reported: Vec<(String, &str)> = (0..25).map(|number| (format!("step-{number}"), "started")).collect();
+        let reported: Vec<(&str, &str)> = reported.iter().map(|(step, state)| (step.as_str(), *state)).collect();
+        let cases = all(&instants(&events(&reported)));
         let mut met = BTreeSet::new();
         for seed in 0..40 {
             let chosen = sample(&cases, 4, seed);

@@ -1,5 +1,5 @@
 //! What a node is made of, as lines that are the same for every undisturbed run: names, modes and states, not numbers
-//! that somebody drew.
+//! that was drawn by hand.
 
 use std::{
     sync::LazyLock,
@@ -118,7 +118,7 @@ fn settled_words(line: &str) -> String {
 
 /// A check that shows nothing of a kind has not looked, and would be equal to another one.
 #[track_caller]
-pub(crate) fn assert_telling(fingerprint: &Fingerprint) {
+pub(crate) fn assert_complete(fingerprint: &Fingerprint) {
     for kind in [
         "step",
         "undo",
@@ -133,8 +133,8 @@ pub(crate) fn assert_telling(fingerprint: &Fingerprint) {
         "workload",
         "etcd member",
     ] {
-        let tells = fingerprint.iter().any(|line| line.strip_prefix(kind).is_some_and(|rest| rest.starts_with(' ')));
-        assert!(tells, "nothing is known of any `{kind}`");
+        let is_known = fingerprint.iter().any(|line| line.strip_prefix(kind).is_some_and(|rest| rest.starts_with(' ')));
+        assert!(is_known, "nothing is known of any `{kind}`");
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_there_twice_is_told_from_one() {
+    fn a_line_that_is_there_twice_differs_from_one() {
         let (one, two) = (lines(&["a", "b", "c"]), lines(&["a", "a", "c"]));
         assert_eq!(differences(&one, &two), "- b\n+ a\n");
         assert_eq!(differences(&one, &one), "");

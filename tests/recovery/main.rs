@@ -1,12 +1,12 @@
 //! Killed at every step, and what it comes to.
 //!
-//! `cargo test --workspace --test recovery`, as root; plain `cargo test` leaves it out. One run that nobody disturbs tells
+//! `cargo test --workspace --test recovery`, as root; plain `cargo test` leaves it out. One undisturbed run shows
 //! which steps there are and what a node is like in the end. Then, each on a machine that has never run us, the run is
 //! stopped at one instant of one step (`crates/blackstart/src/fault`), by SIGKILL or by cutting the machine's power,
 //! and goes on by itself. The machine must end as the undisturbed one: same files, units, processes, objects; and another
 //! run must find nothing to change.
 //!
-//! A few cases, which the seed chooses, unless told otherwise:
+//! A few cases, which the seed chooses, unless others are asked for:
 //! - `BLACKSTART_RECOVERY=full` plays all of them (`cargo xtask test --full` says so), `=12` plays twelve;
 //! - `BLACKSTART_TEST_SEED=N` chooses those of another commit again;
 //! - `BLACKSTART_RECOVERY_ONLY=PATTERN` chooses among those whose name it matches: `^etcd .*SIGKILL`, `within`.
@@ -67,9 +67,9 @@ fn is_turn(kind_of_three: u64) -> bool {
 
 fn prove(kind: &str, ground: &Ground, sample: usize) {
     let reference = ground.reference();
-    fingerprint::assert_telling(&reference.fingerprint);
+    fingerprint::assert_complete(&reference.fingerprint);
     let all = cases::all(&cases::instants(&reference.events));
-    assert!(all.len() > 40, "an undisturbed run tells of its steps: {:#?}", reference.events);
+    assert!(all.len() > 40, "an undisturbed run reports its steps: {:#?}", reference.events);
     let chosen = chosen(&all, sample);
     assert!(
         !chosen.is_empty(),
@@ -99,10 +99,10 @@ fn prove(kind: &str, ground: &Ground, sample: usize) {
 }
 
 fn chosen(all: &[Case], sample: usize) -> Vec<Case> {
-    let told = |name: &str| env::var(format!("BLACKSTART_RECOVERY{name}")).ok();
-    let only = Regex::new(&told("_ONLY").unwrap_or_default()).expect("BLACKSTART_RECOVERY_ONLY is a pattern");
+    let asked = |name: &str| env::var(format!("BLACKSTART_RECOVERY{name}")).ok();
+    let only = Regex::new(&asked("_ONLY").unwrap_or_default()).expect("BLACKSTART_RECOVERY_ONLY is a pattern");
     let all: Vec<Case> = all.iter().filter(|case| only.is_match(&case.to_string())).cloned().collect();
-    let count = match told("").as_deref() {
+    let count = match asked("").as_deref() {
         Some("full") => return all,
         Some(count) => count.parse().expect("BLACKSTART_RECOVERY is `full` or a number"),
         None => sample,

@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::{
     cases::{Case, Ending},
     fingerprint::{Fingerprint, differences},
-    support::{Said, TestLab, run},
+    support::{CommandOutput, TestLab, run},
 };
 
 const MASTER: &str = "master-01";
-/// Tells where a run was stopped.
+/// Shows where a run was stopped.
 const MARK: &str = "/run/blackstart-fault";
 /// Seconds for anything in a machine; the computer may be building something at the same time.
 const DEADLINE: &str = "300";
@@ -43,7 +43,7 @@ impl Ground {
         for master in [MASTER, "master-02"] {
             ground.install(master, "");
         }
-        // They found etcd with whoever is there; the third only boots, so they give it a minute.
+        // They bootstrap etcd with those that are there; the third only boots, so they give it a minute.
         for master in [MASTER, "master-02"] {
             ground.await_node(master).ok();
         }
@@ -65,7 +65,7 @@ impl Ground {
         Self { lab, masters, workers, subject }
     }
 
-    /// What happens, and what there is in the end, when nobody interferes.
+    /// What happens, and what there is in the end, when nothing interferes.
     pub(crate) fn reference(&self) -> Reference {
         self.renew();
         let json = |command: &str| format!("ExecStart=\nExecStart=/usr/local/bin/blackstart node {command} -o json\n");
@@ -73,12 +73,12 @@ impl Ground {
         self.drop_in("cluster-bootstrap", &json("up"));
         self.install(self.subject, "");
         self.await_node(self.subject).ok();
-        let told = self.sh("journalctl -o cat --no-pager -u cluster-detect -u cluster-bootstrap");
-        let events = told.lines().filter(|line| line.starts_with('{')).map(|line| serde_json::from_str(line).unwrap());
+        let log = self.sh("journalctl -o cat --no-pager -u cluster-detect -u cluster-bootstrap");
+        let events = log.lines().filter(|line| line.starts_with('{')).map(|line| serde_json::from_str(line).unwrap());
         Reference { events: events.collect(), fingerprint: self.settled(self.subject) }
     }
 
-    /// Plays a case. `None` if its instant did not come this time; an error tells what went wrong.
+    /// Plays a case. `None` if its instant did not come this time; an error says what went wrong.
     pub(crate) fn play(&self, case: &Case, reference: &Reference) -> Result<Option<Played>, String> {
         let started = Instant::now();
         self.renew();
@@ -131,7 +131,7 @@ impl Ground {
         self.up().ok();
     }
 
-    fn up(&self) -> Said {
+    fn up(&self) -> CommandOutput {
         self.lab.up(self.masters, self.workers)
     }
 
@@ -149,12 +149,12 @@ impl Ground {
         self.within(machine, &line).ok();
     }
 
-    fn await_node(&self, machine: &str) -> Said {
+    fn await_node(&self, machine: &str) -> CommandOutput {
         self.within(machine, "until systemctl is-active -q cluster-bootstrap; do sleep 0.2; done")
     }
 
     /// A line of shell, ended when it takes too long.
-    pub(crate) fn within(&self, machine: &str, line: &str) -> Said {
+    pub(crate) fn within(&self, machine: &str, line: &str) -> CommandOutput {
         self.lab.run("exec", &[machine, "--", "timeout", DEADLINE, "sh", "-c", line])
     }
 
@@ -170,12 +170,12 @@ impl Ground {
     }
 
     fn evidence(&self) -> String {
-        let said = self.within(
+        let output = self.within(
             self.subject,
             "cat /var/lib/cluster-state/progress.json; echo; systemctl --failed --no-legend --plain; \
              journalctl -o short-precise --no-pager -u cluster-bootstrap -u cluster-detect -n 60",
         );
-        format!("{}{}", said.out, said.err)
+        format!("{}{}", output.out, output.err)
     }
 }
 

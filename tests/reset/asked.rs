@@ -11,16 +11,16 @@ pub(crate) const CHECKS: &[Check] = &[
 ];
 
 fn nothing(machines: &Machines) {
-    let said = machines.reset(MASTER, "--uninstall");
-    assert!(said.code == Some(0) && said.out.starts_with("nothing to undo"), "{said:?}");
+    let output = machines.reset(MASTER, "--uninstall");
+    assert!(output.code == Some(0) && output.out.starts_with("nothing to undo"), "{output:?}");
     machines.assert_as_before(MASTER);
 }
 
 fn unasked(machines: &Machines) {
     machines.sh(MASTER, "blackstart node install --config /root/sealed");
-    let said = machines.try_sh(MASTER, "blackstart node reset --uninstall < /dev/null");
-    said.refused(2, "BS-CLI-002");
-    assert!(said.err.contains("will be undone on"), "{said:?}");
+    let output = machines.try_sh(MASTER, "blackstart node reset --uninstall < /dev/null");
+    output.refused(2, "BS-CLI-002");
+    assert!(output.err.contains("will be undone on"), "{output:?}");
     assert_eq!(machines.sh(MASTER, "test -e /etc/systemd/system/cluster-bootstrap.service && echo there"), "there");
 }
 

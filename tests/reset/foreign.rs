@@ -4,7 +4,7 @@ use crate::support::{Check, Machines, WORKER};
 
 pub(crate) const CHECKS: &[Check] = &[
     ("what others made on a node survives its reset", survives),
-    ("what is in use by others is left and told, and a second reset goes on", told),
+    ("what is in use by others is left and reported, and a second reset goes on", reported),
 ];
 
 /// The machines are nodes when this begins.
@@ -30,8 +30,8 @@ const TRACES: &[&str] = &["theirs", "192.0.2.", "/etc/cni", "netns", "sleep infi
 
 fn survives(machines: &Machines) {
     machines.sh(WORKER, THEIRS);
-    let said = machines.reset(WORKER, "--uninstall");
-    said.refused(1, "BS-RESET-001");
+    let output = machines.reset(WORKER, "--uninstall");
+    output.refused(1, "BS-RESET-001");
     for (what, line) in [
         ("a table", "nft list table inet theirs"),
         ("a rule in a table that we use, too", "iptables -C INPUT -s 192.0.2.1 -j ACCEPT"),
@@ -48,20 +48,23 @@ fn survives(machines: &Machines) {
     }
 }
 
-fn told(machines: &Machines) {
+fn reported(machines: &Machines) {
     let again = machines.reset(WORKER, "--uninstall");
     again.refused(1, "BS-RESET-001");
     assert!(again.err.contains("namespace theirs"), "{again:?}");
     assert!(again.out.contains("run `blackstart node reset` again to go on"), "{again:?}");
-    // Without containerd, whoever has put a container there ends it by hand.
+    // Without containerd, the owner of a container there ends it by hand.
     machines.sh(
         WORKER,
         "runc --root /run/containerd/runc/theirs delete --force theirs; pkill -9 -f '[n]amespace theirs'; \
          umount /run/containerd/io.containerd.runtime.v2.task/theirs/theirs/rootfs; \
          rm -rf /run/containerd/runc/theirs /run/containerd/io.containerd.runtime.v2.task/theirs",
     );
-    let said = machines.reset(WORKER, "--uninstall");
-    assert!(said.code == Some(0) && said.out.ends_with("nothing of blackstart is left on this machine\n"), "{said:?}");
+    let output = machines.reset(WORKER, "--uninstall");
+    assert!(
+        output.code == Some(0) && output.out.ends_with("nothing of blackstart is left on this machine\n"),
+        "{output:?}"
+    );
     machines.assert_as_before_but(WORKER, TRACES);
     machines.sh(
         WORKER,

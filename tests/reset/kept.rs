@@ -12,9 +12,9 @@ pub(crate) const CHECKS: &[Check] = &[
 fn installed(machines: &Machines) {
     machines.install(WORKER);
     machines.await_ready(&[MASTER, WORKER]);
-    let said = machines.reset(MASTER, "");
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("kept: own-units, program, configuration"), "{said:?}");
+    let output = machines.reset(MASTER, "");
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.out.contains("kept: own-units, program, configuration"), "{output:?}");
     assert_eq!(machines.sh(MASTER, "ls -A /var/lib/etcd /etc/kubernetes 2> /dev/null | wc -l"), "0");
     machines.sh(MASTER, "blackstart node up");
     machines.reset(WORKER, "").ok();
@@ -27,8 +27,8 @@ fn installed(machines: &Machines) {
 fn certificates(machines: &Machines) {
     let sums = "cd / && sha256sum etc/kubernetes/*.conf var/lib/kubelet/pki/kubelet-client-current.pem";
     let before = machines.sh(WORKER, sums);
-    let said = machines.reset(WORKER, "--keep-pki");
-    assert!(said.code == Some(0) && said.out.contains("join"), "{said:?}");
+    let output = machines.reset(WORKER, "--keep-pki");
+    assert!(output.code == Some(0) && output.out.contains("join"), "{output:?}");
     assert_eq!(machines.sh(WORKER, sums), before);
     machines.sh(WORKER, "blackstart node up");
     assert_eq!(machines.sh(WORKER, sums), before, "it did not join again");

@@ -23,11 +23,11 @@ fn least_privilege(machines: &Machines) {
             let delete = format!(
                 "kubectl --kubeconfig /etc/kubernetes/{identity} --cache-dir /root/.kube/cache delete node {name}"
             );
-            let said = machines.try_sh(WORKER, &delete);
-            assert!(said.code == Some(1) && said.err.contains("Forbidden"), "{identity} {name}: {said:?}");
+            let output = machines.try_sh(WORKER, &delete);
+            assert!(output.code == Some(1) && output.err.contains("Forbidden"), "{identity} {name}: {output:?}");
         }
     }
-    machines.sh(WORKER, "rm -rf /root/.kube"); // of our own kubectl, on a machine where nobody else uses it
+    machines.sh(WORKER, "rm -rf /root/.kube"); // of our own kubectl, on a machine where no user has one
 }
 
 /// Its kubelet is restarted for that. The next check resets it, and must come to an end all the same.
@@ -40,8 +40,8 @@ fn deleted(machines: &Machines) {
 }
 
 fn worker(machines: &Machines) {
-    let said = machines.reset_cleanly(WORKER);
-    assert!(!said.contains("left elsewhere"), "{said}");
+    let output = machines.reset_cleanly(WORKER);
+    assert!(!output.contains("left elsewhere"), "{output}");
     assert_eq!(machines.kubectl("get nodes -o name"), format!("node/{MASTER}"));
 }
 

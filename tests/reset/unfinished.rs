@@ -33,8 +33,10 @@ fn waiting_bootstrap(machines: &Machines) {
     machines.install(WORKER);
     machines.reset_cleanly(WORKER); // at once: systemd has hardly begun
     machines.install(WORKER);
-    let said = "journalctl -o cat _SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID cluster-bootstrap)";
-    eventually("the worker waits for its master", || machines.try_sh(WORKER, said).out.contains("await-master: wait"));
+    let output = "journalctl -o cat _SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID cluster-bootstrap)";
+    eventually("the worker waits for its master", || {
+        machines.try_sh(WORKER, output).out.contains("await-master: wait")
+    });
     machines.reset_cleanly(WORKER);
 }
 
@@ -71,9 +73,9 @@ fn alone(machines: &Machines) {
         WORKER,
         "mv /etc/cluster-config/cluster.yaml /root/aside; systemctl kill -s KILL containerd; systemctl stop containerd",
     );
-    let said = machines.reset(WORKER, "--uninstall");
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("left elsewhere: the Node object `worker-01` is still in the cluster"), "{said:?}");
+    let output = machines.reset(WORKER, "--uninstall");
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.out.contains("left elsewhere: the Node object `worker-01` is still in the cluster"), "{output:?}");
     machines.sh(WORKER, "mv /root/aside /etc/cluster-config/cluster.yaml");
     machines.assert_as_before(WORKER);
 }
@@ -91,12 +93,12 @@ fn restarted(machines: &Machines) {
     let runs = "pgrep -l 'kube|etcd|containerd|blackstart'";
     let seen = machines.try_sh(MASTER, runs);
     assert_eq!(seen.out, "", "{seen:?}");
-    let said = machines.reset(MASTER, "");
-    assert!(said.code == Some(0) && said.out.contains("reboot or `blackstart node up` to retry"), "{said:?}");
+    let output = machines.reset(MASTER, "");
+    assert!(output.code == Some(0) && output.out.contains("reboot or `blackstart node up` to retry"), "{output:?}");
     machines.lab.run("reboot", &[MASTER]).ok();
     machines.await_ready(&[MASTER]);
-    let said = machines.reset(MASTER, "--uninstall");
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let output = machines.reset(MASTER, "--uninstall");
+    assert_eq!(output.code, Some(0), "{output:?}");
     // Another boot has other numbers, but nothing of ours.
     let left = machines.try_sh(MASTER, "ls -d /etc/kubernetes /var/lib/etcd /var/lib/cluster-state /etc/containerd");
     assert_eq!(left.out, "", "{left:?}");

@@ -1,4 +1,4 @@
-//! Somebody left with copies of a master and of a worker. After `pki rotate --all` nothing opens with them.
+//! An administrator left with copies of a master and of a worker. After `pki rotate --all` nothing opens with them.
 //!
 //! The copies lie on the machines that they are of, so that they are tried from the right addresses: what is bound to an
 //! address is no help here. Checks follow each other; every one leaves the cluster whole.
@@ -21,13 +21,13 @@ use crate::{
 pub(crate) const CHECKS: &[Check] = &[
     ("files of a master and of a worker are copied, and open everything", kept),
     ("all keys are rotated, and no call to the API fails meanwhile", evicted),
-    ("a copy lets nobody join", no_join),
-    ("a copy gives nobody the cluster's keys", no_keys),
+    ("a copy lets no machine join", no_join),
+    ("a copy gives no machine the cluster's keys", no_keys),
     ("a copy's certificates are refused by the API, by etcd and by the join service", no_calls),
     ("a service account token of before is refused", no_token),
     ("a Secret is not encrypted with a key of before", no_secret),
     ("a new backup does not open with a key of before", no_backup),
-    ("a worker that is reset joins with its own directory", joins_anew),
+    ("a worker that is reset joins with its own directory", rejoins),
 ];
 
 /// Copies of this machine's files.
@@ -50,12 +50,12 @@ fn kept(cluster: &Cluster) {
 }
 
 fn evicted(cluster: &Cluster) {
-    // Stage by stage: whoever calls from outside has to be told again what to trust.
+    // Stage by stage: a client outside has to get the CAs to trust again.
     for arguments in ["--stop-after trust", "--stop-after sign", ""] {
         let caller = Caller::begin(cluster);
         let line = format!("blackstart pki rotate --all --yes {arguments}");
-        let said = cluster.lab.run("exec", &[MASTER, "--", "timeout", "900", "sh", "-c", &line]).ok();
-        eprintln!("  {}", said.trim().replace('\n', "\n  "));
+        let output = cluster.lab.run("exec", &[MASTER, "--", "timeout", "900", "sh", "-c", &line]).ok();
+        eprintln!("  {}", output.trim().replace('\n', "\n  "));
         caller.end_unnoticed();
     }
     assert_eq!(cluster.sh(MASTER, "blackstart token list"), "there are no tokens");
@@ -63,7 +63,7 @@ fn evicted(cluster: &Cluster) {
 
 fn no_join(cluster: &Cluster) {
     assert_eq!(join_as_worker(cluster, &worker_secret(cluster)).as_deref(), Some("BS-JOIN-002"));
-    // Whoever has the key makes any secret.
+    // The key makes any secret.
     let secret = kept_join_key(cluster).node_secret(WORKER, Generation::at(Timestamp::now()), None);
     assert_eq!(join_as_worker(cluster, &secret).as_deref(), Some("BS-JOIN-002"));
 }
@@ -86,18 +86,18 @@ fn no_calls(cluster: &Cluster) {
         let conf = format!("{KEPT}/kubernetes/super-admin.conf");
         cluster.try_sh(MASTER, &format!("kubectl --kubeconfig {conf} {more} get nodes")).err
     };
-    let said = kubectl("");
-    assert!(said.contains("certificate signed by unknown authority"), "the server is not believed: {said}");
-    let said = kubectl("--insecure-skip-tls-verify");
-    assert!(said.contains("Unauthorized") || said.contains("must be logged in"), "nor the client: {said}");
+    let output = kubectl("");
+    assert!(output.contains("certificate signed by unknown authority"), "the server is not believed: {output}");
+    let output = kubectl("--insecure-skip-tls-verify");
+    assert!(output.contains("Unauthorized") || output.contains("must be logged in"), "nor the client: {output}");
     assert!(!cluster.try_sh(WORKER, &as_kubelet(cluster)).out.contains("\"kind\":\"Node\""), "nor the kubelet");
     let etcd = format!("{KEPT}/kubernetes/pki/etcd");
     let etcd = format!(
         "etcdctl --command-timeout 3s --insecure-skip-tls-verify --cert {etcd}/healthcheck-client.crt \
          --key {etcd}/healthcheck-client.key get /registry/secrets/ --prefix --keys-only"
     );
-    let said = cluster.try_sh(MASTER, &etcd);
-    assert!(said.code != Some(0) && !said.out.contains("/registry"), "{said:?}");
+    let output = cluster.try_sh(MASTER, &etcd);
+    assert!(output.code != Some(0) && !output.out.contains("/registry"), "{output:?}");
     let agent = format!(
         "f() {{ sed -n \"s/^ *$1: //p\" {KEPT}/kubernetes/agent.conf | base64 -d >/tmp/kept-$1; }}; \
          f client-certificate-data; f client-key-data; \
@@ -105,13 +105,13 @@ fn no_calls(cluster: &Cluster) {
          https://{}:7444/v1/nodes; rm /tmp/kept-*",
         cluster.ip(MASTER)
     );
-    let said = cluster.try_sh(WORKER, &agent);
-    assert!(!said.out.contains("\"nodes\""), "{said:?}");
+    let output = cluster.try_sh(WORKER, &agent);
+    assert!(!output.out.contains("\"nodes\""), "{output:?}");
 }
 
 fn no_token(cluster: &Cluster) {
-    let said = cluster.try_sh(MASTER, &whoami());
-    assert!(said.err.contains("Unauthorized") || said.err.contains("must be logged in"), "{said:?}");
+    let output = cluster.try_sh(MASTER, &whoami());
+    assert!(output.err.contains("Unauthorized") || output.err.contains("must be logged in"), "{output:?}");
 }
 
 fn no_secret(cluster: &Cluster) {
@@ -136,18 +136,18 @@ fn no_secret(cluster: &Cluster) {
 fn no_backup(cluster: &Cluster) {
     let newest = "$(ls -t /var/backups/blackstart/*.age | head -n1)";
     cluster.sh(MASTER, &format!("blackstart backup verify {newest}"));
-    let said =
+    let output =
         cluster.try_sh(MASTER, &format!("blackstart backup verify {newest} --key-file {KEPT}/cluster-config/join.key"));
-    said.refused(1, "BS-BACKUP-002");
+    output.refused(1, "BS-BACKUP-002");
 }
 
-fn joins_anew(cluster: &Cluster) {
+fn rejoins(cluster: &Cluster) {
     for machine in [MASTER, WORKER] {
         cluster.sh(machine, &format!("rm -rf {KEPT}"));
     }
     cluster.sh(WORKER, "blackstart node reset --yes");
-    let said = cluster.node_up(WORKER, "").ok();
-    assert!(said.contains("is a Ready node"), "{said}");
+    let output = cluster.node_up(WORKER, "").ok();
+    assert!(output.contains("is a Ready node"), "{output}");
 }
 
 fn whoami() -> String {
@@ -195,7 +195,7 @@ fn hello(cluster: &Cluster, machine: &str) -> Hello {
     parsed(&cluster.sh(machine, &format!("curl -sk -m 20 {url}")))
 }
 
-/// Without believing the server: the copy knows only the CA of before, and whoever has it may not care.
+/// Without believing the server: the copy knows only the CA of before, and its owner may not care.
 fn post(cluster: &Cluster, machine: &str, path: &str, body: &impl Serialize) -> Value {
     let line = format!("curl -sk -m 20 https://{}:7444{path} --data-binary @-", cluster.ip(MASTER));
     let body = serde_json::to_vec(body).unwrap();

@@ -21,9 +21,9 @@ use crate::support::{Check, Cluster, Probe, eventually};
 /// Needs a cluster of one master and two workers that are all Ready.
 pub(crate) const CHECKS: &[Check] = &[
     ("strangers at full speed: nodes report, one joins, calls do not fail, memory is bounded", strangers),
-    ("a hostile node at full speed holds back nobody but itself", hostile_node),
+    ("a hostile node at full speed holds back only itself", hostile_node),
     ("pods do not reach the join service, and their node goes on reporting", hostile_pod),
-    ("silent connections to the balancer keep nobody from the API", silent_at_the_balancer),
+    ("silent connections to the balancer keep no client from the API", silent_at_the_balancer),
 ];
 
 /// What the agent of a master may ever have had in memory, in MiB: 40 of its own, 68 for all strangers
@@ -109,14 +109,14 @@ fn hostile_pod(cluster: &Cluster) {
         pod.sh(cluster, &line)
     };
     for machine in [MASTER, HOSTILE] {
-        let said = ask(&cluster.ip(machine));
-        assert!(said.ends_with("143") || said.ends_with("124"), "{machine} does not answer a pod at all: {said}");
+        let output = ask(&cluster.ip(machine));
+        assert!(output.ends_with("143") || output.ends_with("124"), "{machine} does not answer a pod at all: {output}");
     }
     assert!(
         pod.ask(cluster, &format!("{}:8080", Probe::on(cluster, HONEST).ip)).contains("asked by"),
         "pods reach pods"
     );
-    // Somebody has removed the rule: it comes back.
+    // The rule was removed: it comes back.
     cluster.sh(HOSTILE, "nft delete table inet blackstart-shield");
     eventually("the rule is back", || {
         cluster.try_sh(HOSTILE, "nft list table inet blackstart-shield | grep -q 'dport 7444 drop'").code == Some(0)

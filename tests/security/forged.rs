@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     ABSENT, WORKER,
     kubelet_csr::KubeletCsr,
-    support::{Check, Cluster, Said, eventually, run, text},
+    support::{Check, Cluster, CommandOutput, eventually, run, text},
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -80,16 +80,16 @@ fn tokens(cluster: &Cluster) {
     let (honest, evil) = (KubeletCsr::client(ABSENT).pem(), KubeletCsr::client("master-01").pem());
     for (name, trick) in tricks_with_a_token() {
         let name = format!("token-{name}");
-        let said = create(cluster, &name, CLIENT, &trick(&honest, &evil), &By::Token(&token));
-        if said.code == Some(0) {
+        let output = create(cluster, &name, CLIENT, &trick(&honest, &evil), &By::Token(&token));
+        if output.code == Some(0) {
             assert_refused(cluster, &name, "Denied", "BS-CSR-");
         }
-        assert!(said.err.contains("orbidden"), "{said:?}");
+        assert!(output.err.contains("orbidden"), "{output:?}");
     }
     revoke(cluster, &token);
 }
 
-/// Somebody may bind by hand what we do not bind. What is decided does not depend on it.
+/// An administrator may bind by hand what we do not bind. What is decided does not depend on it.
 fn two_readings_with_a_token(cluster: &Cluster) {
     let role = "--clusterrole=system:node-bootstrapper";
     cluster.kubectl(&["create", "clusterrolebinding", "by-hand", role, "--group=system:bootstrappers"]);
@@ -138,7 +138,7 @@ fn only_agents_sign(cluster: &Cluster) {
         eventually("a user's certificate is issued", || is_issued("jane"));
         assert!(!is_issued("kubelets"), "{}", status(cluster, "kubelets"));
     });
-    eventually("an honest request that somebody approved is signed by an agent", || is_issued("kubelets"));
+    eventually("an honest request that was approved by hand is signed by an agent", || is_issued("kubelets"));
     let certificate = issued(cluster, "kubelets");
     assert!(certificate.contains(&format!("system:node:{WORKER}")), "{certificate}");
 }
@@ -163,8 +163,8 @@ fn evil_request(cluster: &Cluster) -> String {
     KubeletCsr::serving(WORKER, &["kubernetes.default.svc"], &ips).pem()
 }
 
-/// Creates the object with the credentials of whoever asks.
-fn create(cluster: &Cluster, name: &str, signer: &str, request: &str, by: &By<'_>) -> Said {
+/// Creates the object with the credentials of the requester.
+fn create(cluster: &Cluster, name: &str, signer: &str, request: &str, by: &By<'_>) -> CommandOutput {
     let usage = if signer == SERVING { "server auth" } else { "client auth" };
     let object = json!({
         "apiVersion": "certificates.k8s.io/v1",
@@ -217,7 +217,7 @@ fn assert_refused(cluster: &Cluster, name: &str, kind: &str, code: &str) {
     let journal = cluster.journal("master-01", "blackstart-agent");
     assert!(journal.contains(code), "{code} in:\n{journal}");
     let field = format!("involvedObject.name={name}");
-    eventually(&format!("an Event tells of {name}"), || {
+    eventually(&format!("an Event reports {name}"), || {
         cluster.kubectl(&["get", "events", "-n", "default", "--field-selector", &field]).contains(code)
     });
 }

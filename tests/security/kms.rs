@@ -77,8 +77,8 @@ fn assert_all_read(cluster: &Cluster) {
 
 fn rotate(cluster: &Cluster) {
     let line = "blackstart pki rotate encryption --yes";
-    let said = cluster.lab.run("exec", &[MASTER, "--", "timeout", "600", "sh", "-c", line]).ok();
-    eprintln!("  {}", said.trim().replace('\n', "\n  "));
+    let output = cluster.lab.run("exec", &[MASTER, "--", "timeout", "600", "sh", "-c", line]).ok();
+    eprintln!("  {}", output.trim().replace('\n', "\n  "));
 }
 
 fn waits(cluster: &Cluster) {
@@ -99,8 +99,8 @@ fn encrypts(cluster: &Cluster) {
 
 fn silent(cluster: &Cluster) {
     cluster.sh(MASTER, "systemctl stop kms-plugin; rm -f /run/kms/plugin.sock");
-    let said = cluster.try_sh(MASTER, "blackstart diagnose");
-    assert!(said.out.contains("BS-DIAG-079") && said.out.contains("/run/kms/plugin.sock"), "{said:?}");
+    let output = cluster.try_sh(MASTER, "blackstart diagnose");
+    assert!(output.out.contains("BS-DIAG-079") && output.out.contains("/run/kms/plugin.sock"), "{output:?}");
     start_plugin(cluster);
     eventually("all is well again", || !cluster.try_sh(MASTER, "blackstart diagnose").out.contains("BS-DIAG-079"));
 }
@@ -115,8 +115,11 @@ fn other_key(cluster: &Cluster) {
 
 fn leaves(cluster: &Cluster) {
     cluster.sh(MASTER, &format!("sed -i '/^  encryption:/d' {CONFIG} && systemctl restart blackstart-agent"));
-    let said = cluster.try_sh(MASTER, "blackstart diagnose");
-    assert!(said.out.contains("BS-DIAG-080") && said.out.contains("blackstart pki rotate encryption"), "{said:?}");
+    let output = cluster.try_sh(MASTER, "blackstart diagnose");
+    assert!(
+        output.out.contains("BS-DIAG-080") && output.out.contains("blackstart pki rotate encryption"),
+        "{output:?}"
+    );
     rotate(cluster);
     cluster.sh(MASTER, "systemctl stop kms-plugin; rm -rf /run/kms/plugin.sock /root/kms-keys/2");
     assert!(prefixes(cluster).starts_with("k8s:enc:secretbox:v1:key-"), "{}", prefixes(cluster));
@@ -130,6 +133,6 @@ fn comes(cluster: &Cluster) {
     rotate(cluster);
     assert_eq!(prefixes(cluster), "k8s:enc:kms:v2:suite:");
     assert_all_read(cluster);
-    let said = cluster.try_sh(MASTER, "blackstart diagnose");
-    assert!(!said.out.contains("BS-DIAG-08"), "{said:?}");
+    let output = cluster.try_sh(MASTER, "blackstart diagnose");
+    assert!(!output.out.contains("BS-DIAG-08"), "{output:?}");
 }

@@ -37,7 +37,7 @@ const ABSENT: &str = "worker-02";
 
 /// One master, a worker that has joined and one that has not, which joins on the way.
 #[test]
-fn nobody_gets_in() {
+fn no_attack_succeeds() {
     let _turn = turn();
     let cluster = Cluster::sealed(1, 2);
     for machine in ["master-01", WORKER] {

@@ -107,8 +107,11 @@ fn old_generation(cluster: &Cluster) {
 
 fn revoked(cluster: &Cluster) {
     let stolen = cluster.secret(VICTIM);
-    let said = cluster.sh("master-01", &format!("blackstart config revoke {VICTIM} --yes"));
-    assert!(said.contains("is worthless") && said.contains(&format!("blackstart node remove {VICTIM}")), "{said}");
+    let output = cluster.sh("master-01", &format!("blackstart config revoke {VICTIM} --yes"));
+    assert!(
+        output.contains("is worthless") && output.contains(&format!("blackstart node remove {VICTIM}")),
+        "{output}"
+    );
     assert_eq!(join_as(cluster, VICTIM, &stolen), Err("BS-JOIN-060".to_owned()));
     eventually("its agent is not heard any more", || {
         cluster.journal("master-01", "blackstart-agent").contains("BS-JOIN-063")

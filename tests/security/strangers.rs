@@ -9,9 +9,9 @@ use crate::{
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    ("a stranger is told nothing of machines and members", hello),
+    ("a stranger learns nothing of machines and members", hello),
     ("a token for anybody admits no master", master_with_a_shared_token),
-    ("a token for anybody admits nobody under a name that is in use", name_in_use),
+    ("a token for any node admits none under a name that is in use", name_in_use),
     ("the token of the first start is a token for anybody", first_token),
 ];
 
@@ -40,8 +40,8 @@ fn hello(cluster: &Cluster) {
         let answer = run("curl", &["-sS", "-m", "20", "--cacert", &ca, &url]).ok();
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert!(answer["challenge"].is_string(), "{answer}");
-        for told in ["own_machine", "machine", "cluster_state"] {
-            assert!(answer[told].is_null(), "{told}: {answer}");
+        for field in ["own_machine", "machine", "cluster_state"] {
+            assert!(answer[field].is_null(), "{field}: {answer}");
         }
     }
 }

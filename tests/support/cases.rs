@@ -54,7 +54,7 @@ pub(crate) fn in_turn<C: Copy>(list: &[C], of: u64) -> Vec<C> {
     list.iter().enumerate().filter(|(at, _)| is_turn(*at as u64 % of, of)).map(|(_, one)| *one).collect()
 }
 
-/// The one of the seed, unless told otherwise.
+/// The one of the seed, unless another is asked for.
 fn chosen<C: Clone + Display>(all: &[C], of_the_seed: impl FnOnce(usize) -> C) -> Vec<C> {
     if let Ok(only) = env::var("BLACKSTART_TEST_ONLY") {
         return all.iter().filter(|case| case.to_string().contains(&only)).cloned().collect();

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{PROGRAM, Said};
+use super::{CommandOutput, PROGRAM};
 
 /// A lab of a test.
 pub(crate) struct TestLab {
@@ -17,7 +17,7 @@ pub(crate) struct TestLab {
 }
 
 impl TestLab {
-    /// A name nobody else has, and nothing made yet.
+    /// A name that is not in use, and nothing made yet.
     pub(crate) fn unmade() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -37,7 +37,7 @@ impl TestLab {
     }
 
     /// `lab up --machines-only`, to its end.
-    pub(crate) fn up(&self, masters: u8, workers: u8) -> Said {
+    pub(crate) fn up(&self, masters: u8, workers: u8) -> CommandOutput {
         self.command("up").args(Self::shape(masters, workers)).output().unwrap().into()
     }
 
@@ -55,12 +55,12 @@ impl TestLab {
     }
 
     /// Runs a sub-command.
-    pub(crate) fn run(&self, command: &str, arguments: &[&str]) -> Said {
+    pub(crate) fn run(&self, command: &str, arguments: &[&str]) -> CommandOutput {
         self.command(command).args(arguments).output().unwrap().into()
     }
 
     /// Runs a sub-command that reads something.
-    pub(crate) fn feed(&self, command: &str, arguments: &[&str], input: &[u8]) -> Said {
+    pub(crate) fn feed(&self, command: &str, arguments: &[&str], input: &[u8]) -> CommandOutput {
         let mut made = self.command(command);
         let piped = made.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap();
@@ -97,7 +97,7 @@ impl TestLab {
     }
 
     /// Removes the lab and everything in it.
-    pub(crate) fn destroy(&self) -> Said {
+    pub(crate) fn destroy(&self) -> CommandOutput {
         self.run("destroy", &["--yes"])
     }
 }

@@ -1,4 +1,4 @@
-//! What every suite with machines needs: labs of its own, commands and what they said, deadlines.
+//! What every suite with machines needs: labs of its own, commands and their output, deadlines.
 
 mod lab;
 mod seed;
@@ -21,14 +21,14 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_blackstart");
 /// Waits for this test's turn. Fails at once where machines cannot be made at all.
 pub(crate) fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    seed(); // whoever reads the log of a failure knows what to repeat it with
+    seed(); // the log of a failure has what to repeat it with
     let user = Command::new("id").arg("-u").output().expect("id runs").stdout;
     assert_eq!(String::from_utf8_lossy(&user).trim(), "0", "these tests make machines: run them as root");
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number that chooses among cases; it is told once.
-#[expect(clippy::print_stderr, reason = "whoever wants the same cases again needs it")]
+/// The number that chooses among cases; it is printed once.
+#[expect(clippy::print_stderr, reason = "the same cases are played again with it")]
 pub(crate) fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| {
@@ -38,22 +38,22 @@ pub(crate) fn seed() -> u64 {
     })
 }
 
-/// What a command said and how it ended.
+/// What a command printed and how it ended.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
     }
 }
 
-impl Said {
+impl CommandOutput {
     /// Its standard output, if all went well.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
@@ -70,7 +70,7 @@ impl Said {
 }
 
 /// Runs any command to its end.
-pub(crate) fn run(program: &str, arguments: &[&str]) -> Said {
+pub(crate) fn run(program: &str, arguments: &[&str]) -> CommandOutput {
     Command::new(program).args(arguments).stdin(Stdio::null()).output().expect(program).into()
 }
 

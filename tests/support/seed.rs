@@ -6,7 +6,7 @@
 
 use std::{env, process::Command};
 
-/// Where the seed is told.
+/// Where the seed is given.
 pub(crate) const VARIABLE: &str = "BLACKSTART_TEST_SEED";
 
 /// Where there is no git, or no commit.
@@ -15,7 +15,7 @@ const WITHOUT_COMMIT: u64 = 1;
 /// Seeds are below it: short enough to be typed.
 const BOUND: u64 = 100_000;
 
-/// The seed that somebody wants, else that of the commit.
+/// The seed that is asked for, else that of the commit.
 pub(crate) fn chosen() -> Result<u64, String> {
     match env::var(VARIABLE) {
         Ok(wanted) => wanted.parse().map_err(|_| format!("{VARIABLE} is not a number: `{wanted}`")),
@@ -23,7 +23,7 @@ pub(crate) fn chosen() -> Result<u64, String> {
     }
 }
 
-/// The commit that is checked out. Whoever runs suites as root need not own the checkout.
+/// The commit that is checked out. A user who runs suites as root need not own the checkout.
 fn commit() -> Option<String> {
     let here = env!("CARGO_MANIFEST_DIR");
     let output = Command::new("git").args(["-C", here, "-c", "safe.directory=*", "rev-parse", "HEAD"]).output().ok()?;

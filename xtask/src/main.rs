@@ -1,4 +1,4 @@
-//! The chores of the project, so that nobody has to remember them: `cargo xtask` lists them.
+//! The chores of the project, so that they need not be remembered: `cargo xtask` lists them.
 //!
 //! Everything a fresh Debian machine lacks is installed here, when it is needed and not before. It has no
 //! dependencies, so that it builds in a second.

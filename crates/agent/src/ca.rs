@@ -18,22 +18,22 @@ use crate::Agent;
 /// Marks of keys, see [`Marks`].
 #[derive(Clone, Default)]
 pub struct Ca {
-    /// What this master tells every node.
+    /// What this master announces to every node.
     pub(crate) announced: watch::Sender<Heard>,
-    /// What a master told this node.
+    /// What a master announced to this node.
     pub(crate) heard: watch::Sender<Option<Reported>>,
     /// Where everything on this node is that is the agent's concern.
     pub(crate) converged: watch::Sender<Converged>,
-    /// The mark of the join key that this worker's secret is of, as a master said when it gave it. Only in memory: a
+    /// The mark of the join key that this worker's secret is of, as a master named it when it gave it. Only in memory: a
     /// worker that does not know asks again.
     pub(crate) secret_of: watch::Sender<Option<String>>,
 }
 
-/// What a master told this node to trust and to hold.
+/// What a master announced that this node is to trust and to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reported {
     pub(crate) marks: Marks,
-    /// Since when this is what is told. What is older may have what was told before in its memory.
+    /// Since when this is announced. What is older may have the announcement before it in its memory.
     pub(crate) since: Timestamp,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn mark_of(host: &Host, paths: &Layout) -> Result<Option<String>, Hos
 }
 
 impl Ca {
-    /// Takes note of what a master told. Whoever has to act on it is woken until it has, and as long as keys are rotated:
+    /// Takes note of what a master announced. The duty that has to act on it is woken until it has, and as long as keys are rotated:
     /// a pod that starts at the wrong moment has a token of the old key.
     pub(crate) fn hear(&self, reported: Heard, now: Timestamp) {
         let is_converged = reported.marks.is_none() || self.converged.borrow().on == reported.marks;
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_to_act_is_woken_until_it_has() {
+    fn what_has_to_act_is_woken_until_it_has() {
         let ca = Ca::default();
         let mut woken = ca.heard.subscribe();
         let marks = |ca: &str| Marks { ca: ca.to_owned(), tokens: "kid".to_owned(), join: None };
@@ -105,7 +105,7 @@ mod tests {
         assert!(!hear(Some("new"), false, 4));
         assert!(hear(Some("new"), true, 5), "a rotation goes on");
         let since = ca.heard.borrow().as_ref().map(|reported| reported.since.as_second());
-        assert_eq!(since, Some(2), "since it was first told");
+        assert_eq!(since, Some(2), "since it was first announced");
         assert!(hear(None, false, 6));
         assert!(!hear(None, false, 7));
     }

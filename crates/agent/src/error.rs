@@ -21,14 +21,14 @@ pub enum AgentError {
     Listen {
         /// Where.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// The agent would not hear that it is to stop.
     #[error("cannot install signal handlers")]
     Signals(#[source] io::Error),
-    /// The Kubernetes API said no, or nothing.
+    /// The Kubernetes API refused, or did not answer.
     #[error("cannot {doing}: {why}")]
     Api {
         /// For example `list nodes`.
@@ -58,7 +58,7 @@ pub enum AgentError {
     /// The Secret of a rotation.
     #[error(transparent)]
     Rotation(#[from] crate::rotation::Unreadable),
-    /// The configuration of encryption at rest is somebody else's work.
+    /// The configuration of encryption at rest is not ours.
     #[error("{} was not written by this program, so its keys cannot be replaced", .0.display())]
     ForeignKey(PathBuf),
     /// Neither this master nor another one can open the new keys.
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn one_problem_stays_itself_and_several_are_told_together() {
+    fn one_problem_stays_itself_and_several_are_reported_together() {
         let problem = |why: &str| AgentError::Output { command: "ip".into(), why: why.into() };
         assert!(AgentError::unless_empty(vec![]).is_ok());
         let one = AgentError::unless_empty(vec![problem("a")]).unwrap_err();

@@ -1,7 +1,7 @@
 //! Role labels: every Node of cluster.yaml carries `node-role.kubernetes.io/control-plane` and `/worker` as its roles say.
 //!
 //! A kubelet may not give itself such labels, so the masters do it. Every master does, with server-side apply under one
-//! name: whoever comes second changes nothing. Only these two keys are ever touched, and only where they differ.
+//! name: the second one changes nothing. Only these two keys are ever touched, and only where they differ.
 
 use std::collections::BTreeMap;
 

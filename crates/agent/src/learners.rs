@@ -3,7 +3,7 @@
 //! A master is added to etcd before its own process starts. If it dies in between, its member slot stays taken, and as long as
 //! it does no other master is let in. So a learner that has not started two minutes after this agent first saw it is removed;
 //! when its machine comes, it is announced again. All masters look; the change is made under the lock that every change of
-//! membership is made under, and whoever gets it later finds it done.
+//! membership is made under, and the master that gets it later finds it done.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -9,7 +9,7 @@
 //! | `shield` | everywhere | keeps pods away from the join service |
 //! | `renewal` | everywhere | certificates before they end, and restarts of what cannot reload them |
 //! | `configuration` | everywhere | takes up what has changed in the description of the cluster |
-//! | `report` | everywhere | how this node is doing, told to the masters |
+//! | `report` | everywhere | how this node is doing, reported to the masters |
 //! | `pod_parts` | masters, with `add_on: basic` | each node's part of the pod network, in its Node object |
 //! | `labels` | masters | `node-role.kubernetes.io/…` as cluster.yaml says |
 //! | `kubelet_certificates` | masters | kubelets' certificates: approved and signed as far as they fit cluster.yaml |
@@ -108,7 +108,7 @@ impl Agent {
     }
 }
 
-/// Runs every duty of this node until it is told to stop.
+/// Runs every duty of this node until it is stopped.
 pub async fn run(agent: Agent) -> Result<(), AgentError> {
     stop_on_signals(agent.cancel.clone())?;
     let agent = Arc::new(agent);

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{ClusterResourceScope, Resource};
 use serde::Deserialize;
 
-/// A Node, without what nobody here asks for.
+/// A Node, without what is not asked for here.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct NodeObject {
     pub(crate) metadata: ObjectMeta,
@@ -50,7 +50,7 @@ pub(crate) struct Status {
     pub(crate) conditions: Vec<Condition>,
 }
 
-/// One of the things that its kubelet, or whoever misses it, says of it.
+/// One of the things that its kubelet, or the node controller, says of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Condition {

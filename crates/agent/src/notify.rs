@@ -1,4 +1,4 @@
-//! Telling systemd how the agent is doing: one datagram, as `sd_notify(3)` describes it.
+//! Notifying systemd of how the agent is doing: one datagram, as `sd_notify(3)` describes it.
 
 use std::{
     ffi::OsStr,
@@ -23,7 +23,7 @@ pub(crate) fn send(socket: &OsStr, state: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The same, for whoever started this process; nobody asked where the variable is not set.
+/// The same, for the parent process; it did not ask where the variable is not set.
 pub(crate) fn notify(state: &str) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else { return };
     if let Err(error) = send(&socket, state) {

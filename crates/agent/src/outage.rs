@@ -18,7 +18,7 @@ impl Outage {
         Self { what, since: None }
     }
 
-    /// It failed. Said aloud the first time only.
+    /// It failed. Logged the first time only.
     pub(crate) fn failed(&mut self, why: &dyn Display) {
         if self.since.is_some() {
             tracing::debug!(%why, "still cannot {}", self.what);

@@ -1,7 +1,7 @@
 //! A client of the Kubernetes API that lives as long as its kubeconfig.
 //!
 //! On a node that is still being set up the kubeconfig does not exist yet: it is waited for. When it is renewed, the work
-//! ends and its duty starts again, with the new certificate; so nobody else has to think of renewal.
+//! ends and its duty starts again, with the new certificate; so no duty has to think of renewal.
 
 use std::{
     path::{Path, PathBuf},
@@ -21,7 +21,7 @@ use crate::{Agent, AgentError, error::why, outage::Outage};
 /// Between two looks for a file that a step of the bootstrap is about to write.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Between two checks whether a file was renewed. That happens every few months, but whoever rotates CAs waits.
+/// Between two checks whether a file was renewed. That happens every few months, but a rotation of CAs waits for it.
 const RENEWED: Duration = Duration::from_secs(5);
 
 /// After a failed watch: long enough not to be a burden, short enough not to delay a cluster that is starting.

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_to_a_limit_and_begin_anew() {
+    fn pauses_grow_to_a_limit_and_begin_again() {
         let pauses: Vec<u64> = std::iter::successors(Some(FIRST_PAUSE), |&last| Some(next_pause(last, Duration::ZERO)))
             .take(8)
             .map(|pause| pause.as_secs())

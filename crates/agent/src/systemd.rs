@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_told_apart() {
+    fn units_are_distinguished() {
         // Printed by systemd 252.
         let printed = "ExecMainStartTimestamp=Sun 2026-11-15 00:00:00.000001 UTC\nId=etcd.service\nLoadState=loaded\nActiveState=active\n\n\
                        ExecMainStartTimestamp=\nId=kubelet.service\nLoadState=loaded\nActiveState=inactive\n\n\

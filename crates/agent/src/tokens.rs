@@ -1,7 +1,7 @@
 //! Removes bootstrap tokens a day after their end.
 //!
-//! Not at once, as kube-controller-manager would: whoever comes with a token that ended an hour ago is to hear that it
-//! expired, not that nobody knows it. Tokens that somebody else made are left alone.
+//! Not at once, as kube-controller-manager would: a machine with a token that ended an hour ago is to hear that it
+//! expired, not that it is unknown. Tokens that were made by others are left alone.
 
 use std::time::Duration;
 

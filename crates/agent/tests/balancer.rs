@@ -55,7 +55,7 @@ impl Master {
                             return;
                         }
                     }
-                    // What is said after the client has closed its half still arrives.
+                    // What is sent after the client has closed its half still arrives.
                     let _ = client.write_all(b"bye").await;
                 });
             }
@@ -70,9 +70,9 @@ impl Master {
     }
 }
 
-/// An address where nobody listens.
-async fn nobody() -> SocketAddr {
-    Master::start("nobody").await.die().await
+/// An address without a listener.
+async fn closed_port() -> SocketAddr {
+    Master::start("closed").await.die().await
 }
 
 async fn balance(masters: &[SocketAddr], ca_file: impl Into<PathBuf>) -> SocketAddr {
@@ -95,8 +95,8 @@ async fn connect_and_ask(balancer: SocketAddr) -> String {
 }
 
 #[tokio::test]
-async fn a_dead_master_gets_nobody() {
-    let (dead, alive) = (nobody().await, Master::start("alive").await);
+async fn a_dead_master_gets_no_client() {
+    let (dead, alive) = (closed_port().await, Master::start("alive").await);
     let balancer = balance(&[dead, alive.address], "/nowhere").await;
     for _ in 0..5 {
         assert_eq!(connect_and_ask(balancer).await, "alive");
@@ -104,7 +104,7 @@ async fn a_dead_master_gets_nobody() {
 }
 
 #[tokio::test]
-async fn silent_connections_keep_nobody_out() {
+async fn silent_connections_keep_no_client_out() {
     let alive = Master::start("alive").await;
     let balancer = balance(&[alive.address], "/nowhere").await;
     let mut working = TcpStream::connect(balancer).await.unwrap();
@@ -119,7 +119,7 @@ async fn silent_connections_keep_nobody_out() {
     let closed = timeout(SOON, first.read(&mut [0; 1])).await.expect("the oldest silent one was closed");
     assert!(matches!(closed, Ok(0) | Err(_)));
     let mut last = silent.pop().unwrap();
-    let closed = timeout(SOON, last.read(&mut [0; 1])).await.expect("and whoever says nothing is, after a while");
+    let closed = timeout(SOON, last.read(&mut [0; 1])).await.expect("and a silent one is, after a while");
     assert!(matches!(closed, Ok(0) | Err(_)));
 }
 
@@ -127,7 +127,7 @@ async fn silent_connections_keep_nobody_out() {
 async fn connections_are_spread() {
     let (one, two) = (Master::start("one").await, Master::start("two").await);
     let balancer = balance(&[one.address, two.address], "/nowhere").await;
-    // Both are known to be healthy once both have answered somebody.
+    // Both are known to be healthy once both have answered a client.
     let mut open = Vec::new();
     let mut names = std::collections::BTreeSet::new();
     timeout(SOON, async {
@@ -143,7 +143,7 @@ async fn connections_are_spread() {
 
 #[tokio::test]
 async fn a_connection_is_held_until_a_master_appears() {
-    let address = nobody().await;
+    let address = closed_port().await;
     let balancer = balance(&[address], "/nowhere").await;
     let mut client = TcpStream::connect(balancer).await.unwrap();
     let asked = tokio::spawn(async move { ask(&mut client).await });
@@ -156,7 +156,7 @@ async fn a_connection_is_held_until_a_master_appears() {
 
 #[tokio::test]
 async fn a_held_connection_is_closed_in_the_end() {
-    let balancer = balance(&[nobody().await], "/nowhere").await;
+    let balancer = balance(&[closed_port().await], "/nowhere").await;
     assert_eq!(connect_and_ask(balancer).await, "");
 }
 
@@ -285,7 +285,7 @@ async fn a_master_that_turns_silent_loses_its_open_connections() {
 }
 
 #[tokio::test]
-async fn a_master_of_another_cluster_gets_nobody() {
+async fn a_master_of_another_cluster_gets_no_client() {
     let (ca, foreign) = (ca(), ca());
     let (stranger, ours) = (ApiServer::start(&foreign, "stranger").await, ApiServer::start(&ca, "ours").await);
     let dir = tempfile::tempdir().unwrap();

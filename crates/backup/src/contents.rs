@@ -22,7 +22,7 @@ const ENCRYPTION: &str = "encryption.yaml";
 /// The join key of a master that was given it by another one; the first master's is in its sealed directory.
 pub(crate) const GIVEN_JOIN_KEY: &str = "pki/join.key";
 
-/// The key of automatic backups: whoever reads the backup has it.
+/// The key of automatic backups: a reader of the backup has it.
 pub(crate) const BACKUP_KEY: &str = "backup.key";
 
 /// What another master must not be given.
@@ -33,14 +33,14 @@ pub(crate) const LARGEST: u64 = 16 << 20;
 
 /// Where a file belongs on a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Directory {
     /// `/etc/kubernetes`.
     Kubernetes,
     /// The configuration directory.
     Config,
 }
 
-impl Place {
+impl Directory {
     const ALL: [Self; 2] = [Self::Kubernetes, Self::Config];
 
     fn prefix(self) -> &'static str {
@@ -64,17 +64,17 @@ impl Contents {
         for name in pki::table::shared_files().into_iter().chain([ENCRYPTION.to_owned()]) {
             let path = kubernetes_dir.join(&name);
             let bytes = disk.read_optional(&path)?.ok_or(BackupError::Incomplete(path))?;
-            contents.files.insert(format!("{}{name}", Place::Kubernetes.prefix()), bytes);
+            contents.files.insert(format!("{}{name}", Directory::Kubernetes.prefix()), bytes);
         }
         if let Some(bytes) = disk.read_optional(&kubernetes_dir.join(GIVEN_JOIN_KEY))? {
-            contents.files.insert(format!("{}{GIVEN_JOIN_KEY}", Place::Kubernetes.prefix()), bytes);
+            contents.files.insert(format!("{}{GIVEN_JOIN_KEY}", Directory::Kubernetes.prefix()), bytes);
         }
         contents.add_config(disk, config_dir, Path::new(""))?;
-        let description = format!("{}{}", Place::Config.prefix(), layout::CLUSTER);
+        let description = format!("{}{}", Directory::Config.prefix(), layout::CLUSTER);
         if !contents.files.contains_key(&description) {
             return Err(BackupError::Incomplete(config_dir.join(layout::CLUSTER)));
         }
-        // Where nodes have secrets, nobody could let them in again without the key that made them.
+        // Where nodes have secrets, no master could let them in again without the key that made them.
         if disk.exists(&config_dir.join(layout::SECRET))? && contents.join_key().is_none() {
             return Err(BackupError::Incomplete(kubernetes_dir.join(GIVEN_JOIN_KEY)));
         }
@@ -93,7 +93,7 @@ impl Contents {
                     return Err(BackupError::TooLarge { path, size: meta.len, limit: LARGEST });
                 }
                 Kind::File => {
-                    self.files.insert(format!("{}{}", Place::Config.prefix(), name.display()), disk.read(&path)?);
+                    self.files.insert(format!("{}{}", Directory::Config.prefix(), name.display()), disk.read(&path)?);
                 }
                 // A link leads somewhere that a restored machine need not have.
                 Kind::Link | Kind::Other => {}
@@ -103,34 +103,34 @@ impl Contents {
     }
 
     /// Each file with where it belongs.
-    pub fn placed(&self) -> impl Iterator<Item = (Place, PathBuf, &[u8])> {
+    pub fn placed(&self) -> impl Iterator<Item = (Directory, PathBuf, &[u8])> {
         self.files.iter().filter_map(|(name, bytes)| {
-            let (place, path) = place_of(name)?;
-            Some((place, path, bytes.as_slice()))
+            let (dir, path) = directory_of(name)?;
+            Some((dir, path, bytes.as_slice()))
         })
     }
 
     /// The cluster's join key, wherever the master that made the backup had it.
     pub(crate) fn join_key(&self) -> Option<JoinKey> {
-        let [given, sealed] = [(Place::Kubernetes, GIVEN_JOIN_KEY), (Place::Config, layout::JOIN_KEY)]
-            .map(|(place, name)| self.files.get(&format!("{}{name}", place.prefix())));
+        let [given, sealed] = [(Directory::Kubernetes, GIVEN_JOIN_KEY), (Directory::Config, layout::JOIN_KEY)]
+            .map(|(dir, name)| self.files.get(&format!("{}{name}", dir.prefix())));
         JoinKey::parse(&String::from_utf8_lossy(given.or(sealed)?)).ok()
     }
 
-    /// The files of one place, by their path below it.
-    pub fn of(&self, wanted: Place) -> BTreeMap<PathBuf, &[u8]> {
-        let fitting = self.placed().filter(|(place, ..)| *place == wanted);
+    /// The files of one directory, by their path below it.
+    pub fn of(&self, wanted: Directory) -> BTreeMap<PathBuf, &[u8]> {
+        let fitting = self.placed().filter(|(dir, ..)| *dir == wanted);
         fitting.map(|(_, path, bytes)| (path, bytes)).collect()
     }
 }
 
-/// Where a name of a backup belongs; `None` for one that leads out of its place, or nowhere.
-pub(crate) fn place_of(name: &str) -> Option<(Place, PathBuf)> {
-    let (place, below) =
-        Place::ALL.iter().find_map(|place| name.strip_prefix(place.prefix()).map(|below| (*place, below)))?;
+/// Where a name of a backup belongs; `None` for one that leads out of its directory, or nowhere.
+pub(crate) fn directory_of(name: &str) -> Option<(Directory, PathBuf)> {
+    let (dir, below) =
+        Directory::ALL.iter().find_map(|dir| name.strip_prefix(dir.prefix()).map(|below| (*dir, below)))?;
     let path = PathBuf::from(below);
     let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-    (is_plain && path.components().count() > 0).then_some((place, path))
+    (is_plain && path.components().count() > 0).then_some((dir, path))
 }
 
 #[cfg(test)]
@@ -183,7 +183,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_machine_that_lacks_something_is_told() {
+    fn a_machine_that_lacks_something_is_refused() {
         for missing in
             ["/etc/kubernetes/pki/etcd/ca.key", "/etc/kubernetes/encryption.yaml", "/etc/cluster-config/cluster.yaml"]
         {
@@ -200,17 +200,17 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn no_name_leads_out_of_its_place() {
+    fn no_name_leads_out_of_its_directory() {
         for (name, expected) in [
-            ("kubernetes/pki/ca.key", Some((Place::Kubernetes, "pki/ca.key"))),
-            ("config/cluster.yaml", Some((Place::Config, "cluster.yaml"))),
+            ("kubernetes/pki/ca.key", Some((Directory::Kubernetes, "pki/ca.key"))),
+            ("config/cluster.yaml", Some((Directory::Config, "cluster.yaml"))),
             ("config/../kubernetes/x", None),
             ("config//etc/passwd", None),
             ("config/", None),
             ("etcd/snapshot.db", None),
             ("elsewhere/x", None),
         ] {
-            assert_eq!(place_of(name), expected.map(|(place, path)| (place, path.into())), "{name}");
+            assert_eq!(directory_of(name), expected.map(|(dir, path)| (dir, path.into())), "{name}");
         }
     }
 }

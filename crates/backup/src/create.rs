@@ -95,7 +95,7 @@ pub async fn create(
     file.sync()?;
     progress(Progress::Verifying);
     Locked::open(file.hidden())?.verify(key)?;
-    // Whoever asked to stop meanwhile is heard now, before the file has its name.
+    // A request to stop meanwhile is heeded now, before the file has its name.
     yield_now().await;
     let size = file.hidden().metadata().map_err(BackupError::reading(to))?.len();
     file.finish()?;

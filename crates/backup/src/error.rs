@@ -19,7 +19,7 @@ pub enum BackupError {
         /// What was seen.
         why: String,
     },
-    /// Not for whoever asks.
+    /// Not for this key or passphrase.
     #[error("{} does not open with this {}", path.display(), if *by_passphrase { "passphrase" } else { "key" })]
     WrongKey {
         /// The file.
@@ -35,7 +35,7 @@ pub enum BackupError {
         /// What does not fit.
         why: String,
     },
-    /// It ends too early, as far as can be told: a change in its last bytes looks the same.
+    /// It ends too early, as far as can be seen: a change in its last bytes looks the same.
     #[error("the end of {} is missing, or not what was written", path.display())]
     Truncated {
         /// The file.
@@ -106,7 +106,7 @@ pub enum BackupError {
         /// The first of them.
         first: String,
     },
-    /// Nobody could open it.
+    /// No key could open it.
     #[error("neither {} nor {} is there", .0.display(), .1.display())]
     NoKey(PathBuf, PathBuf),
     /// etcd.

@@ -1,6 +1,6 @@
 //! A large file that is there as a whole or not at all, and overwrites nothing.
 //!
-//! It is written under a hidden name beside its own, synced, and renamed: whoever finds it under its own name finds all of
+//! It is written under a hidden name beside its own, synced, and renamed: a reader that finds it under its own name finds all of
 //! it, also after a power cut. One that is not [`finish`](FreshFile::finish)ed is removed.
 
 use std::{
@@ -23,13 +23,13 @@ pub struct FreshFile {
     path: PathBuf,
 }
 
-/// Removed when nobody wants it any more.
+/// Removed when it is dropped.
 #[derive(Debug)]
 struct Hidden(PathBuf);
 
 impl Drop for Hidden {
     fn drop(&mut self) {
-        // It is gone if it has got its name; else there is nobody left to tell.
+        // It is gone if it has got its name; else there is no caller left to return it to.
         let _ = fs::remove_file(&self.0);
     }
 }

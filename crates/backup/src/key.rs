@@ -1,4 +1,4 @@
-//! By whom a backup can be read: whoever knows a passphrase, or has a key.
+//! By whom a backup can be read: holders of a passphrase, or of a key.
 //!
 //! A key is 32 random bytes in the form that `age-keygen` gives them, so that `age --decrypt -i FILE` opens the backup,
 //! too. The key that automatic backups are made for is one of these, if the operator gave one; else it is derived from the
@@ -20,7 +20,7 @@ const PREFIX: Hrp = Hrp::parse_unchecked("AGE-SECRET-KEY-");
 const SHORTEST: usize = 12;
 /// As the tool `age` does it: a quarter of a gigabyte and a second for each guess.
 const WORK: u8 = 18;
-/// What is asked for by somebody else's file, at most.
+/// What is asked for by an untrusted file, at most.
 const MOST_WORK: u8 = 20;
 
 /// What locks and opens a backup.

@@ -30,7 +30,7 @@ pub mod rotation;
 pub mod store;
 mod write;
 
-pub use contents::{Contents, Place};
+pub use contents::{Contents, Directory};
 pub use create::{Made, Progress, Source, create};
 pub use error::BackupError;
 pub use fresh_file::FreshFile;

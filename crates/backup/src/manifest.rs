@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_one_is_told_and_nonsense_too() {
+    fn a_newer_one_is_reported_and_nonsense_too() {
         let read = |text: &str| Manifest::read(Path::new("x.age"), text.as_bytes(), &[]).unwrap_err();
         let newer = json!({ "version": 9, "program": "7.0.0", "files": "elsewhere" }).to_string();
         assert_eq!(read(&newer).code(), codes::NEWER);

@@ -17,7 +17,7 @@ use etcd::Checksum;
 
 use crate::{
     BackupError, Contents, FileEntry, Key, Manifest,
-    contents::{LARGEST, SNAPSHOT, place_of},
+    contents::{LARGEST, SNAPSHOT, directory_of},
     manifest,
     write::hex,
 };
@@ -125,7 +125,7 @@ impl Reading {
         if self.seen.iter().any(|one| one.name == name) {
             return Err(Failure::Strange(format!("{name} is in it twice")));
         }
-        if name != SNAPSHOT && name != manifest::NAME && place_of(name).is_none() {
+        if name != SNAPSHOT && name != manifest::NAME && directory_of(name).is_none() {
             return Err(Failure::Strange(format!("{name:?} belongs nowhere")));
         }
         let (mut sum, mut size, mut kept) = (Context::new(&SHA256), 0, Vec::new());

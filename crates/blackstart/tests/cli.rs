@@ -43,6 +43,10 @@ fn plan_shows_each_role_and_changes_nothing() {
         let before = trial.tree();
         insta::assert_snapshot!(format!("plan-{node}"), trial.run(["plan", &example("home"), "--node", node]));
         insta::assert_snapshot!(
+            format!("plan-{node}-verbose"),
+            trial.run(["plan", &example("home"), "--node", node, "--verbose"])
+        );
+        insta::assert_snapshot!(
             format!("plan-{node}-json"),
             trial.run(["plan", &example("home"), "--node", node, "-o", "json"])
         );

@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let started = Instant::now();
     let progress = |update: &Update<'_>| {
         let Update { component, state, elapsed } = update;
-        // Nobody may be reading any more; the build goes on.
+        // The reader may be gone; the build goes on.
         let _ = writeln!(io::stdout(), "{:>7.1} s  {component:<24} {state:?}", elapsed.as_secs_f32());
     };
     let builder = Builder { cache, sources, install_tools: true, stop: Stop::default(), progress: Arc::new(progress) };

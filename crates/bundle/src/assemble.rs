@@ -1,6 +1,6 @@
 //! Puts a bundle together from the cache.
 //!
-//! Files are copied, not linked: whoever changes a bundle must not change the cache. Where the file system can share
+//! Files are copied, not linked: a change of a bundle must not change the cache. Where the file system can share
 //! blocks between files, the copy costs nothing.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
@@ -30,14 +30,14 @@ pub(crate) fn assemble(
 ) -> Result<Manifest, BundleError> {
     space::ensure("the bundle's directory", out, room(obtained, wanted.own.as_ref()))?;
     let staged = Staged::dir_beside(out)?;
-    let place = Place { dir: staged.path(), cache, arch };
+    let target = Target { dir: staged.path(), cache, arch };
     let mut components = Vec::new();
     for one in obtained {
-        components.push(place.component(one, wanted)?);
+        components.push(target.component(one, wanted)?);
     }
     if let Some(own) = &wanted.own {
         let image = wanted.image_name(OWN, &own.version);
-        let file = place.image(&image, OWN, None, &own.program)?;
+        let file = target.image(&image, OWN, None, &own.program)?;
         let (name, version) = (OWN.to_owned(), own.version.clone());
         components.push(Entry { name, version, source: SourceKind::Given, image: Some(image), files: vec![file] });
     }
@@ -51,13 +51,13 @@ pub(crate) fn assemble(
 }
 
 /// The directory in the making.
-struct Place<'a> {
+struct Target<'a> {
     dir: &'a Path,
     cache: &'a Cache,
     arch: Arch,
 }
 
-impl Place<'_> {
+impl Target<'_> {
     fn component(&self, obtained: &Obtained, wanted: &Wanted) -> Result<Entry, BundleError> {
         let Obtained { component, source, content } = obtained;
         let mut files = Vec::new();

@@ -52,7 +52,7 @@ pub struct Builder {
     pub install_tools: bool,
     /// Ends the work.
     pub stop: Stop,
-    /// Is told what happens.
+    /// Gets what happens.
     pub progress: Arc<dyn Progress>,
 }
 
@@ -67,14 +67,14 @@ pub(crate) struct Obtained {
 pub(crate) enum Content {
     /// Its programs.
     Programs(Vec<Stored>),
-    /// An image that somebody else has made, and its name.
+    /// An image that was built elsewhere, and its name.
     Image(Stored, String),
 }
 
 /// What the first pass found out about a component.
 enum Pass {
     Done(Obtained),
-    /// It has to be compiled; with what the other sources said.
+    /// It has to be compiled; with the errors of the other sources.
     Left(&'static Component, Vec<String>),
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! objects/ab/ab12…     a file under its SHA-256 sum
 //! records/etcd/3f….json  which files a recipe gave
-//! work/etcd/…          what is being made; only whoever holds the lock has something here
+//! work/etcd/…          what is being made; only the process that holds the lock has something here
 //! locks/etcd           one process at a time works on a component, others wait and share its result
 //! ```
 //! An object is moved into place whole, then the record that names it. Nothing is synced to disk: every object is

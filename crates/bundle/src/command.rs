@@ -140,7 +140,7 @@ fn end_group(pid: u32) {
     }
 }
 
-/// A file without a name: it is gone when nobody has it open any more.
+/// A file without a name: it is gone when no process has it open any more.
 fn capture(scratch: &Path, name: &str) -> Result<fs::File, BundleError> {
     let path = scratch.join(format!(".{name}-{:?}", thread::current().id()));
     let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path);

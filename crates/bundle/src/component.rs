@@ -34,7 +34,7 @@ pub enum Shape {
     },
     /// Its one program as an image that holds nothing else.
     Image {
-        /// Who runs it, `uid:gid`; root where it is not said.
+        /// Who runs it, `uid:gid`; root by default.
         user: Option<&'static str>,
     },
 }

@@ -21,7 +21,7 @@ pub enum BundleError {
     Archive {
         /// The archive.
         path: PathBuf,
-        /// What the decoder said.
+        /// The decoder's error.
         #[source]
         source: io::Error,
     },
@@ -43,7 +43,7 @@ pub enum BundleError {
         /// In bytes.
         free: u64,
     },
-    /// Every source said no.
+    /// No source has it.
     #[error("no source has {component} {version}: {}", reasons.join("; "))]
     NoSource {
         /// The component's name.
@@ -97,7 +97,7 @@ pub enum BundleError {
     Start {
         /// Its command line.
         command: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -167,7 +167,7 @@ impl Explain for BundleError {
     }
 }
 
-/// Turns what the system said about a path into an error: `fs::read(path).map_err(failed("read", path))`.
+/// Turns an error of the system about a path into ours: `fs::read(path).map_err(failed("read", path))`.
 pub(crate) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BundleError {
     move |source| HostError { doing, path: path.to_path_buf(), source }.into()
 }

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_said() {
+    fn what_cannot_be_understood_is_reported() {
         let good = String::from_utf8(sample().text().unwrap()).unwrap();
         for (text, says) in [
             (String::new(), "EOF"),

@@ -1,4 +1,4 @@
-//! What a build tells while it works. It never prints: the caller does.
+//! What a build reports while it works. It never prints: the caller does.
 
 use std::{fmt, time::Duration};
 
@@ -59,7 +59,7 @@ impl fmt::Display for Update<'_> {
 
 /// Listens to a build; called from several threads.
 pub trait Progress: Send + Sync {
-    /// Is told what happens.
+    /// Gets what happens.
     fn update(&self, update: &Update<'_>);
 }
 

@@ -7,7 +7,7 @@ use std::sync::{
 
 use crate::BundleError;
 
-/// Shared by whoever may stop the work and those who do it. Work stops within a moment and leaves nothing half-made.
+/// Shared by the task that may stop the work and those that do it. Work stops within a moment and leaves nothing half-made.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 

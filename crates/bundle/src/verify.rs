@@ -156,7 +156,7 @@ pub fn verify(dir: &Path) -> Result<Manifest, BundleError> {
         } else {
             let flaws = match found.get(&file.path) {
                 Some(Found::File { mode, size }) => compare(file, *mode, *size, &dir.join(&file.path))?,
-                Some(Found::Odd) => Vec::new(), // told by `strangers`
+                Some(Found::Odd) => Vec::new(), // reported by `strangers`
                 None => vec![Flaw::Missing],
             };
             problems.extend(flaws.into_iter().map(|flaw| Problem { path: file.path.clone(), flaw }));

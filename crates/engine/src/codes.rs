@@ -12,6 +12,8 @@ explain::codes! {
         "this is a bug in blackstart: please report it with the message";
     CHOICE = "BS-ENGINE-005", "the steps cannot be selected like this",
         "`blackstart node up --list-steps` shows all steps and what each comes after";
+    NOT_PLANNED = "BS-ENGINE-006", "a step would write a file that its plan does not name",
+        "this is a bug in blackstart: please report it with the message";
     LEDGER_DAMAGED = "BS-LEDGER-001", "the ledger and its previous generation cannot be read",
         "restore ledger.json from a backup; only if this machine was never set up, move ledger.json and ledger.prev.json away";
     LEDGER_NEWER = "BS-LEDGER-002", "the ledger was written by a newer version of this program",

@@ -30,7 +30,7 @@ pub struct Holder {
 /// Why the lock was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody else has it.
+    /// Another process has it.
     #[error("{}", held_text(.holder.as_ref(), .path))]
     Held {
         /// Who, as far as the note tells.

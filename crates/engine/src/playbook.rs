@@ -51,7 +51,7 @@ impl Playbook {
         PlaybookBuilder::new(undos.playbook(), Some(undos))
     }
 
-    /// A list of what nobody will ever undo by its ledger.
+    /// A list of what is never undone by its ledger.
     pub fn never_undone(name: &'static str) -> PlaybookBuilder<'static> {
         PlaybookBuilder::new(name, None)
     }
@@ -79,7 +79,7 @@ impl Playbook {
     }
 }
 
-/// A [`Playbook`] that is being written down. The first mistake is told by [`PlaybookBuilder::build`].
+/// A [`Playbook`] that is being written down. The first mistake is returned by [`PlaybookBuilder::build`].
 pub struct PlaybookBuilder<'a> {
     playbook: Playbook,
     undos: Option<&'a Undos>,

@@ -4,12 +4,12 @@
 //! A step whose changes are files and directories is undone by [`FilesOnly`](crate::FilesOnly) and needs nothing more. A step
 //! that does something else names an [`Undo`](crate::Undo) of its own, plans an [`Act`] and implements `act` for it.
 
-use std::{borrow::Cow, error::Error, fmt, pin::Pin, time::Duration};
+use std::{borrow::Cow, error::Error, fmt, path::Path, pin::Pin, time::Duration};
 
 use explain::{Code, Explain};
-use host::{Host, HostError};
+use host::{Change, Host, HostError};
 
-use crate::{Act, Planned, StepId, codes, undo::Permits};
+use crate::{Act, Planned, StepId, codes, planned::unplanned, undo::Permits};
 
 /// What people and files call a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl About {
 pub enum Verdict {
     /// It is.
     Met,
-    /// Not yet; somebody else (a service that starts, a peer) must do something first.
+    /// Not yet; another process or machine (a service that starts, a peer) must do something first.
     Waiting {
         /// What is being waited for, as a person would say it: "etcd to answer on :2379".
         what: String,
@@ -60,7 +60,7 @@ pub trait Step: Send + Sync + 'static {
     /// Looks at the machine. Reads only.
     fn observe(&self, host: &Host) -> impl Future<Output = Result<Self::Seen, StepError>> + Send;
 
-    /// From what was seen, the changes still to be made; none when all of them are there, and none by whoever only waits.
+    /// From what was seen, the changes still to be made; none when all of them are there, and none by a step that only waits.
     /// Touches nothing.
     fn plan(&self, _seen: &Self::Seen) -> Result<Vec<<Self::Undo as Permits>::Planned>, StepError> {
         Ok(Vec::new())
@@ -77,12 +77,27 @@ pub trait Step: Send + Sync + 'static {
             match planned {
                 Planned::Act(act) => self.act(act, host).await,
                 Planned::File(change) => Ok(change.apply(&*host.disk)?),
+                Planned::Fetch(act, files) => {
+                    let changes = self.fetch(act, host).await?;
+                    if let Some(path) = unplanned(&changes, files) {
+                        return Err(StepError::not_planned(&act.key, path));
+                    }
+                    changes.iter().try_for_each(|change| Ok(change.apply(&*host.disk)?))
+                }
+                Planned::Claim(_) => Ok(()),
             }
         }
     }
 
     /// Makes a change that is no file, under the same condition.
     fn act(&self, act: &Act, _host: &Host) -> impl Future<Output = Result<(), StepError>> + Send {
+        let error = StepError::no_such_action(&act.key);
+        async move { Err(error) }
+    }
+
+    /// Gets the content of the files of a [`Planned::Fetch`], in an order in which a crash between two of them does no harm. The
+    /// engine writes them, if they are those that were planned.
+    fn fetch(&self, act: &Act, _host: &Host) -> impl Future<Output = Result<Vec<Change>, StepError>> + Send {
         let error = StepError::no_such_action(&act.key);
         async move { Err(error) }
     }
@@ -114,7 +129,7 @@ impl StepError {
         Self { hint: error.hint(), ..Self::new(error.code(), explain::chain(error)) }
     }
 
-    /// Says that trying again may help: a network that is not there yet, a lock somebody holds.
+    /// Says that trying again may help: a network that is not there yet, a lock that is held.
     #[must_use]
     pub fn retryable(mut self) -> Self {
         self.retry = true;
@@ -142,6 +157,10 @@ impl StepError {
 
     pub(crate) fn no_such_action(key: &str) -> Self {
         Self::new(codes::NO_SUCH_ACTION, format!("the step does not know how to apply `{key}`"))
+    }
+
+    pub(crate) fn not_planned(key: &str, path: &Path) -> Self {
+        Self::new(codes::NOT_PLANNED, format!("`{key}` would write {}, which its plan does not name", path.display()))
     }
 
     pub(crate) fn no_such_step(step: &str, key: &str) -> Self {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// What a step is called in the ledger, events, metrics and docs: stable, kebab-case.
 ///
-/// The names of a playbook are constants in one place, made by [`step_ids!`](crate::step_ids): whoever names a step that
+/// The names of a playbook are constants in one place, made by [`step_ids!`](crate::step_ids): code that names a step that
 /// does not exist, does not compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]

@@ -1,6 +1,6 @@
 //! How steps are undone.
 //!
-//! What is files is in the ledger and needs nobody. A step that does more names an [`Undo`], beside itself; the type of what it
+//! What is files is in the ledger and needs no code. A step that does more names an [`Undo`], beside itself; the type of what it
 //! plans depends on it, so that a step without one cannot plan an act. A reset must work when everything that the playbook
 //! was made from is gone, so each playbook has one list, [`Undos`], made from what a reset knows. A playbook is built against
 //! that list: a step that acts and is not in it makes no playbook.
@@ -105,7 +105,7 @@ impl<U: Undo> Permits for U {
     }
 }
 
-/// What was done beyond files stays. Why, is said where the step is listed.
+/// What was done beyond files stays. Why, stands where the step is listed.
 pub struct Stays;
 
 impl Undo for Stays {
@@ -149,7 +149,7 @@ impl Undos {
         self.kept.iter().any(|kept| kept.as_str() == step)
     }
 
-    /// How a step of the ledger is undone; nobody may know it any more.
+    /// How a step of the ledger is undone; no version may know it any more.
     pub(crate) fn get(&self, step: &str) -> Option<&dyn AnyUndo> {
         self.steps.get(step).map(|(_, undo)| &**undo)
     }

@@ -69,7 +69,9 @@ impl UndoEntry {
     /// anything is recorded.
     pub(crate) fn before(planned: &Planned, disk: &dyn Disk, originals: &Path) -> Result<Vec<Self>, HostError> {
         match planned {
-            Planned::Act(act) => Ok(vec![Self::Act { key: act.key.clone() }]),
+            Planned::Act(act) | Planned::Fetch(act, _) | Planned::Claim(act) => {
+                Ok(vec![Self::Act { key: act.key.clone() }])
+            }
             Planned::File(change) => Self::before_file(change, disk, originals),
         }
     }
@@ -125,7 +127,7 @@ impl UndoEntry {
             Self::RemoveFile(path) => Change::Remove { path: path.clone() }.apply(disk),
             Self::RemoveDirectory(path) => remove_dir_if_empty(disk, path),
             Self::RemoveLink(path) => match disk.meta(path)? {
-                Some(meta) if meta.kind != Kind::Link => Ok(()), // somebody else's by now
+                Some(meta) if meta.kind != Kind::Link => Ok(()), // not ours any more
                 _ => remove_file(disk, path),
             },
             Self::RestoreLink { path, target } => {

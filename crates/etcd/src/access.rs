@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_that_is_no_master_is_told_so() {
+    fn a_machine_that_is_no_master_is_reported_as_such() {
         let error = Access::read(&ModelDisk::default(), Path::new("/etc/kubernetes")).err().unwrap();
         assert_eq!(error.code(), codes::NO_ACCESS);
         assert!(error.to_string().contains("/etc/kubernetes/pki/etcd/ca.crt"), "{error}");

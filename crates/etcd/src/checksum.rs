@@ -1,6 +1,6 @@
 //! The sum that etcd puts behind a snapshot: the last 32 bytes are the SHA-256 of all before them.
 //!
-//! A snapshot that was copied badly is noticed here, and not when somebody depends on it. It is fed piece by piece,
+//! A snapshot that was copied badly is noticed here, and not when a restore depends on it. It is fed piece by piece,
 //! because a snapshot may be larger than the memory.
 
 use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN};
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_be_broken_is_told() {
+    fn every_way_to_be_broken_is_reported() {
         let whole = snapshot();
         let flipped = |at: usize| {
             let mut bytes = whole.clone();

@@ -13,7 +13,7 @@ pub enum EtcdError {
     Unreachable {
         /// Where.
         url: String,
-        /// What the connection said.
+        /// The connection's error.
         #[source]
         source: reqwest::Error,
     },

@@ -1,7 +1,7 @@
 //! What a member starts with: alone, together with others, or added to those that run.
 //!
 //! It is a decision that must survive a crash, so it is a file: the environment of `etcd.service`, which does not start
-//! without it. It lies beside the data, so that a disk that is lost takes the decision with it: whoever has neither has
+//! without it. It lies beside the data, so that a disk that is lost takes the decision with it: a master that has neither has
 //! to ask the others before it starts anything. etcd itself reads it only while it has no data.
 
 use std::{

@@ -1,5 +1,5 @@
 //! Who leads. A leader that goes takes with it what the other members have just passed on to it: etcd drops those writes,
-//! and whoever waits for one hears after seven seconds that it has failed. So one that is to go is replaced before.
+//! and the writer hears after seven seconds that it has failed. So one that is to go is replaced before.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -20,7 +20,7 @@ impl Etcd {
     }
 }
 
-/// Who is best to lead in place of the master of this name. `None` if it does not lead, or nobody else could.
+/// Who is best to lead in place of the master of this name. `None` if it does not lead, or no other could.
 pub fn successor(heard: &[Heard], master: &str) -> Option<u64> {
     let status = |heard: &Heard| heard.reported.as_ref().ok().map(|reported| reported.status.clone());
     let own = status(heard.iter().find(|one| one.name == master)?)?;

@@ -56,7 +56,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// True once it has been there: a member that was only announced has told nobody yet where its clients reach it.
+    /// True once it has been there: a member that was only announced has not published yet where its clients reach it.
     pub fn has_started(&self) -> bool {
         !self.client_urls.is_empty()
     }

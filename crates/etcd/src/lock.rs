@@ -1,4 +1,4 @@
-//! A lock in etcd: whoever holds it may change the membership. It goes away by itself when its holder does.
+//! A lock in etcd: its holder may change the membership. It goes away by itself when its holder does.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Lease(u64);
 pub enum Lock {
     /// It is held now.
     Taken,
-    /// Somebody else holds it.
+    /// Another master holds it.
     HeldBy(String),
 }
 

@@ -37,7 +37,7 @@ impl Etcd {
 }
 
 impl EtcdError {
-    /// Whether etcd said that the change can be made in a moment: a learner catches up, a new member settles.
+    /// Whether etcd answered that the change can be made in a moment: a learner catches up, a new member settles.
     pub fn is_not_yet(&self) -> bool {
         match self {
             Self::Refused { message, .. } => message.contains(NOT_CAUGHT_UP) || message.contains(NOT_HEALTHY),
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_passes_by_itself_is_told_from_what_does_not() {
+    fn what_passes_by_itself_differs_from_what_does_not() {
         for (message, expected) in [
             ("etcdserver: can only promote a learner member which is in sync with leader", true),
             ("etcdserver: unhealthy cluster", true),

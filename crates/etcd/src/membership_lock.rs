@@ -1,4 +1,4 @@
-//! The right to change who is a member. One holder at a time in the whole cluster: whoever has it looks again, decides on
+//! The right to change who is a member. One holder at a time in the whole cluster: the holder looks again, decides on
 //! what is there now, and changes one thing after the other.
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{Etcd, EtcdError, Lease, Lock};
 
 const NAME: &str = "blackstart/membership";
-/// A change takes a moment; whoever is killed in the middle keeps others waiting for so long.
+/// A change takes a moment; a holder that is killed in the middle keeps others waiting for so long.
 const HELD: Duration = Duration::from_secs(30);
 
 /// The right to change who is a member, for as long as it is renewed.
@@ -21,7 +21,7 @@ pub struct MembershipLock {
 pub enum Asked {
     /// It is held now.
     Got(MembershipLock),
-    /// Somebody else changes the membership at this moment.
+    /// Another master changes the membership at this moment.
     HeldBy(String),
 }
 
@@ -44,7 +44,7 @@ impl MembershipLock {
         }
     }
 
-    /// Keeps it for longer; false if it has ended, and somebody else may have it.
+    /// Keeps it for longer; false if it has ended, and another may have it.
     pub async fn renew(&self) -> Result<bool, EtcdError> {
         self.etcd.keep_alive(self.lease).await
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::GatherError;
 
-/// Nobody but the owner may read it: it has no secrets, but it tells a lot.
+/// Only the owner may read it: it has no secrets, but it shows a lot.
 const MODE: u32 = 0o600;
 
 /// More than any machine has to say; whatever is larger is no archive of ours.

@@ -194,7 +194,7 @@ fn certificates(disk: &Arc<dyn Disk>, dir: &Path, now: Timestamp, name: String) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{item::Place, secrets::Secrets};
+    use crate::{item::Availability, secrets::Secrets};
 
     #[tokio::test]
     async fn an_item_that_fails_or_hangs_spoils_only_itself() {
@@ -211,7 +211,7 @@ mod tests {
         let items = [
             Item { limit: Duration::from_secs(1), ..Item::line("slow.txt", "never ends", "echo begun; sleep 60") },
             Item::line("broken.txt", "fails", "echo sad; exit 3"),
-            Item::line("good.txt", "works", "echo password=hunter2").only(Place::Running),
+            Item::line("good.txt", "works", "echo password=hunter2").only(Availability::Running),
             Item::files("hosts", "names", ["/etc/hosts"]),
             Item::files("none", "nothing", ["/etc/nothing*"]),
         ];

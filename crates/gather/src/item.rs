@@ -14,8 +14,8 @@ pub(crate) struct Item {
     pub(crate) what: &'static str,
     /// How it is had.
     pub(crate) how: How,
-    /// Place it can be had.
-    pub(crate) place: Place,
+    /// Where it can be had.
+    pub(crate) availability: Availability,
     /// How long that may take.
     pub(crate) limit: Duration,
 }
@@ -33,9 +33,9 @@ pub(crate) enum How {
     Certificates,
 }
 
-/// Place something can be had.
+/// Where something can be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Availability {
     /// Also from the files of a machine that is off.
     Anywhere,
     /// On a machine that runs.
@@ -47,7 +47,7 @@ pub(crate) enum Place {
 impl Item {
     /// What a line of shell prints.
     pub(crate) fn line(name: impl Into<String>, what: &'static str, line: impl Into<String>) -> Self {
-        Self { name: name.into(), what, how: How::Line(line.into()), place: Place::Running, limit: LIMIT }
+        Self { name: name.into(), what, how: How::Line(line.into()), availability: Availability::Running, limit: LIMIT }
     }
 
     /// Objects of the API.
@@ -62,12 +62,12 @@ impl Item {
         patterns: impl IntoIterator<Item = P>,
     ) -> Self {
         let patterns = patterns.into_iter().map(Into::into).collect();
-        Self { how: How::Files(patterns), place: Place::Anywhere, ..Self::line(name, what, "") }
+        Self { how: How::Files(patterns), availability: Availability::Anywhere, ..Self::line(name, what, "") }
     }
 
     /// Only where this can be had.
-    pub(crate) fn only(self, place: Place) -> Self {
-        Self { place, ..self }
+    pub(crate) fn only(self, availability: Availability) -> Self {
+        Self { availability, ..self }
     }
 
     /// How it is had, as a person would do it.

@@ -11,7 +11,7 @@ use nodekit::Layout;
 use crate::{
     GatherError, Gathered, Progress,
     collect::{Collected, Source, collect},
-    item::{Item, Place},
+    item::{Availability, Item},
     registry,
     scrub::Scrubber,
     secrets::{Secrets, of_secret_objects},
@@ -49,7 +49,7 @@ pub async fn machine(
     };
     let items = registry::items(layout);
     let (wanted, refused): (Vec<Item>, Vec<Item>) =
-        items.into_iter().partition(|item| refusal(item.place, is_this_machine, who.is_master).is_none());
+        items.into_iter().partition(|item| refusal(item.availability, is_this_machine, who.is_master).is_none());
 
     let (collected, objects) = tokio::join!(collect(&source, &wanted, emit), secret_objects(&source, who.is_master));
     // Looked at after everything was collected: a token that was made meanwhile is known too.
@@ -70,7 +70,7 @@ pub async fn machine(
         gathered.add(&scrubber, item, left_out.unwrap_or(collected));
     }
     for item in refused {
-        if let Some(why) = refusal(item.place, is_this_machine, true) {
+        if let Some(why) = refusal(item.availability, is_this_machine, true) {
             gathered.add(&scrubber, &item, Collected::missing(why));
         }
     }
@@ -83,11 +83,13 @@ pub async fn machine(
 }
 
 /// Why an item cannot be had here; `None` if it can. What a worker does not have is not missed.
-fn refusal(place: Place, is_this_machine: bool, is_master: bool) -> Option<&'static str> {
-    match place {
-        Place::Running | Place::Master if !is_this_machine => Some("the machine does not run, or does not answer"),
-        Place::Master if !is_master => Some("only a master has it"),
-        Place::Anywhere | Place::Running | Place::Master => None,
+fn refusal(availability: Availability, is_this_machine: bool, is_master: bool) -> Option<&'static str> {
+    match availability {
+        Availability::Running | Availability::Master if !is_this_machine => {
+            Some("the machine does not run, or does not answer")
+        }
+        Availability::Master if !is_master => Some("only a master has it"),
+        Availability::Anywhere | Availability::Running | Availability::Master => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Objects of the API, without what nobody needs and what may be private.
+//! Objects of the API, without what is not needed and what may be private.
 
 use serde_json::Value;
 

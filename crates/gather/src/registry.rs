@@ -9,7 +9,7 @@
 use nodekit::Layout;
 use render::units;
 
-use crate::item::{How, Item, Place};
+use crate::item::{Availability, How, Item};
 
 /// The last lines of a log that are taken.
 const LOG_LINES: u32 = 4000;
@@ -39,7 +39,7 @@ fn ours(layout: &Layout) -> Vec<Item> {
             "/etc/sysctl.d/*blackstart*", "/etc/modules-load.d/*blackstart*", "/etc/NetworkManager/conf.d/blackstart.conf",
             "/etc/NetworkManager/system-connections/blackstart.nmconnection"].map(str::to_owned).to_vec()].concat()),
         Item::files("versions", "manifest of the components", ["/opt/blackstart/bundles/*/manifest.json"]),
-        Item { how: How::Certificates, place: Place::Anywhere, ..Item::line("certificates.txt", "certificates without their keys", "") },
+        Item { how: How::Certificates, availability: Availability::Anywhere, ..Item::line("certificates.txt", "certificates without their keys", "") },
         Item::line("status.json", "how this node is", "\"$BLACKSTART\" node status -o json || true"),
         Item::line("diagnosis.json", "what is wrong with this node", "\"$BLACKSTART\" diagnose -o json || true"),
         Item::line("timelines.json", "when runs began and how they ended", "\"$BLACKSTART\" node timeline --list -o json"),
@@ -49,12 +49,12 @@ fn ours(layout: &Layout) -> Vec<Item> {
 fn logs() -> Vec<Item> {
     let unit = |name: &&str| {
         let line = format!("journalctl $JOURNAL --no-pager -o short-iso-precise -n {LOG_LINES} -u {name}");
-        Item::line(format!("logs/{name}.log"), "log of the unit", line).only(Place::Anywhere)
+        Item::line(format!("logs/{name}.log"), "log of the unit", line).only(Availability::Anywhere)
     };
     let mut logs: Vec<Item> = units::NAMES.iter().map(unit).collect();
     let errors = format!("journalctl $JOURNAL --no-pager -o short-iso-precise -n {LOG_LINES} -p err");
     logs.extend([
-        Item::line("logs/errors.log", "errors of all units", errors).only(Place::Anywhere),
+        Item::line("logs/errors.log", "errors of all units", errors).only(Availability::Anywhere),
         Item::line("logs/kernel.log", "kernel log", format!("dmesg -T | tail -n {LOG_LINES}")),
         Item::files("logs/pods", "logs of pods in kube-system", ["/var/log/pods/kube-system_*/*/*.log"]),
     ]);
@@ -91,7 +91,7 @@ fn network() -> Vec<Item> {
 #[rustfmt::skip]
 fn etcd() -> Vec<Item> {
     let etcdctl = "etcdctl --command-timeout=8s --endpoints=https://127.0.0.1:2379 --cacert=$PKI/etcd/ca.crt --cert=$PKI/etcd/healthcheck-client.crt --key=$PKI/etcd/healthcheck-client.key";
-    let ask = |name: &str, what, question: &str| Item::line(name, what, format!("{etcdctl} {question}")).only(Place::Master);
+    let ask = |name: &str, what, question: &str| Item::line(name, what, format!("{etcdctl} {question}")).only(Availability::Master);
     vec![
         ask("etcd/health.txt", "whether etcd is healthy", "endpoint health -w json"),
         ask("etcd/status.json", "leader, size, revision", "endpoint status -w json"),
@@ -107,10 +107,10 @@ fn api() -> Vec<Item> {
         Item::line("api/version.txt", "its version", format!("{API} version -o json")),
         Item::objects("api/nodes.json", "Nodes", &format!("{API} get nodes $ONLY_NODE -o json")),
         Item::objects("api/pods.json", "Pods", &format!("{API} get pods -A $ONLY_PODS -o json")),
-        Item::objects("api/events.json", "Events", &format!("{API} get events -A -o json")).only(Place::Master),
-        Item::objects("api/requests.json", "certificate requests", &format!("{API} get certificatesigningrequests -o json")).only(Place::Master),
-        Item::objects("api/workloads.json", "what pods are made of", &format!("{API} get deployments,daemonsets,statefulsets,replicasets,services,endpointslices -n kube-system -o json")).only(Place::Master),
-        Item::objects("api/leases.json", "leader, and members that are alive", &format!("{API} get leases -A -o json")).only(Place::Master),
+        Item::objects("api/events.json", "Events", &format!("{API} get events -A -o json")).only(Availability::Master),
+        Item::objects("api/requests.json", "certificate requests", &format!("{API} get certificatesigningrequests -o json")).only(Availability::Master),
+        Item::objects("api/workloads.json", "what pods are made of", &format!("{API} get deployments,daemonsets,statefulsets,replicasets,services,endpointslices -n kube-system -o json")).only(Availability::Master),
+        Item::objects("api/leases.json", "leader, and members that are alive", &format!("{API} get leases -A -o json")).only(Availability::Master),
     ]
 }
 
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(names.len(), items.len());
     }
 
-    /// What an item asks for is never a secret, whoever adds one.
+    /// What an item asks for is never a secret, whatever is added.
     #[test]
     fn no_item_asks_for_secrets() {
         for item in items(&Layout::default()) {
@@ -144,7 +144,7 @@ mod tests {
     fn all_of_it() {
         let lines = items(&Layout::default())
             .iter()
-            .map(|item| format!("{}: {} [{:?}]", item.name, item.what, item.place))
+            .map(|item| format!("{}: {} [{:?}]", item.name, item.what, item.availability))
             .collect::<Vec<_>>();
         insta::assert_snapshot!(lines.join("\n"));
     }

@@ -90,7 +90,7 @@ impl Change {
         }
     }
 
-    /// Refuses to replace or remove something of another kind, a link, a device, a directory: somebody put it there on
+    /// Refuses to replace or remove something of another kind, a link, a device, a directory: it was put there on
     /// purpose, and it could not be put back.
     pub fn refuse_special(&self, disk: &dyn Disk) -> Result<(), HostError> {
         let (doing, path, kind, complaint) = match self {

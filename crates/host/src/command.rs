@@ -1,4 +1,4 @@
-//! Commands of the outside: one door, so that every failure carries the end of what the command said.
+//! Commands of the outside: one door, so that every failure carries the end of what the command printed.
 
 use std::{ffi::OsString, fmt, io, pin::Pin, process::Stdio};
 
@@ -82,7 +82,7 @@ pub enum CommandError {
     NotStarted {
         /// The command.
         command: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -93,7 +93,7 @@ pub enum CommandError {
         command: String,
         /// `exit code 1`, `signal 9`.
         status: String,
-        /// The end of what it said.
+        /// The end of what it printed.
         output: String,
     },
 }

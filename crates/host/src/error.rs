@@ -14,7 +14,7 @@ pub struct HostError {
     pub doing: &'static str,
     /// The path as the caller named it.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }

@@ -40,7 +40,7 @@ pub struct Host {
     pub commands: Arc<dyn Commands>,
     /// True if this is the machine that runs the program, booted by systemd; false for an image.
     pub is_live: bool,
-    /// Who is told what a long change is doing right now; nobody by default.
+    /// Gets what a long change is doing right now; none by default.
     pub listener: Option<UnboundedSender<String>>,
 }
 

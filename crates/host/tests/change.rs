@@ -74,7 +74,7 @@ fn what_does_not_fit_is_missing() {
 }
 
 #[test]
-fn what_somebody_put_there_on_purpose_is_not_replaced() {
+fn what_was_put_there_on_purpose_is_not_replaced() {
     for (change, code) in [
         (file("/link", "text"), codes::NOT_A_FILE),
         (file("/broken", "text"), codes::NOT_A_FILE),

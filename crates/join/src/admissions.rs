@@ -2,7 +2,7 @@
 //!
 //! It is kept in a Secret of the API that only masters read, and in a file on every master, so that it also holds while
 //! the API is away. Both only ever go up: two states are [merged](Admission::merge), whichever came first, and nothing
-//! that one of them knows is lost. Times stand for counts (see [`Generation`]), so whoever writes need not have read.
+//! that one of them knows is lost. Times stand for counts (see [`Generation`]), so a writer need not have read.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -23,7 +23,7 @@ pub const FILE: &str = "admissions.json";
 #[serde(transparent)]
 pub struct Admissions(BTreeMap<String, Admission>);
 
-/// What is remembered of one node. The default is that of a node that nobody knows yet.
+/// What is remembered of one node. The default is that of a node that is not known yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Admission {
@@ -44,7 +44,7 @@ pub struct Given {
     pub when: u32,
     /// [`crate::Claim::hash`] of what the machine made before it asked.
     pub claim: String,
-    /// Which machine it is, as far as it said; see [`crate::machine_id`].
+    /// Which machine it is, as far as it is known; see [`crate::machine_id`].
     pub machine: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl Explain for Unreadable {
 }
 
 impl From<Unreadable> for Refusal {
-    /// Whoever cannot tell what was granted grants nothing.
+    /// A master that cannot tell what was granted grants nothing.
     fn from(error: Unreadable) -> Self {
         Self::Failure { why: explain::chain(&error) }
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn revoking_ends_what_was_made_so_far_also_what_nobody_has_seen() {
+    fn revoking_ends_what_was_made_so_far_also_what_no_master_has_seen() {
         let revoked = Admission::default().let_in(Generation(20)).revoked(at(100), true);
         let is_good = |generation| revoked.check("worker-01", Generation(generation)).is_ok();
         assert_eq!([20, 50, 99, 100].map(is_good), [false, false, false, true]);

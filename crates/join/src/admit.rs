@@ -1,7 +1,7 @@
 //! Whether a node gets in, or is heard before it is in. Pure: everything the decision needs is passed in, and nothing is changed.
 //!
 //! Who does not prove to hold a secret learns only that; every other check comes behind the proof. A node that is alive is
-//! nobody else's to be: another machine waits until it is seen to be gone. A machine that is not
+//! not given to another: that machine waits until it is seen to be gone. A machine that is not
 //! in cluster.yaml is refused here whatever `unlisted_nodes` says: that rule is for `kubeadm join`, which goes through the
 //! API and not through this service.
 
@@ -50,17 +50,17 @@ impl Key {
 }
 
 /// Who bears the name that a credential for anybody is used for. Such a credential brings in who is not there yet; it is no
-/// way to the name of somebody who is.
+/// way to the name of one that is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bearer {
-    /// Nobody does.
-    Nobody,
+    /// No machine does.
+    None,
     /// The API, which would know, cannot be asked.
     Unknown,
     /// There is a Node object of that name.
     Registered,
     /// A machine was let in a moment ago, or reports with its certificate, and has no Node object yet: the one of this id
-    /// (see [`crate::machine_id`]), if it has told one.
+    /// (see [`crate::machine_id`]), if it has sent one.
     Machine(Option<String>),
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn reporter(report: &EarlyReport, seen: &Circumstances<'_>) -> Result
     Ok(node.name.clone())
 }
 
-/// The node that a claim is made for, if whoever makes it holds the credential and it is good for that node.
+/// The node that a claim is made for, if its maker holds the credential and it is good for that node.
 fn claimant<'a>(
     wanted: &str,
     claimed: &str,
@@ -205,7 +205,7 @@ fn check_role(node: &Node, claimed: ClaimedRole) -> Result<(), Refusal> {
     Err(Refusal::WrongRole { node: node.name.clone(), configured, claimed })
 }
 
-/// What a credential for anybody is good for: a worker whose name nobody bears. The same machine may come again before it has
+/// What a credential for anybody is good for: a worker whose name no machine bears. The same machine may come again before it has
 /// registered, because it may have lost the answer.
 fn check_shared(node: &Node, machine_id: Option<&str>, seen: &Circumstances<'_>) -> Result<(), Refusal> {
     if !seen.key.is_shared() {
@@ -216,7 +216,7 @@ fn check_shared(node: &Node, machine_id: Option<&str>, seen: &Circumstances<'_>)
         return Err(Refusal::SharedCredential { node: name() });
     }
     match seen.bearer {
-        Bearer::Nobody => Ok(()),
+        Bearer::None => Ok(()),
         Bearer::Unknown => Err(Refusal::NotReady),
         Bearer::Registered => Err(Refusal::NameTaken { node: name(), by: "it has a Node object" }),
         Bearer::Machine(Some(own)) if machine_id == Some(own) => Ok(()),
@@ -267,15 +267,15 @@ mod tests {
         let cluster = cluster();
         let machine = |id: &str| Bearer::Machine(Some(id.to_owned()));
         for (bound, node, bearer, machine_id, expected) in [
-            (None, "w", Bearer::Nobody, Some("a"), "fine"),
-            (None, "w", Bearer::Nobody, None, "fine"),
+            (None, "w", Bearer::None, Some("a"), "fine"),
+            (None, "w", Bearer::None, None, "fine"),
             (None, "w", machine("a"), Some("a"), "fine"),
             (None, "w", machine("a"), Some("b"), "BS-JOIN-043"),
             (None, "w", machine("a"), None, "BS-JOIN-043"),
             (None, "w", Bearer::Machine(None), None, "BS-JOIN-043"),
             (None, "w", Bearer::Registered, Some("a"), "BS-JOIN-043"),
             (None, "w", Bearer::Unknown, Some("a"), "BS-JOIN-012"),
-            (None, "m", Bearer::Nobody, Some("a"), "BS-JOIN-033"),
+            (None, "m", Bearer::None, Some("a"), "BS-JOIN-033"),
             (Some("w"), "w", Bearer::Registered, Some("b"), "fine"),
             (Some("m"), "m", Bearer::Registered, Some("b"), "fine"),
         ] {
@@ -302,7 +302,7 @@ mod tests {
                            hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
 
     #[test]
-    fn a_node_that_is_alive_is_nobody_elses_to_be() {
+    fn the_name_of_a_node_that_is_alive_is_not_given_to_another() {
         let cluster = spec::check_text(CLUSTER).cluster.unwrap();
         let node = cluster.node("master-01").unwrap();
         let (own, other) = (crate::machine_id("own"), crate::machine_id("other"));
@@ -311,8 +311,8 @@ mod tests {
         let reported = Living { machine: own.clone(), sign: Sign::Reported(at("2026-11-17T12:00:00Z")) };
         let ready = Living { machine: own.clone(), sign: Sign::Ready(at("2026-11-16T08:00:00Z")) };
         for (what, living, owner, machine, expected) in [
-            ("nobody is there", None, None, Some(&own), None),
-            ("nobody is there, and it does not say which it is", None, None, None, None),
+            ("no machine is there", None, None, Some(&own), None),
+            ("no machine is there, and it does not say which it is", None, None, None, None),
             ("itself, after a reset", Some(&reported), None, Some(&own), None),
             ("itself, after a reset", Some(&ready), Some("master-01"), Some(&own), None),
             ("another machine", Some(&reported), None, Some(&other), Some("BS-JOIN-062")),
@@ -327,7 +327,7 @@ mod tests {
                 machine_owner: owner,
                 living,
                 admission: &Admission::default(),
-                bearer: &Bearer::Nobody,
+                bearer: &Bearer::None,
                 now: Timestamp::UNIX_EPOCH,
             };
             let refused = check_machine(node, machine.map(String::as_str), &seen).err();

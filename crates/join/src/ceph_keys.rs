@@ -9,7 +9,7 @@ use crate::{
 
 const PURPOSE: &str = "blackstart ceph keys v1";
 
-/// Only whoever made this request with this secret can open it.
+/// Only the node that made this request with this secret can open it.
 pub(crate) fn close(handed: &Handed, secret: &[u8], request: &CephRequest) -> Result<String, Unusable> {
     let text = serde_json::to_vec(handed).map_err(|_| Unusable)?;
     envelope::close(secret, PURPOSE, &exchange(request), text)

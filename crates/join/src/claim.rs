@@ -1,6 +1,6 @@
 //! What a machine makes before it asks for the cluster's keys for the first time, to be known again by.
 //!
-//! Masters remember its hash with the first grant, and give the keys to nobody else under that name. The machine keeps it on
+//! Masters remember its hash with the first grant, and give the keys to no other machine under that name. The machine keeps it on
 //! its disk, synced before the first request: one that crashes between grant and writing asks again and is known.
 
 use std::path::Path;
@@ -77,7 +77,7 @@ impl Claim {
         bytes.map(Self).ok_or(BadSecret("a claim of the cluster's keys"))
     }
 
-    /// What masters are told and remember.
+    /// What masters get and remember.
     pub fn hash(&self) -> String {
         BASE64.encode(mac::sign(&self.0, PURPOSE, &[]))
     }
@@ -103,7 +103,7 @@ mod tests {
         assert!(is_hash(&claim.hash()) && !is_hash("hello"));
         assert_ne!(claim.hash(), Claim::generate().unwrap().hash());
         let text = String::from_utf8(disk.read(&dir.join(FILE)).unwrap()).unwrap();
-        assert_ne!(text.trim(), claim.hash(), "what is told is not what is kept");
+        assert_ne!(text.trim(), claim.hash(), "what is sent is not what is kept");
         assert_eq!(format!("{claim:?}"), "Claim { .. }");
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 /// The groups whose members may see everything.
 const ADMINS: [&str; 2] = ["kubeadm:cluster-admins", "system:masters"];
 
-const NOBODY: &str = "the client certificate is neither an agent's nor an administrator's";
+const NO_IDENTITY: &str = "the client certificate is neither an agent's nor an administrator's";
 
 /// Who is calling.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,10 +45,10 @@ impl Caller {
             }
             ([name], []) => match name.strip_prefix(SERVICE).and_then(|rest| rest.strip_prefix(':')) {
                 Some(node) if !node.is_empty() => Ok(Self::Sealed(node.to_owned())),
-                _ => Err(refused(NOBODY)),
+                _ => Err(refused(NO_IDENTITY)),
             },
             (_, groups) if groups.iter().any(|group| ADMINS.contains(group)) => Ok(Self::Admin),
-            _ => Err(refused(NOBODY)),
+            _ => Err(refused(NO_IDENTITY)),
         }
     }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn only_agents_and_administrators_are_somebody() {
+    fn only_agents_and_administrators_have_an_identity() {
         for (name, group, expected) in [
             ("blackstart:agent:worker-01", "blackstart:agents", Some(Caller::Agent("worker-01".into()))),
             ("blackstart:agent:", "blackstart:agents", None),

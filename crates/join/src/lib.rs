@@ -13,7 +13,7 @@
 //! What was granted and what was revoked is remembered in [`Admissions`], in the API and on every master.
 //!
 //! Everything goes over TLS with the cluster's CA. The one exception is [`wire::CaAnswer`]: a node that knows only
-//! a token asks *whoever answers* for the CA, believes nothing but the token's HMAC over the answer, and starts
+//! a token asks *any server that answers* for the CA, believes nothing but the token's HMAC over the answer, and starts
 //! again over TLS with what it has learnt. This is the less secure way, because every holder of the token can pose as
 //! a master towards such a node; sealed nodes never use it.
 //!

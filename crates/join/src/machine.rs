@@ -1,4 +1,4 @@
-//! What machines are told apart by.
+//! What machines are distinguished by.
 
 use aws_lc_rs::digest::{SHA256, digest};
 

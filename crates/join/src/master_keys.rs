@@ -31,7 +31,7 @@ impl fmt::Debug for MasterKeys {
 }
 
 impl MasterKeys {
-    /// Only whoever made this request with this secret can open it.
+    /// Only the master that made this request with this secret can open it.
     pub(crate) fn close(&self, secret: &[u8], request: &MasterRequest) -> Result<String, Unusable> {
         let text = serde_json::to_vec(self).map_err(|_| Unusable)?;
         envelope::close(secret, PURPOSE, &exchange(request), text)

@@ -1,7 +1,7 @@
 //! A node's next secret on its way to it, in the answer to `renew`: before the one it has ends, so that a living node can be
 //! reset and join again at any time, and while the join key is replaced.
 //!
-//! Only whoever holds the present secret can open it: a certificate alone is not enough to get one.
+//! Only the holder of the present secret can open it: a certificate alone is not enough to get one.
 
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
@@ -42,7 +42,7 @@ pub(crate) fn close(
     Ok(Some(NewSecret { of: first.mark(), envelopes: keys.iter().map(envelope).collect::<Result<_, _>>()? }))
 }
 
-/// The next secret, for whoever holds the present one.
+/// The next secret, for the holder of the present one.
 pub(crate) fn open(answer: &NewSecret, held: &NodeSecret, csr: &str) -> Option<NodeSecret> {
     let exchange = [held.node.as_bytes(), csr.as_bytes()];
     let opened = |closed: &String| envelope::open(held.bytes().expose_secret(), PURPOSE, &exchange, closed).ok();
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_holds_the_present_secret_gets_the_next_one() {
+    fn the_holder_of_the_present_secret_gets_the_next_one() {
         let [old, new, foreign] = [(); 3].map(|()| JoinKey::generate().unwrap());
         let claimed =
             |node: &str| ClaimedCredential::NodeSecret { node: node.into(), generation: MADE, expires: 4_000 };

@@ -62,7 +62,7 @@ pub(crate) fn of_ca(secret: &[u8], nonce: &str, ca_pem: &str) -> String {
     BASE64.encode(mac::sign(secret, CA, &[nonce.as_bytes(), ca_pem.as_bytes()]))
 }
 
-/// True if this CA was handed out by somebody who knows the token, for this very question.
+/// True if this CA was handed out by a server that knows the token, for this very question.
 pub(crate) fn ca_is_proved(secret: &[u8], nonce: &str, ca_pem: &str, proof: &str) -> bool {
     let tag = BASE64.decode(proof).unwrap_or_default();
     mac::verify(secret, CA, &[nonce.as_bytes(), ca_pem.as_bytes()], &tag)

@@ -30,7 +30,7 @@ pub enum Refusal {
         /// The master's time.
         now: Timestamp,
     },
-    /// Made for somebody else.
+    /// Made for another node.
     #[error("the credential belongs to node `{bound}`, not to `{claimed}`")]
     OtherNode {
         /// Whose it is.
@@ -129,12 +129,12 @@ pub enum Refusal {
         /// What was set.
         by: Vec<String>,
     },
-    /// A token for anybody is no way to a name that somebody bears.
+    /// A token for anybody is no way to a name that a machine bears.
     #[error("the token is good for any node that is not there yet, and the name `{node}` is taken: {by}")]
     NameTaken {
         /// The node.
         node: String,
-        /// What tells so.
+        /// What shows it.
         by: &'static str,
     },
     /// Not JSON, not a query, too slow.
@@ -146,7 +146,7 @@ pub enum Refusal {
     /// Only masters that hold it can check nodes' secrets.
     #[error("this master has no join key")]
     NoJoinKey,
-    /// Whoever has it may be any node, and the cluster's keys are for masters only, Ceph's for its nodes.
+    /// Its holder may be any node, and the cluster's keys are for masters only, Ceph's for its nodes.
     #[error("the token is good for any node, and `{node}` wants to be a master, or asks for keys, with it")]
     SharedCredential {
         /// The node.
@@ -178,7 +178,7 @@ pub enum Refusal {
         /// To which machine.
         machine: Option<String>,
     },
-    /// Somebody else is the node, and is alive.
+    /// Another machine is the node, and is alive.
     #[error("node `{node}` is alive: {} {}; {} wants to be it", known_as(Some(&living.machine)), sign(living.sign), known_as(machine.as_deref()))]
     Alive {
         /// The node.
@@ -196,7 +196,7 @@ pub enum Refusal {
         /// When it was revoked.
         since: Timestamp,
     },
-    /// No certificate, or that of somebody else.
+    /// No certificate, or another node's.
     #[error("{why}")]
     NotAllowed {
         /// What is missing.
@@ -251,7 +251,7 @@ impl Refusal {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Challenge(why) => *why != Challenge::Used,
-            // Of the last two: somebody may arm the node, and a machine that is gone is seen to be gone.
+            // Of the last two: an operator may arm the node, and a machine that is gone is seen to be gone.
             Self::NotReady
             | Self::TooMany { .. }
             | Self::TooFast { .. }
@@ -264,7 +264,7 @@ impl Refusal {
         }
     }
 
-    /// True if it counts as a failed attempt of its source: whatever is not the master's own fault, or somebody else's. Who
+    /// True if it counts as a failed attempt of its source: whatever is not the master's own fault, or another node's. Who
     /// has proved itself and is to wait has not failed.
     pub(crate) fn is_suspicious(&self) -> bool {
         !matches!(

@@ -39,11 +39,11 @@ pub const NODES: &str = "/v1/nodes";
 /// Query of [`HELLO`].
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct HelloQuery {
-    /// See [`crate::machine_id`]; to learn whether another node has the same. Only who shows a certificate is told.
+    /// See [`crate::machine_id`]; to learn whether another node has the same. Only a client that shows a certificate gets an answer.
     pub machine_id: Option<String>,
 }
 
-/// Answer of [`HELLO`]. What is said to be for insiders is told to masters and administrators who show a certificate.
+/// Answer of [`HELLO`]. What is for insiders is shown to masters and administrators who show a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// The cluster's name.
@@ -54,7 +54,7 @@ pub struct Hello {
     pub ready: bool,
     /// To be repeated in one [`JoinRequest`] or [`EarlyReport`], within a minute.
     pub challenge: String,
-    /// For whoever shows a certificate: the node that has the machine id that was asked about.
+    /// For a client that shows a certificate: the node that has the machine id that was asked about.
     pub machine: Option<String>,
     /// For insiders: how this master stands to the cluster.
     pub cluster_state: Option<ClusterState>,
@@ -249,7 +249,7 @@ pub struct JoinAnswer {
 pub struct CaQuery {
     /// The token's id.
     pub token: String,
-    /// Random, by whoever asks, so that an old answer is of no use.
+    /// Random, by the client, so that an old answer is of no use.
     pub nonce: String,
 }
 
@@ -306,7 +306,7 @@ pub struct NewSecret {
 /// Answer of [`REPORT`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
-    /// What every node is to trust and to hold; `None` where nothing can be said of it at this moment.
+    /// What every node is to trust and to hold; `None` where it is unknown at this moment.
     #[serde(default)]
     pub marks: Option<Marks>,
     /// True while keys are replaced: nodes look at themselves again at each report.
@@ -374,18 +374,18 @@ pub struct KnownNode {
     pub node: String,
     /// What it is in cluster.yaml.
     pub role: ClaimedRole,
-    /// The last it said; absent if it has said nothing.
+    /// Its last report; absent if there is none.
     pub report: Option<Report>,
 }
 
-/// What a node said of itself.
+/// What a node reported of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// When this master received it.
     pub received: Timestamp,
     /// True if the node had no certificate yet.
     pub early: bool,
-    /// What the node said; its form is the agents' own affair.
+    /// The report; its form is the agents' own affair.
     pub status: serde_json::Value,
 }
 

@@ -74,7 +74,7 @@ fn comparable(object: &kube::api::DynamicObject) -> Value {
     value
 }
 
-/// Creates or changes one object. Whoever else owns a field we set loses it: it is part of the cluster's promise.
+/// Creates or changes one object. Another owner of a field we set loses it: it is part of the cluster's promise.
 pub async fn apply(client: &Client, object: &Value) -> Result<(), ApiError> {
     let mut kinds = Kinds::default();
     kinds.learn(client, std::slice::from_ref(object)).await?;

@@ -18,7 +18,7 @@ pub async fn connect(kubeconfig: &str) -> Result<Client, ApiError> {
     client(config(kubeconfig).await?)
 }
 
-/// The same, passing on every answer: for whoever asks again on their own, or wants to know why the server says "too
+/// The same, passing on every answer: for callers that ask again on their own, or wants to know why the server says "too
 /// many requests", which is also how it says that a budget does not allow an eviction.
 pub async fn connect_with_short_timeout(kubeconfig: &str) -> Result<Client, ApiError> {
     let mut config = config(kubeconfig).await?;

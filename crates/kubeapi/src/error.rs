@@ -15,7 +15,7 @@ pub enum ApiError {
     Unreachable {
         /// What was being done.
         doing: String,
-        /// What the connection said.
+        /// The connection's error.
         why: String,
     },
     /// An answer that says no.

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_told_with_its_place() {
+    fn what_is_no_object_is_reported_with_its_place() {
         for (text, why) in [
             ("apiVersion: v1\nkind: ConfigMap\n", "object 1 has no metadata.name"),
             ("apiVersion: v1\nmetadata: {name: a}\n", "object 1 has no kind"),

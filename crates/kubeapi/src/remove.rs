@@ -11,7 +11,7 @@ use crate::{
     resource::{Kinds, describe},
 };
 
-/// Those of the objects that are there and that we made. What somebody else made under the same name is not ours to evaluate.
+/// Those of the objects that are there and that we made. What another client made under the same name is not ours to evaluate.
 pub async fn left_over(client: &Client, objects: &[Value]) -> Result<Vec<Value>, ApiError> {
     let mut kinds = Kinds::default();
     kinds.learn(client, objects).await?;
@@ -30,7 +30,7 @@ pub async fn remove_all(client: &Client, objects: &[Value]) -> Result<(), ApiErr
     kinds.learn(client, objects).await?;
     for object in objects {
         let Some(live) = live(client, &kinds, object).await?.filter(is_ours) else { continue };
-        // Exactly what was seen: somebody may have made it again.
+        // Exactly what was seen: it may have been made again.
         let same = Preconditions { uid: live.metadata.uid, resource_version: live.metadata.resource_version };
         let removed =
             kinds.api(client, object)?.delete(name(object), &DeleteParams::default().preconditions(same)).await;

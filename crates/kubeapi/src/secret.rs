@@ -10,7 +10,7 @@ use kube::{
 
 use crate::{ApiError, FIELD_MANAGER};
 
-/// How often somebody else may be faster before that is an error.
+/// How often another writer may be faster before that is an error.
 const ROUNDS: usize = 10;
 
 /// What a Secret holds, as text.
@@ -19,7 +19,7 @@ pub type SecretData = BTreeMap<String, String>;
 /// Why there is no agreement.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsettled<E> {
-    /// The API said no, or nothing.
+    /// The API refused, or did not answer.
     #[error(transparent)]
     Api(ApiError),
     /// What is there is not what it can be.
@@ -28,7 +28,7 @@ pub enum Unsettled<E> {
 }
 
 /// Reads a Secret and lets `change` say what it should hold instead, until it has nothing to say; `None` stands for a Secret
-/// that is not there. Nobody overwrites what they have not read: the first writer wins, and the others read again.
+/// that is not there. No writer overwrites what it has not read: the first writer wins, and the others read again.
 pub async fn settle_secret<E>(
     client: &Client,
     (namespace, name): (&str, &str),

@@ -66,7 +66,7 @@ impl Server {
         (StatusCode::OK, Json(json!(secret)))
     }
 
-    /// Somebody else writes, whatever is there.
+    /// Another client writes, whatever is there.
     fn overwrite(&self, data: &[(&str, &str)]) {
         let bytes = |(name, text): (String, String)| (name, k8s_openapi::ByteString(text.into_bytes()));
         let data = owned(data).into_iter().map(bytes).collect();
@@ -98,7 +98,7 @@ fn owned(data: &[(&str, &str)]) -> SecretData {
     data.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-/// Writes `mine` where nobody has written anything, and adds a mark to whatever is there without one.
+/// Writes `mine` where nothing was written yet, and adds a mark to whatever is there without one.
 fn wish(held: Option<&SecretData>) -> Option<SecretData> {
     match held {
         None => Some(owned(&[("id", "mine"), ("mark", "x")])),
@@ -119,7 +119,7 @@ async fn the_first_writer_wins_and_everybody_reads_the_same() {
 }
 
 #[tokio::test]
-async fn what_somebody_wrote_in_between_is_read_and_never_lost() {
+async fn what_was_written_in_between_is_read_and_never_lost() {
     for before in [None, Some([("id", "old")])] {
         let server = Server::default();
         if let Some(data) = &before {
@@ -140,7 +140,7 @@ async fn what_somebody_wrote_in_between_is_read_and_never_lost() {
 }
 
 #[tokio::test]
-async fn nobody_writes_for_ever_and_what_cannot_be_is_an_error() {
+async fn writing_ends_and_what_cannot_be_is_an_error() {
     let server = Server::default();
     let client = server.serve().await;
     let settled = settle_secret(&client, SECRET, |_| {

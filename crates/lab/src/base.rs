@@ -2,7 +2,7 @@
 //!
 //! It is made in a temporary directory and appears under its name when it is complete. The name carries a sum over
 //! everything it is made from, so a change of the list below makes a new one. debootstrap runs in namespaces of its own
-//! that end with us: whoever is killed while making an image leaves files, which the next one removes, but no process
+//! that end with us: a process that is killed while making an image leaves files, which the next one removes, but no process
 //! that writes on and no mount.
 
 use std::{
@@ -51,7 +51,7 @@ const FILES: &[(&str, &str)] = &[
     ("etc/NetworkManager/conf.d/lab.conf", "[main]\nno-auto-default=*\n"),
     ("etc/machine-id", ""),
 ];
-/// Services that only cost time in a machine nobody logs in to.
+/// Services that only cost time in a machine without logins.
 const MASKED: &[&str] =
     &["console-getty.service", "getty@.service", "apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_reap.service"];
 /// Megabytes the image takes while it is being made.
@@ -102,7 +102,7 @@ pub(crate) async fn create() -> Result<(), LabError> {
     complete(&fresh, &dir).await
 }
 
-/// Waits until nobody else makes something in a directory of images.
+/// Waits until no other process makes something in a directory of images.
 pub(crate) async fn only_maker(home: &Path) -> Result<Lock, LabError> {
     loop {
         match Lock::try_take(home)? {

@@ -61,7 +61,7 @@ mod tests {
     const V2: &str = "30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
 
     #[test]
-    fn old_and_new_control_groups_are_told_apart() {
+    fn old_and_new_control_groups_are_distinguished() {
         let old = Capabilities::from_texts(V1, "CapBnd:\t000001fffeffffff\n");
         assert_eq!(
             old.cgroups,

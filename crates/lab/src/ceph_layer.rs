@@ -3,7 +3,7 @@
 //! What a machine would fetch and set up for a minute is there from its first boot; a node finds its packages and goes on.
 //! The layer is what apt changes in an overlay over the base image. Its name carries a sum over the recipe and the name of
 //! the image below it. Like the image it appears under its name when it is complete, and is made in namespaces that end
-//! with us, so that whoever is killed while making it leaves neither a process nor a mount.
+//! with us, so that a process that is killed while making it leaves neither a process nor a mount.
 
 use std::{
     fs,

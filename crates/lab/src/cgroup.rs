@@ -71,7 +71,7 @@ impl Hierarchies {
         MachineGroups { dirs, unified: matches!(self, Self::V2 { .. }) }
     }
 
-    /// The machines of a lab that have groups, also those nobody remembers.
+    /// The machines of a lab that have groups, also those of lost labs.
     pub(crate) fn machines(&self, lab: &str) -> BTreeSet<String> {
         let labs = self.roots().into_iter().map(|root| root.join(TOP).join(lab));
         labs.flat_map(|dir| children(&dir))

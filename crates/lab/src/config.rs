@@ -16,7 +16,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What there is if nobody says otherwise.
+    /// The default.
     pub fn usual(ceph: bool) -> Self {
         // Three copies on three machines is the least that survives the loss of one without a warning.
         if ceph { Self { masters: 3, workers: 0, ceph } } else { Self { masters: 1, workers: 2, ceph } }

@@ -9,8 +9,8 @@ use crate::{Capabilities, Lab, LabError, Machine, power::inside};
 
 /// Copies `from` into the directory `to`, or to the new name `to` in a directory, as `cp` does; one of them is `MACHINE:PATH`.
 pub fn copy(lab: &Lab, capabilities: &Capabilities, from: &str, to: &str) -> Result<(), LabError> {
-    let (source, target) = (Place::parse(from), Place::parse(to));
-    let at = |place: &Place<'_>, program: &str| place.command(program, lab, capabilities);
+    let (source, target) = (Endpoint::parse(from), Endpoint::parse(to));
+    let at = |endpoint: &Endpoint<'_>, program: &str| endpoint.command(program, lab, capabilities);
     transfer(&source, &target, &at).map_err(|why| match why {
         Failure::Lab(error) => error,
         Failure::Refused(why) => {
@@ -57,11 +57,11 @@ impl<'a> Landing<'a> {
     }
 }
 
-/// Copies, with commands where each place is.
+/// Copies, with commands where each endpoint is.
 fn transfer(
-    source: &Place<'_>,
-    target: &Place<'_>,
-    at: &impl Fn(&Place<'_>, &str) -> Result<Command, LabError>,
+    source: &Endpoint<'_>,
+    target: &Endpoint<'_>,
+    at: &impl Fn(&Endpoint<'_>, &str) -> Result<Command, LabError>,
 ) -> Result<(), Failure> {
     let path = Path::new(source.path());
     let name = path.file_name().ok_or_else(|| missing_name(source.path()))?;
@@ -76,7 +76,7 @@ fn transfer(
     let Some(new_name) = landing.name else {
         return seen_to(stream(pack, at(target, "tar")?, landing.dir)?);
     };
-    // Beside its place, so that whoever looks there sees all of it or nothing.
+    // Beside its place, so that a reader sees all of it or nothing.
     let beside = landing.dir.join(format!(".blackstart-cp-{}", std::process::id()));
     let done = run(at(target, "mkdir")?.arg(&beside))?.success()
         && stream(pack, at(target, "tar")?, &beside)?
@@ -96,7 +96,7 @@ fn stream(mut pack: Command, mut unpack: Command, into: &Path) -> Result<bool, L
     let stream = packing.stdout.take().map_or_else(Stdio::null, Stdio::from);
     unpack.arg("-C").arg(into).args(["-xf", "-"]);
     let unpacked = unpack.stdin(stream).status().map_err(LabError::while_doing("start tar"))?;
-    // Our end of the pipe is in it: as long as that is open, the first tar waits for somebody to read.
+    // Our end of the pipe is in it: as long as that is open, the first tar waits for a reader.
     drop(unpack);
     let packed = packing.wait().map_err(LabError::while_doing("wait for tar"))?;
     Ok(packed.success() && unpacked.success())
@@ -111,12 +111,12 @@ fn missing_name(path: &str) -> LabError {
     LabError::System { doing: format!("copy {path}"), source: std::io::Error::other("it names no file or directory") }
 }
 
-enum Place<'a> {
+enum Endpoint<'a> {
     Here(&'a str),
     There(&'a str, &'a str),
 }
 
-impl<'a> Place<'a> {
+impl<'a> Endpoint<'a> {
     /// `worker-01:/etc/hosts` is in a machine; `./a:b` is a file here.
     fn parse(text: &'a str) -> Self {
         match text.split_once(':') {
@@ -125,7 +125,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// A program, where the place is.
+    /// A program, where the endpoint is.
     fn command(&self, program: &str, lab: &Lab, capabilities: &Capabilities) -> Result<Command, LabError> {
         let Self::There(name, _) = self else { return Ok(Command::new(program)) };
         let mut command = inside(&Machine::new(lab, name, capabilities)?)?;
@@ -156,15 +156,15 @@ mod tests {
             ("/tmp/x", None, "/tmp/x"),
             (":x", None, ":x"),
         ] {
-            let place = Place::parse(text);
-            let found = match place {
-                Place::There(machine, _) => Some(machine),
-                Place::Here(_) => None,
+            let endpoint = Endpoint::parse(text);
+            let found = match endpoint {
+                Endpoint::There(machine, _) => Some(machine),
+                Endpoint::Here(_) => None,
             };
-            assert_eq!((found, place.path()), (machine, path), "{text}");
+            assert_eq!((found, endpoint.path()), (machine, path), "{text}");
         }
     }
-    /// Both places are on this computer; in a machine the same commands run.
+    /// Both endpoints are on this computer; in a machine the same commands run.
     #[test]
     fn copies_go_where_cp_puts_them() {
         let dir = tempfile::tempdir().unwrap();
@@ -186,8 +186,8 @@ mod tests {
             ("nothing", "there/copy", Err("tar")),
         ] {
             let (source, target) = (at(from), at(to));
-            let command = |_: &Place<'_>, program: &str| Ok(Command::new(program));
-            let ended = transfer(&Place::Here(&source), &Place::Here(&target), &command);
+            let command = |_: &Endpoint<'_>, program: &str| Ok(Command::new(program));
+            let ended = transfer(&Endpoint::Here(&source), &Endpoint::Here(&target), &command);
             match expected {
                 Ok(copy) => {
                     assert!(ended.is_ok(), "{from} to {to}: {ended:?}");

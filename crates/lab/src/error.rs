@@ -97,7 +97,7 @@ pub enum LabError {
     System {
         /// What was being done, to what.
         doing: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },

@@ -4,7 +4,7 @@
 //! that ends.
 //!
 //! - on the directory of all labs, for a moment: choosing a network, creating or removing a lab's directory;
-//! - on a lab's own directory, as long as `up` or `destroy` works on it; a second one is told so;
+//! - on a lab's own directory, as long as `up` or `destroy` works on it; a second one is refused;
 //! - on the directory of base images, while one is made.
 
 use std::{
@@ -17,7 +17,7 @@ use std::{
 
 use crate::LabError;
 
-/// How long a holder that was just told to end may take.
+/// How long a holder that was just asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A directory that is ours until this is dropped.
@@ -36,7 +36,7 @@ impl Lock {
         }
     }
 
-    /// Takes a directory if nobody else has it; makes it if it is not there. What labs and images hold are other
+    /// Takes a directory if no other process has it; makes it if it is not there. What labs and images hold are other
     /// people's secrets and programs with the rights of root: only root may look into it.
     pub(crate) fn try_take(dir: &Path) -> Result<Option<Self>, LabError> {
         let file = open(dir, 0o700)?;
@@ -47,7 +47,7 @@ impl Lock {
         }
     }
 
-    /// Takes the directory of a lab, unless somebody else works on that lab.
+    /// Takes the directory of a lab, unless another process works on that lab.
     pub(crate) fn of_lab(name: &str, dir: &Path) -> Result<Self, LabError> {
         let deadline = Instant::now() + GRACE;
         loop {
@@ -72,7 +72,7 @@ fn open(dir: &Path, mode: u32) -> Result<File, LabError> {
     }
 }
 
-/// Whoever had it before may have removed it.
+/// The process that had it before may have removed it.
 fn is_still_there(file: &File, dir: &Path) -> bool {
     match (file.metadata(), fs::metadata(dir)) {
         (Ok(held), Ok(there)) => held.ino() == there.ino() && held.dev() == there.dev(),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_a_directory_that_is_removed_gets_the_new_one() {
+    fn a_process_that_waits_for_a_directory_that_is_removed_gets_the_new_one() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("labs");
         let held = Lock::of_all_labs(&dir).unwrap();

@@ -28,7 +28,7 @@ pub struct OutsideStatus {
     pub power: Power,
     /// What it is cut off from, as a person says it; empty if from nothing.
     pub cut_off_from: Vec<String>,
-    /// Where its files are for whoever is root on this computer: its own `/` while it is on, else what it has written.
+    /// Where its files are for root on this computer: its own `/` while it is on, else what it has written.
     pub root: PathBuf,
 }
 

@@ -85,7 +85,7 @@ pub async fn reboot(machine: &Machine<'_>) -> Result<(), LabError> {
     wait_until(machine, MachineState::Running).await
 }
 
-/// Cuts the power: nothing is flushed, nobody is told.
+/// Cuts the power: nothing is flushed, no unit is stopped.
 pub fn kill(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.kill()
 }

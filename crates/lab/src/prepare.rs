@@ -38,7 +38,7 @@ pub enum Machines<'a> {
     Config(&'a Path),
 }
 
-/// A lab to be worked on. Nobody else boots or removes it until this is dropped.
+/// A lab to be worked on. No other process boots or removes it until this is dropped.
 pub struct Prepared {
     /// The lab.
     pub lab: Arc<Lab>,
@@ -62,7 +62,7 @@ fn open_or_begin(name: &LabName, plan: &Plan<'_>) -> Result<Prepared, LabError> 
     let lab = match Lab::open(name) {
         Err(LabError::UnknownLab(_) | LabError::Unfinished(_)) => begin(name, plan).inspect_err(|_| {
             if is_new {
-                // If this fails too, the first error is the one to tell.
+                // If this fails too, the first error is the one to return.
                 let _ = fs::remove_dir_all(&dir);
             }
         }),
@@ -117,7 +117,7 @@ fn record(name: &LabName, cluster: &ValidatedCluster, plan: &Plan<'_>) -> Result
     Ok(Lab { name: name.clone(), subnet: net, gateway, with_cluster: plan.with_cluster, machines: machines.collect() })
 }
 
-/// For a node whose configuration lists none; such a machine is told its name.
+/// For a node whose configuration lists none; such a machine is given its name.
 fn made_up_mac(net: Ipv4Net, index: usize) -> String {
     let [a, b, c, _] = net.network().octets();
     format!("52:54:{a:02x}:{b:02x}:{c:02x}:{:02x}", index % 256)

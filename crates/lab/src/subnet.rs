@@ -1,4 +1,4 @@
-//! Which network a lab gets: the first of 10.88.0.0/24 … 10.88.255.0/24 that nobody uses.
+//! Which network a lab gets: the first of 10.88.0.0/24 … 10.88.255.0/24 that is not in use.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_network_nobody_uses() {
+    fn the_first_network_that_is_not_in_use() {
         let nets = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpNet>>();
         for (taken, expected) in [
             (nets(&[]), "10.88.0.0/24"),

@@ -113,7 +113,7 @@ pub async fn supervise(name: &LabName, machine: &str) -> Result<(), LabError> {
         return start_over(&machine).await;
     }
     if let Some(leader) = machine.groups.leader() {
-        // systemd-nspawn was killed: a machine that nobody would boot again is not left running.
+        // systemd-nspawn was killed: a machine without a supervisor is not left running.
         let _ = kill(Pid::from_raw(leader), Signal::SIGKILL);
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! for what we have read.
 //!
 //! DER has one encoding for one value, but readers forgive different mistakes, and X.509 has many ways to say the same. A
-//! request that two programs read differently shows an honest face to whoever decides and another one to whoever acts. So
+//! request that two programs read differently shows an honest face to the approver and another one to the signer. So
 //! what was read is written again, and only what comes out the same is taken:
 //!
 //! ```text

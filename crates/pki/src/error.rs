@@ -1,4 +1,4 @@
-//! What can be wrong with a PKI. Every problem names its file; all problems are told at once.
+//! What can be wrong with a PKI. Every problem names its file; all problems are reported at once.
 
 use std::{error::Error, fmt, path::PathBuf};
 
@@ -66,7 +66,7 @@ pub enum PkiError {
         /// The certificate.
         path: PathBuf,
     },
-    /// A certificate of somebody else.
+    /// A certificate of another CA.
     #[error("{path} was not signed by {ca}; its issuer is `{issuer}`")]
     NotSigned {
         /// The certificate or kubeconfig.
@@ -119,7 +119,7 @@ pub enum PkiError {
     Issue {
         /// The file that was to be made.
         path: PathBuf,
-        /// What the library said.
+        /// The library's error.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
@@ -212,7 +212,7 @@ impl fmt::Display for PkiErrors {
 impl Error for PkiErrors {}
 
 impl Explain for PkiErrors {
-    /// That of the first problem; the others are told by [`PkiErrors::iter`].
+    /// That of the first problem; the others are in [`PkiErrors::iter`].
     fn code(&self) -> Code {
         self.0.first().map_or(codes::ISSUE, Explain::code)
     }

@@ -1,6 +1,6 @@
 //! Whether a leaf certificate can stay. Pure; the one place that knows what makes a certificate unfit.
 //!
-//! A certificate signed by somebody else is refused and never replaced on our own account. Everything else that is
+//! A certificate signed by another CA is refused and never replaced on our own account. Everything else that is
 //! wrong with a leaf is a [`Reason`] to make it again, which is safe because its CA's key is the one that counts.
 
 use std::fmt;
@@ -40,7 +40,7 @@ pub enum Reason {
     Expired,
     /// The CA that is being replaced has signed it.
     Replaced,
-    /// Somebody asked for it.
+    /// It was asked for.
     Asked,
 }
 
@@ -95,7 +95,7 @@ fn drift(leaf: &Leaf, held: &Held, input: &Input, ca: &Ca) -> Option<Reason> {
     let wanted = input.names(leaf.names);
     let names_fit = match ca.issuer {
         Some(_) => certificate.names == wanted,
-        // Whoever issues outside may add names of their own.
+        // An external issuer may add names of its own.
         None => certificate.names.is_superset(&wanted),
     };
     if !held.key.as_ref().is_some_and(|key| key::belongs_to(key, certificate)) {
@@ -128,7 +128,7 @@ fn age(held: &Held, ca: &Ca, now: Timestamp) -> Option<Reason> {
     match lifetime.urgency(now) {
         _ if !lifetime.has_begun(now) => Some(Reason::NotYetValid),
         Urgency::Expired => Some(Reason::Expired),
-        // Still valid: whoever holds an external CA's key has time until the end.
+        // Still valid: the holder of an external CA's key has time until the end.
         Urgency::Urgent if ca.issuer.is_some() => Some(Reason::EndsSoon),
         Urgency::Urgent | Urgency::Soon | Urgency::Ok => None,
     }

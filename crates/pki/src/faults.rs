@@ -1,6 +1,6 @@
-//! What is wrong with certificates and kubeconfigs, for whoever asks why something does not work.
+//! What is wrong with certificates and kubeconfigs, for a diagnosis.
 //!
-//! Unlike [`crate::plan`] it makes nothing and refuses nothing, and unlike [`crate::inventory`] it tells only what is wrong.
+//! Unlike [`crate::plan`] it makes nothing and refuses nothing, and unlike [`crate::inventory`] it reports only what is wrong.
 //! [`faults`] goes through the table on a master. Files that are in no table, such as those a worker was handed when it
 //! joined, are looked at one by one with [`kubeconfig_flaw`] and [`certificate_flaw`].
 
@@ -43,7 +43,7 @@ pub enum Flaw {
     },
     /// The key beside it belongs to something else, or is missing.
     KeyMismatch,
-    /// Somebody else signed it than the CA it is used with.
+    /// Another CA signed it than the one it is used with.
     Foreign {
         /// Who says that they signed it.
         issuer: String,
@@ -60,7 +60,7 @@ pub enum Flaw {
         /// Since when.
         end: Timestamp,
     },
-    /// Nine tenths of its time are over: whoever renews it should have done so long ago.
+    /// Nine tenths of its time are over: it should have been renewed long ago.
     EndsSoon {
         /// When it is over.
         end: Timestamp,
@@ -72,7 +72,7 @@ pub enum Flaw {
         /// Those that it has.
         has: Vec<String>,
     },
-    /// It is made out to somebody else, or not good for its use.
+    /// It is made out to another name, or not good for its use.
     Subject {
         /// To whom.
         subject: String,
@@ -128,11 +128,11 @@ pub fn certificate_flaw(bytes: &[u8], ca_pem: &[u8], now: Timestamp) -> Option<F
     trust_flaw(&certificate, Some(&key), &trusted).or_else(|| age(certificate.lifetime, now))
 }
 
-/// A CA and what it signs. Where all of that was signed by somebody else, it is the CA that is wrong.
+/// A CA and what it signs. Where all of that was signed by another CA, it is the CA that is wrong.
 fn below(row: &CaRow, existing: &Existing, input: &Input, now: Timestamp) -> Vec<Fault> {
     let ca = existing.parse(&row.certificate(), Certificate::all_from_pem);
     let own = ca_flaw(row, &ca, existing, now);
-    // Nothing can be said about a signature by a CA that is not right itself.
+    // A signature by a CA that is not right itself cannot be evaluated.
     let trusted = ca.ok().flatten().filter(|_| !matches!(own, Some(Flaw::KeyMismatch))).unwrap_or_default();
     let leaves = || LEAVES.iter().filter(|leaf| leaf.ca.name == row.name);
     let mut found: Vec<Fault> = leaves()

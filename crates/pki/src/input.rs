@@ -63,7 +63,7 @@ impl Input {
     /// The names and addresses that a certificate of this kind carries.
     pub fn names(&self, names: Names) -> BTreeSet<San> {
         let mut all = match names {
-            Names::Nobody => return BTreeSet::new(),
+            Names::None => return BTreeSet::new(),
             Names::EtcdMember => BTreeSet::new(),
             Names::ApiServer => {
                 let service = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(str::to_owned);

@@ -48,7 +48,7 @@ pub enum EntryKind {
     Key,
 }
 
-/// Whether files are there and belong together. Age is told by [`Urgency`].
+/// Whether files are there and belong together. Age is in [`Urgency`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -66,7 +66,7 @@ pub enum State {
     NoKey,
     /// The key belongs to something else.
     KeyMismatch,
-    /// Signed by somebody else.
+    /// Signed by another CA.
     Foreign,
 }
 
@@ -168,7 +168,7 @@ fn leaf_state(row: &Leaf, found: &Result<Holding, PkiError>, existing: &Existing
         Ok(Holding::Held(held)) => held,
     };
     let trusted = existing.parse(&row.ca.certificate(), Certificate::all_from_pem);
-    // Without its CA, nothing can be said of the signature; the CA has a line of its own.
+    // Without its CA, the signature cannot be evaluated; the CA has a line of its own.
     let is_ours = |trusted: &[Certificate]| trusted.iter().any(|ca| held.certificate.is_signed_by(ca));
     let foreign = matches!(trusted, Ok(Some(trusted)) if !is_ours(&trusted));
     match &held.key {

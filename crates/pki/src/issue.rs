@@ -40,7 +40,7 @@ pub(crate) fn ca(row: &CaRow, cluster: &str, key: &KeyPair, now: Timestamp) -> R
     subject.push(DnType::OrganizationalUnitName, format!("{MARK}{cluster}"));
     subject.push(DnType::CommonName, row.common_name);
     let mut params = params(subject, Lifetime::starting(now, row.days))?;
-    // It signs leaves only: a CA below it would be one nobody asked for.
+    // It signs leaves only: a CA below it would be one that was not asked for.
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     Ok(params.self_signed(key)?.pem())
@@ -60,7 +60,7 @@ pub(crate) fn leaf(
     Ok(Issued { certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
 }
 
-/// A certificate for somebody else's key.
+/// A certificate for a key that is not ours.
 pub(crate) fn for_key(
     contents: &Contents,
     public_key_info: &[u8],

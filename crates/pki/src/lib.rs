@@ -7,7 +7,7 @@
 //! 3. the engine applies the changes, each atomic and durable, and plans again: an empty plan is the proof.
 //!
 //! A crash at any point is followed by another plan, which goes on from what is there; the order of changes that makes
-//! this safe is explained in `plan.rs`. [`inventory`] and [`show`] tell people what there is,
+//! this safe is explained in `plan.rs`. [`inventory`] and [`show`] show people what there is,
 //! [`faults`] what is wrong with it. To add a certificate: one
 //! row in the table.
 //!

@@ -6,7 +6,7 @@
 //! | a file or an answer | [`blocks`] | any blocks, with comments between them; one that is not closed by its own label spoils all |
 //!
 //! Readers of PEM differ in what they pass over: after an `END` line of another label one takes what it has, another looks
-//! for the next block. Whoever passes over nothing can be shown nothing that others do not see.
+//! for the next block. A reader that passes over nothing can be shown nothing that others do not see.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_told_apart() {
+    fn blocks_are_distinguished() {
         const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
         const END: &str = "-----END CERTIFICATE-----";
         let (a, b) = (format!("{BEGIN}\nAAAA\n{END}\n"), format!("{BEGIN}\nBBBB\n{END}\n"));

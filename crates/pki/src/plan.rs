@@ -89,7 +89,7 @@ fn settle(
     now: Timestamp,
 ) -> Result<Vec<Change>, PkiError> {
     let holding = leaf::find(leaf, existing)?;
-    // The problem with the CA has been told; nothing can be said of what it signed.
+    // The problem with the CA has been reported; what it signed cannot be evaluated.
     let Some(ca) = cas.get(leaf.ca.name) else { return Ok(Vec::new()) };
     match evaluate::evaluate(leaf, &holding, existing, input, ca, now)? {
         Some(reason) => leaf::make(leaf, reason, existing, input, ca, now),

@@ -27,7 +27,7 @@ const LONGEST: usize = 16 * 1024;
 #[error("{0}")]
 pub struct BadRequest(&'static str);
 
-/// A certificate request whose signature was verified. It is only what somebody wants; who signs decides.
+/// A certificate request whose signature was verified. It is only what a client wants; the signer decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own, not a state")]
 pub struct Request {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_somebody_elses_key_is_refused() {
+    fn a_request_of_another_key_is_refused() {
         let mut der = pem::exactly(LABEL, made(&PKCS_ECDSA_P384_SHA384, |_| ()).as_bytes()).unwrap();
         let last = der.len() - 1;
         der[last] ^= 1;

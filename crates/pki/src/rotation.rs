@@ -5,7 +5,7 @@
 //! | | old | old | |
 //! | trust | old, new | old | everybody believes both, and shows what the old one signed |
 //! | sign  | new, old | new | everybody believes both, and shows what the new one signed |
-//! | drop  | new      | new | nobody believes the old one any more |
+//! | drop  | new      | new | the old one is trusted nowhere any more |
 //!
 //! The one that the key beside it belongs to signs, and is first in the file as soon as a stage is complete: so every other
 //! part of this crate works at each stage as it does at any other time. The stage is nowhere written down on a machine; its
@@ -170,7 +170,7 @@ pub fn is_of_signer(certificate_pem: &[u8], trusted_pem: &[u8]) -> bool {
 }
 
 /// The changes to what is believed and to the key that is used, in the order in which a crash between them does no harm:
-/// which of those believed is in use is told by the key. Nothing without a successor.
+/// which of those trusted is in use is known by the key. Nothing without a successor.
 fn at_stage(
     existing: &Existing,
     successors: &Successors,

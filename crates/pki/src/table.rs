@@ -46,12 +46,12 @@ pub const SIGNER: &str = "pki/ca-signer.crt";
 pub const LEAVES: &[Leaf] = &[
     // name, signed by, file, common name, good for, names, lifetime
     pair("apiserver",                &CLUSTER, "pki/apiserver",                "kube-apiserver",                Serve,  Names::ApiServer,  ONE_YEAR),
-    pair("apiserver-kubelet-client", &CLUSTER, "pki/apiserver-kubelet-client", "kube-apiserver-kubelet-client", Client, Names::Nobody,     ONE_YEAR),
-    pair("apiserver-etcd-client",    &ETCD,    "pki/apiserver-etcd-client",    "kube-apiserver-etcd-client",    Client, Names::Nobody,     ONE_YEAR),
-    pair("front-proxy-client",       &PROXY,   "pki/front-proxy-client",       "front-proxy-client",            Client, Names::Nobody,     ONE_YEAR),
+    pair("apiserver-kubelet-client", &CLUSTER, "pki/apiserver-kubelet-client", "kube-apiserver-kubelet-client", Client, Names::None,       ONE_YEAR),
+    pair("apiserver-etcd-client",    &ETCD,    "pki/apiserver-etcd-client",    "kube-apiserver-etcd-client",    Client, Names::None,       ONE_YEAR),
+    pair("front-proxy-client",       &PROXY,   "pki/front-proxy-client",       "front-proxy-client",            Client, Names::None,       ONE_YEAR),
     pair("etcd-server",              &ETCD,    "pki/etcd/server",              "{node}",                        Both,   Names::EtcdMember, ONE_YEAR),
     pair("etcd-peer",                &ETCD,    "pki/etcd/peer",                "{node}",                        Both,   Names::EtcdMember, ONE_YEAR),
-    pair("etcd-healthcheck-client",  &ETCD,    "pki/etcd/healthcheck-client",  "kube-etcd-healthcheck-client",  Client, Names::Nobody,     ONE_YEAR),
+    pair("etcd-healthcheck-client",  &ETCD,    "pki/etcd/healthcheck-client",  "kube-etcd-healthcheck-client",  Client, Names::None,       ONE_YEAR),
     // name and file, user, group, server, lifetime
     kubeconfig("admin.conf",              "kubernetes-admin",               Some("kubeadm:cluster-admins"), Endpoint, ONE_YEAR),
     kubeconfig("super-admin.conf",        "kubernetes-super-admin",         Some("system:masters"),         OwnNode,  ONE_YEAR),
@@ -93,7 +93,7 @@ pub enum Names {
     /// Every way to reach this etcd member.
     EtcdMember,
     /// None: a client certificate.
-    Nobody,
+    None,
 }
 
 /// Which API server a kubeconfig names.
@@ -180,7 +180,7 @@ const fn kubeconfig(
     days: i64,
 ) -> Leaf {
     let kept = Kept::Kubeconfig { path, server };
-    Leaf { name: path, kept, ca: &CLUSTER, common_name, organization, usage: Client, names: Names::Nobody, days }
+    Leaf { name: path, kept, ca: &CLUSTER, common_name, organization, usage: Client, names: Names::None, days }
 }
 
 impl CaRow {

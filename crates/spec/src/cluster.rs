@@ -1,6 +1,6 @@
 //! What the rest of the program works with: a cluster whose description has been checked.
 //!
-//! Only this crate can make a [`ValidatedCluster`], so whoever holds one need not check anything again.
+//! Only this crate can make a [`ValidatedCluster`], so code that holds one need not check anything again.
 
 mod ceph;
 
@@ -157,7 +157,7 @@ impl Networking {
     /// The part of the pod network that belongs to the node at this address; `None` where addresses cannot decide it.
     ///
     /// They can where the pod network has a part for every address of the node network, as by default: the node at
-    /// 192.168.1.21 has 10.244.21.0/24. Nobody has to hand parts out then, a node knows its own before there is any API,
+    /// 192.168.1.21 has 10.244.21.0/24. No allocator has to hand parts out then, a node knows its own before there is any API,
     /// and it stays the same whatever nodes come and go.
     pub fn pod_part(&self, node: IpAddr) -> Option<IpNet> {
         let bits = self.node_cidr.max_prefix_len();

@@ -39,7 +39,7 @@ pub(crate) struct DraftNode<'a> {
 }
 
 /// The networks with defaults filled in. Where the section has mistakes only what is given counts, and the rest is `None`: a
-/// default in the place of what somebody misspelt would give false alarms.
+/// default in the place of a misspelt key would give false alarms.
 #[derive(Debug, Clone)]
 pub(crate) struct Networks {
     /// `None` also where no node has a readable address to derive it from.

@@ -12,7 +12,7 @@ use crate::{
     source::{SourceFile, Sources},
 };
 
-/// Nobody reads more; the bound keeps the memory for a hostile file small.
+/// More is not read; the bound keeps the memory for a hostile file small.
 const MAX_PROBLEMS: usize = 10_000;
 
 /// What a check found, before it is tied to the text of the files.

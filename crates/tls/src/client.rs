@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_pem_is_told_apart() {
+    fn what_is_no_pem_is_distinguished() {
         let key = KeyPair::generate().unwrap();
         let cert = CertificateParams::new(vec![]).unwrap().self_signed(&key).unwrap().pem();
         let key = key.serialize_pem();

@@ -1,9 +1,9 @@
 //! How many connections there may be at once, in all and from one address. A newcomer always gets in: where there is no
-//! room, somebody else has to go.
+//! room, another connection is closed.
 //!
-//! Refusing newcomers would let whoever comes first and stays keep everybody out. So an address that has its share loses
-//! its own oldest connection, and where all slots are taken, the address that has the most does. Whoever floods thus
-//! pushes out nobody but itself, and a node that needs a few milliseconds to be done is done before its turn comes.
+//! Refusing newcomers would let clients that come first and stay keep all others out. So an address that has its share loses
+//! its own oldest connection, and where all slots are taken, the address that has the most does. A flood thus
+//! pushes out only itself, and a node that needs a few milliseconds to be done is done before its turn comes.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -62,7 +62,7 @@ impl ConnectionLimit {
     }
 
     fn present(&self) -> MutexGuard<'_, Present> {
-        // Counting cannot panic half-way, so the numbers are right even if somebody's thread died.
+        // Counting cannot panic half-way, so the numbers are right even if a thread died.
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         let of_a: Vec<Slot> = (0..4).map(|_| limit.enter(a, &open)).collect();
         let ended: Vec<bool> = of_a.iter().map(|slot| slot.over().is_cancelled()).collect();
         assert_eq!(ended, [true, true, false, false]);
-        assert!(!other.over().is_cancelled(), "nobody else is concerned");
+        assert!(!other.over().is_cancelled(), "no other address is concerned");
         drop((of_a, other));
         assert!(
             limit.present().slots.is_empty() && limit.present().count == 0,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_places_are_taken_whoever_has_the_most_makes_room() {
+    fn where_all_places_are_taken_the_address_with_the_most_makes_room() {
         let (limit, open) = (ConnectionLimit::new(4, 3), CancellationToken::new());
         let [flood, honest, newcomer] = addresses();
         let first = limit.enter(honest, &open);

@@ -7,7 +7,7 @@ use rustls::{AlertDescription, CertificateError};
 /// Why a server's certificate was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distrust {
-    /// Another CA signed it: another cluster, another installation of this one, or somebody in between.
+    /// Another CA signed it: another cluster, another installation of this one, or an attacker in between.
     Ca,
     /// It is not valid yet or not any more; most often a clock is wrong.
     Time,
@@ -25,7 +25,7 @@ pub fn distrust(error: &(dyn Error + 'static)) -> Option<Distrust> {
     }
 }
 
-/// The same on the server's side: what the client said of our certificate when it broke off the handshake.
+/// The same on the server's side: the client's alert on our certificate when it broke off the handshake.
 pub(crate) fn distrusted(error: &io::Error) -> Option<Distrust> {
     match tls_error(error)? {
         rustls::Error::AlertReceived(alert) => kind_of_alert(*alert),

@@ -12,7 +12,7 @@ pub enum TlsError {
     Certificate {
         /// Whose it is: `ca`, `server certificate`, …
         what: &'static str,
-        /// What the reader said; nothing where there was no certificate at all.
+        /// The reader's error; nothing where there was no certificate at all.
         #[source]
         source: Option<rustls_pki_types::pem::Error>,
     },
@@ -21,7 +21,7 @@ pub enum TlsError {
     Key {
         /// Whose it is.
         what: &'static str,
-        /// What the reader said.
+        /// The reader's error.
         #[source]
         source: rustls_pki_types::pem::Error,
     },
@@ -36,7 +36,7 @@ pub enum TlsError {
     Unusable {
         /// Whose it is.
         what: &'static str,
-        /// What rustls said.
+        /// The error of rustls.
         #[source]
         source: rustls::Error,
     },

@@ -3,7 +3,7 @@
 //! One task accepts; each handshake runs in a task of its own with a deadline, and only connections that are through
 //! reach the server. Dropping the listener ends the accepting task and closes the port.
 //!
-//! Whoever may connect can be anybody, so connections are counted (see [`crate::connection_limit`]), with three limits that do not compete:
+//! Any client may connect, so connections are counted (see [`crate::connection_limit`]), with three limits that do not compete:
 //! handshakes under way, connections without a certificate, connections with one. What a connection costs in memory:
 //!
 //! ```text
@@ -56,10 +56,10 @@ const AFTER_ERROR: Duration = Duration::from_millis(100);
 
 type Accepted = (Connection, Peer);
 
-/// Told of clients that broke off the handshake because they did not believe our certificate.
+/// Called for clients that broke off the handshake because they did not believe our certificate.
 type OnHandshakeFailure = Arc<dyn Fn(Peer, Distrust) + Send + Sync>;
 
-/// A TLS listener. Good for `axum::serve`, whose handlers then take `ConnectInfo<Peer>`; whoever serves strangers takes its
+/// A TLS listener. Good for `axum::serve`, whose handlers then take `ConnectInfo<Peer>`; a service for strangers takes its
 /// connections one by one and sets limits.
 #[derive(Debug)]
 pub struct Listener {
@@ -124,7 +124,7 @@ impl Listener {
         Self::reporting(tcp, certificate, client_ca_pem, |_, _| ())
     }
 
-    /// The same, and tells of every client that broke off because it did not believe the certificate. It must be quick.
+    /// The same, and reports every client that broke off because it did not trust the certificate. It must be quick.
     pub fn reporting(
         tcp: TcpListener,
         certificate: &ServerCertificate,
@@ -253,7 +253,7 @@ async fn handshake(
             };
             let slot = limit.enter(address.ip().to_canonical(), &current.over);
             let connection = Connection::new(stream, Some(slot), idle, current.over, speaks_h2);
-            // Nobody receives any more: the service is stopping, and the connection closes with it.
+            // There is no receiver any more: the service is stopping, and the connection closes with it.
             let _ = through.send((connection, Peer::new(address, certificate))).await;
         }
         Ok(Err(error)) => {

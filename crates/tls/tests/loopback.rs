@@ -85,7 +85,7 @@ async fn a_handler_learns_the_peer() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_believed_is_told_from_one_that_is_not_there() {
+async fn a_server_that_is_not_trusted_differs_from_one_that_is_not_there() {
     let (ours, other) = (Ca::new(), Ca::new());
     let cases = [
         (other.sign(|_| ()), Distrust::Ca),
@@ -101,8 +101,8 @@ async fn a_server_that_is_not_believed_is_told_from_one_that_is_not_there() {
         let error = ask(&client(&ours.pem, None).unwrap(), address).await.unwrap_err();
         assert_eq!(distrust(&error), Some(expected), "{error:?}");
     }
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let error = ask(&client(&ours.pem, None).unwrap(), nobody).await.unwrap_err();
+    let closed_port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let error = ask(&client(&ours.pem, None).unwrap(), closed_port).await.unwrap_err();
     assert_eq!(distrust(&error), None);
 }
 
@@ -170,7 +170,7 @@ async fn a_replaced_ca_is_the_one_that_clients_are_evaluated_by() {
 }
 
 #[tokio::test]
-async fn silent_clients_delay_nobody_and_are_bounded() {
+async fn silent_clients_delay_no_other_and_are_bounded() {
     let ours = Ca::new();
     let (cert, key) = ours.sign(|_| ());
     let address = serve(&ServerCertificate::new(&cert, &key).unwrap(), &ours.pem).await;
@@ -230,5 +230,5 @@ async fn a_dropped_listener_closes_its_port() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(SOON, closed).await.expect("nobody listens any more");
+    timeout(SOON, closed).await.expect("the listener is closed");
 }

@@ -8,7 +8,7 @@ use std::{
 use nodekit::run_record::{Outcome, Purpose, RunRecord};
 use serde_json::Value;
 
-use super::{Said, TestLab, eventually};
+use super::{CommandOutput, TestLab, eventually};
 
 /// Something that must be true of a cluster, and what it is called when it is not.
 pub(crate) type Check = (&'static str, fn(&Cluster));
@@ -61,12 +61,12 @@ impl Cluster {
     }
 
     /// The same, whatever becomes of it.
-    pub(crate) fn try_sh(&self, machine: &str, line: &str) -> Said {
+    pub(crate) fn try_sh(&self, machine: &str, line: &str) -> CommandOutput {
         self.lab.run("exec", &[machine, "--", "timeout", DEADLINE, "sh", "-c", line])
     }
 
     /// `kubectl` on the first master.
-    pub(crate) fn try_kubectl(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn try_kubectl(&self, arguments: &[&str]) -> CommandOutput {
         self.lab.run("exec", &[&["master-01", "--", "timeout", DEADLINE, "kubectl"], arguments].concat())
     }
 
@@ -119,7 +119,7 @@ impl Cluster {
         text(&self.lab.status()["subnet"]).replace("0/24", "1")
     }
 
-    /// The last bootstrap of a machine, as its record tells.
+    /// The last bootstrap of a machine, as its record has it.
     pub(crate) fn last_up(&self, machine: &str) -> Option<RunRecord> {
         let files = self.try_sh(machine, "cat /var/lib/cluster-state/runs/*.json").out;
         let records = serde_json::Deserializer::from_str(&files).into_iter::<RunRecord>().map_while(Result::ok);

@@ -8,5 +8,5 @@ mod request;
 mod seal;
 
 pub(crate) use cluster::{Check, Cluster, text};
-pub(crate) use common::{PROGRAM, Said, TestLab, eventually, run, seed, turn};
+pub(crate) use common::{CommandOutput, PROGRAM, TestLab, eventually, run, seed, turn};
 pub(crate) use probe::{NODE_PORT, Probe};

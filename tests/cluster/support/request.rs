@@ -57,7 +57,7 @@ impl Cluster {
         NodeSecret::parse(&fs::read_to_string(self.sealed_dir(node).join("join-secret")).unwrap()).unwrap()
     }
 
-    /// Which machine a node is, as it tells the masters.
+    /// Which machine a node is, as the masters learn it.
     pub(crate) fn machine_id(&self, machine: &str) -> String {
         join::machine_id(&self.sh(machine, "cat /etc/machine-id"))
     }

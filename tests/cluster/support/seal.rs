@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Cluster, PROGRAM, Said, TestLab, run};
+use super::{Cluster, CommandOutput, PROGRAM, TestLab, run};
 
 /// Where a node looks for its configuration.
 const CONFIG: &str = "/etc/cluster-config";
@@ -36,7 +36,7 @@ impl Cluster {
     }
 
     /// `node up` on a machine, to its end.
-    pub(crate) fn node_up(&self, machine: &str, arguments: &str) -> Said {
+    pub(crate) fn node_up(&self, machine: &str, arguments: &str) -> CommandOutput {
         self.try_sh(machine, &format!("blackstart node up {arguments}"))
     }
 }

@@ -6,7 +6,7 @@ mod picture;
 
 use std::path::Path;
 
-pub(crate) use common::{PROGRAM, Said, TestLab, eventually, run, turn};
+pub(crate) use common::{CommandOutput, PROGRAM, TestLab, eventually, run, turn};
 pub(crate) use picture::Picture;
 
 /// A directory of `examples/`.

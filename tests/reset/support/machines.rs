@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Picture, Said,
+    CommandOutput, Picture,
     common::{PROGRAM, TestLab, eventually, run},
 };
 
@@ -67,7 +67,7 @@ impl Machines {
     }
 
     /// The same, whatever becomes of it.
-    pub(crate) fn try_sh(&self, machine: &str, line: &str) -> Said {
+    pub(crate) fn try_sh(&self, machine: &str, line: &str) -> CommandOutput {
         self.lab.run("exec", &[machine, "--", "timeout", DEADLINE, "sh", "-c", line])
     }
 
@@ -119,18 +119,18 @@ impl Machines {
     }
 
     /// `node reset --yes`, whatever becomes of it.
-    pub(crate) fn reset(&self, machine: &str, options: &str) -> Said {
+    pub(crate) fn reset(&self, machine: &str, options: &str) -> CommandOutput {
         self.try_sh(machine, &format!("blackstart node reset --yes {options}"))
     }
 
     /// A reset to its end, after which nothing is left.
     #[track_caller]
     pub(crate) fn reset_cleanly(&self, machine: &'static str) -> String {
-        let said = self.reset(machine, "--uninstall");
-        assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(said.out.ends_with("nothing of blackstart is left on this machine\n"), "{said:?}");
+        let output = self.reset(machine, "--uninstall");
+        assert_eq!(output.code, Some(0), "{output:?}");
+        assert!(output.out.ends_with("nothing of blackstart is left on this machine\n"), "{output:?}");
         self.assert_as_before(machine);
-        said.out
+        output.out
     }
 
     /// That a machine is as it was before it ever ran us.
@@ -139,7 +139,7 @@ impl Machines {
         self.assert_as_before_but(machine, &[]);
     }
 
-    /// The same, where somebody else has done something meanwhile.
+    /// The same, where other processes have done something meanwhile.
     #[track_caller]
     pub(crate) fn assert_as_before_but(&self, machine: &'static str, of_others: &[&str]) {
         let differences = self.before[machine].differences(&self.lab, machine, of_others);

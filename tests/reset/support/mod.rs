@@ -5,6 +5,6 @@ mod common;
 mod machines;
 mod picture;
 
-pub(crate) use common::{Said, eventually, seed, turn};
+pub(crate) use common::{CommandOutput, eventually, seed, turn};
 pub(crate) use machines::{Check, MASTER, Machines, WORKER};
 pub(crate) use picture::Picture;

@@ -6,11 +6,11 @@ use super::common::TestLab;
 
 const SCRIPT: &[u8] = include_bytes!("picture.sh");
 
-/// Why services differ that nobody starts.
+/// Why services differ that we do not start.
 const BACKUPS: &str = "backups outlive the node they were made on: a reset may be what they are needed for";
-const ON_DEMAND: &str = "the bus starts it when somebody asks, and it ends when nobody does";
+const ON_DEMAND: &str = "the bus starts it when a client asks, and it ends when none does";
 
-/// What may differ, and why: it changes by itself on a machine where nobody does anything, or it is a note that some
+/// What may differ, and why: it changes by itself on an idle machine, or it is a note that some
 /// other program keeps of what has happened. `*` stands for anything without a space, at most one in each.
 const ALLOWED: &[(&str, &str)] = &[
     ("content /var/log/journal/*", "the journal"),
@@ -54,8 +54,8 @@ pub(crate) struct Picture {
 impl Picture {
     /// Takes one.
     pub(crate) fn of(lab: &TestLab, machine: &str) -> Self {
-        let said = lab.feed("exec", &[machine, "--", "sh"], SCRIPT).ok();
-        Self { lines: said.lines().map(|line| line.trim_end().to_owned()).collect() }
+        let output = lab.feed("exec", &[machine, "--", "sh"], SCRIPT).ok();
+        Self { lines: output.lines().map(|line| line.trim_end().to_owned()).collect() }
     }
 
     /// In what a machine differs from this picture, without what may differ. What is gone at a second look was only
@@ -97,7 +97,7 @@ fn fits(pattern: &str, line: &str) -> bool {
 fn a_pattern_is_words_and_at_most_one_gap() {
     for (pattern, line, expected) in [
         ("unit a.service", "unit a.service loaded active", true),
-        ("unit a.service", "unit a.service-of-somebody loaded", false),
+        ("unit a.service", "unit a.service-of-another loaded", false),
         ("file /var/log/journal/*", "file /var/log/journal/x/y f 640", true),
         ("file /var/log/journal/*", "file /var/log/journal d 755", false),
         ("group */a.service", "group /sys/fs/cgroup/x/a.service", true),

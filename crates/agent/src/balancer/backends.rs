@@ -1,4 +1,4 @@
-//! The masters as the balancer sees them: health, open connections, and who must be told when that changes.
+//! The masters as the balancer sees them: health, open connections, and who is notified when that changes.
 
 use std::{
     net::SocketAddr,
@@ -17,7 +17,7 @@ use super::{
 pub(super) struct Backends {
     rotation: usize,
     all: Mutex<Vec<Backend>>,
-    /// How many are usable; whoever waits for one, or for the last one to go, watches this.
+    /// How many are usable; a client that waits for one, or for the last one to go, watches this.
     usable: watch::Sender<usize>,
 }
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn while_all_are_in_doubt_nobody_loses_a_connection() {
+    fn while_all_are_in_doubt_no_client_loses_a_connection() {
         let backends = three();
         (0..2).for_each(|index| backends.seen(index, Outcome::Ready));
         let lease = backends.lease(&[]).unwrap();

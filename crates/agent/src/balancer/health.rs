@@ -1,6 +1,6 @@
 //! Whether a master may be used, as a pure function of what was seen of it.
 //!
-//! A refusal is certain: nobody listens there, so one is enough. Silence may pass (a busy disk), and taking a master away
+//! A refusal is certain: there is no listener, so one is enough. Silence may pass (a busy disk), and taking a master away
 //! closes all its connections, so it must be seen twice in a row. Where no other master is better, it is rather the cluster
 //! than the master (an election in etcd) or this node's own network, and it must be seen more often.
 //!
@@ -12,9 +12,9 @@
 pub(super) enum Outcome {
     /// It says that it is ready.
     Ready,
-    /// Somebody listens there; more could not be asked.
+    /// There is a listener; more could not be asked.
     Listens,
-    /// Nobody listens, the machine is not there, or it is not a master of this cluster.
+    /// There is no listener, the machine is not there, or it is not a master of this cluster.
     Refused,
     /// It answers that it is not ready.
     NotReady,
@@ -67,7 +67,7 @@ impl Health {
         self != Self::Down
     }
 
-    /// True if it only gets connections that nobody else takes.
+    /// True if it only gets connections that no other takes.
     pub(super) fn is_last_resort(self) -> bool {
         matches!(self, Self::Leaving(_))
     }

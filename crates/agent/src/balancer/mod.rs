@@ -5,7 +5,7 @@
 //!                                                ▲
 //! probe: /readyz of every master ──► health ─────┘ a master that goes down loses its connections at once
 //! ```
-//! Places are bounded, and whoever makes no use of one loses it (`seats`). It works on TCP and never sees inside TLS, so it needs no key and cannot be fooled into anything but a failed
+//! Places are bounded, and a client that makes no use of one loses it (`seats`). It works on TCP and never sees inside TLS, so it needs no key and cannot be fooled into anything but a failed
 //! connection. `health` and `choice` are pure. Nothing is kept over a restart: clients connect again.
 
 mod backends;
@@ -35,7 +35,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// The same while there is no healthy one, because then everybody waits.
 const HURRY: Duration = Duration::from_millis(100);
 
-/// A node has a few dozen connections; somebody who opens thousands does not get the agent's memory: each takes two buffers of
+/// A node has a few dozen connections; a client that opens thousands does not get the agent's memory: each takes two buffers of
 /// 8 KiB, all of them 16 MiB.
 const MOST_CONNECTIONS: usize = 1024;
 

@@ -80,13 +80,13 @@ async fn ask(client: &reqwest::Client, master: SocketAddr) -> Outcome {
     }
 }
 
-/// Certain are those failures in which somebody said no: the other kernel, the network, or our own TLS.
+/// Certain are those failures that are an answer: of the other kernel, of the network, or of our own TLS.
 fn evaluate(error: &(dyn Error + 'static)) -> Outcome {
     use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
     let no = |kind| matches!(kind, ConnectionRefused | HostUnreachable | NetworkUnreachable);
     let causes = std::iter::successors(Some(error), |&error| error.source());
-    let said_no = causes.filter_map(|cause| cause.downcast_ref()).any(|error: &io::Error| no(error.kind()));
-    if said_no || tls::distrust(error).is_some() { Outcome::Refused } else { Outcome::Unsure }
+    let is_refusal = causes.filter_map(|cause| cause.downcast_ref()).any(|error: &io::Error| no(error.kind()));
+    if is_refusal || tls::distrust(error).is_some() { Outcome::Refused } else { Outcome::Unsure }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::{
 /// A client speaks first, and at once: its greeting is on the way before the connection is made.
 const FIRST_WORD: Duration = Duration::from_secs(10);
 
-/// Clients of the API that wait for events say something every thirty seconds. Nobody who is there is silent for so long.
+/// Clients of the API that wait for events say something every thirty seconds. No live client is silent for so long.
 const IDLE: Duration = Duration::from_hours(1);
 
 /// How long a client is kept waiting while there is no master. Clients that are refused fall into a back-off that is
@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes that stay unacknowledged this long, and silence with as much keepalive, mean that the master is gone.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Serves one client to its end, or until somebody else needs its place.
+/// Serves one client to its end, or until another client needs its place.
 pub(super) async fn proxy(client: TcpStream, backends: Arc<Backends>, seat: Seat) {
     tokio::select! {
         () = serve(client, backends, &seat.activity) => {}

@@ -1,7 +1,7 @@
 //! How many clients the balancer carries at once, and who has to go when all places are taken.
 //!
-//! Everything on the node reaches the balancer, also a pod in the node's own network that means no good. Whoever holds
-//! connections and says nothing loses them; a client that works keeps its own, and whoever comes new need not wait.
+//! Everything on the node reaches the balancer, also a pod in the node's own network that means no good. A client that holds
+//! connections and says nothing loses them; a client that works keeps its own, and a new one need not wait.
 
 use std::{
     collections::BTreeMap,
@@ -47,7 +47,7 @@ pub(super) struct Seat {
     seats: Arc<Seats>,
     number: u64,
     pub(super) activity: Arc<Activity>,
-    /// Cancelled when somebody else needs the place.
+    /// Cancelled when another client needs the place.
     pub(super) needed: CancellationToken,
 }
 
@@ -56,7 +56,7 @@ impl Seats {
         Arc::new(Self { most, begun: Instant::now(), taken: Mutex::default() })
     }
 
-    /// A place, if need be that of somebody who makes no use of it. `None` where everybody does.
+    /// A place, if need be that of a client that makes no use of it. `None` where all do.
     pub(super) fn take(self: &Arc<Self>) -> Option<Seat> {
         let mut taken = self.lock();
         if taken.seats.len() >= self.most {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_newcomer_takes_the_place_of_whoever_is_silent() {
+    async fn a_newcomer_takes_the_place_of_a_silent_client() {
         let seats = Seats::new(2);
         let (works, silent) = (seats.take().unwrap(), seats.take().unwrap());
         works.activity.answered();

@@ -133,7 +133,7 @@ impl Book {
         Ok(heard.is_some())
     }
 
-    /// A master that has the cluster's keys from the beginning is the one they went to. Once somebody has armed its name
+    /// A master that has the cluster's keys from the beginning is the one they went to. Once an operator has armed its name
     /// for another machine, it is not for this one to say.
     fn note_own(&self, agent: &Agent, key_store: &dyn KeyStore) -> Result<(), AgentError> {
         let (name, own) = (&agent.node.name, self.known(&agent.node.name));
@@ -148,7 +148,7 @@ impl Book {
         Ok(self.learn(&learnt)?)
     }
 
-    /// Keeps file and API alike, for ever. What fails here keeps nobody from being let in: it is tried again.
+    /// Keeps file and API alike, for ever. What fails here keeps no node from being let in: it is tried again.
     pub(super) async fn follow(&self, agent: &Agent, key_store: &dyn KeyStore) {
         loop {
             let exchanged = async {

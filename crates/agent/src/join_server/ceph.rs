@@ -1,4 +1,4 @@
-//! Ceph's identity, as the join service asks for it: a Secret in the API, made by whoever needs it first.
+//! Ceph's identity, as the join service asks for it: a Secret in the API, made by the master that needs it first.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! What this master's API server asks of etcd, held back where it enters.
 //!
 //! Its packets to etcd are dropped for a moment, and TCP sends them again. The rule ends by itself after two seconds, by the
-//! kernel's clock: whatever becomes of the agent, nobody is held back for long.
+//! kernel's clock: whatever becomes of the agent, no writer is held back for long.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use reqwest::Client;
 use spec::ports;
 use tokio::time::{Instant, sleep};
 
-/// Whoever resets the node removes it.
+/// A reset of the node removes it.
 const TABLE: &str = "table inet blackstart-hold";
 /// The number of writes that a member has not answered yet, among its figures.
 const PENDING: &str = "etcd_server_proposals_pending ";

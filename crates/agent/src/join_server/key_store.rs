@@ -117,7 +117,7 @@ impl KeyStore for OnDisk {
                 "cannot tell whether etcd has data here: {}",
                 explain::chain(&error)
             );
-            // Whoever hears it must not believe that there is no cluster.
+            // The asking master must not believe that there is no cluster.
             ClusterState::Member
         })
     }

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_are_known_as_kubelets_tell_them() {
+    fn machines_are_known_as_kubelets_report_them() {
         let node = |id: &str, ready: &str| -> NodeObject {
             let ready = json!({ "type": "Ready", "status": ready, "lastTransitionTime": "2026-11-17T12:00:00Z" });
             let status = json!({ "nodeInfo": { "machineID": id }, "conditions": [ready] });
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_the_api_nothing_is_said() {
+    async fn without_the_api_nothing_is_answered() {
         let machines = Machines::new(watch::channel(None).1);
         assert_eq!(machines.owners("abc").await, Err(NotReady));
         assert_eq!(machines.of("worker-01").await, Err(NotReady));

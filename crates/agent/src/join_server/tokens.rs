@@ -41,7 +41,7 @@ fn stored(secret: &Secret) -> Option<StoredToken> {
     }
     Some(StoredToken {
         secret: field("token-secret")?.into(),
-        // As the API server has it: an end that nobody understands has come.
+        // As the API server has it: an end that cannot be read has come.
         expires: field("expiration").map(|end| end.parse().unwrap_or(Timestamp::UNIX_EPOCH)),
         node: secret.annotations().get(NODE_ANNOTATION).cloned(),
     })

@@ -3,10 +3,10 @@
 //! ```text
 //!                             ┌──────────────── what the API knows of node and token
 //! CertificateSigningRequest ─► read: its form ─► decide ─┬─► issue: a certificate of our own making ─► write: approval, certificate
-//!                                                        └─► write: denial (failure, if somebody approved it), Event
+//!                                                        └─► write: denial (failure, if it was approved), Event
 //! ```
-//! There is one reader: whoever decides is whoever signs, and nothing of a request but its key gets into a certificate.
-//! kube-controller-manager neither approves nor signs for kubelets. What somebody approves by hand is decided on like
+//! There is one reader: the approver is the signer, and nothing of a request but its key gets into a certificate.
+//! kube-controller-manager neither approves nor signs for kubelets. What is approved by hand is decided on like
 //! anything else, and is not signed where it does not fit.
 //!
 //! A denial carries its code and what was seen, so that `kubectl describe csr` tells. Requests for other signers are left
@@ -65,9 +65,9 @@ struct Certificates<'a> {
 /// How far a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Nobody has decided.
+    /// It is not decided.
     New,
-    /// Somebody has approved it, and it is not signed.
+    /// It is approved, and not signed.
     Approved,
     /// It has its certificate, or will never have one.
     Over,

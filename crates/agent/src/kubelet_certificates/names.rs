@@ -3,7 +3,7 @@
 //! The CA that signs serving certificates is the cluster's own, so one with the API server's names could pose as the
 //! API server. Such a node may have its own Node's name and the addresses of its Node's status, and nothing that is, or
 //! could become, anybody else's. What it asks for is in canonical form already (lower case, no wildcard, no IPv4 address
-//! dressed as IPv6); it is said again here, because this is where it matters.
+//! dressed as IPv6); it is checked again here, because this is where it matters.
 
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{codes, node_object::NodeObject};
 
-/// Only what its Node says, and nothing that is somebody else's.
+/// Only what its Node says, and nothing that is another node's.
 pub(super) fn check_unlisted(ask: &Ask, cluster: &ValidatedCluster, known: &Known) -> Result<(), Denial> {
     let Some(node) = &known.node else {
         return Err(Denial::new(codes::NO_NODE, format!("there is no Node `{}`", ask.node)));
@@ -36,7 +36,7 @@ pub(super) fn check_unlisted(ask: &Ask, cluster: &ValidatedCluster, known: &Know
     if flaws.is_empty() { Ok(()) } else { Err(Denial::new(codes::NAMES, flaws.join(", "))) }
 }
 
-/// As the API server wants names of Nodes. Upper case would be another name for somebody else.
+/// As the API server wants names of Nodes. Upper case would be another name for another node.
 pub(super) fn is_of_a_node(name: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_label = |label: &str| {
@@ -80,7 +80,7 @@ fn flaw_of_address(
 ) -> Option<&'static str> {
     let networking = cluster.networking();
     let is_in = |network: &IpNet| network.contains(&ip);
-    let is_said = || node.status.addresses.iter().any(|output| output.address.parse() == Ok(ip));
+    let is_reported = || node.status.addresses.iter().any(|output| output.address.parse() == Ok(ip));
     if ip.to_canonical() != ip {
         Some("is an IPv4 address written as IPv6")
     } else if is_special(ip) {
@@ -89,7 +89,7 @@ fn flaw_of_address(
         Some("is an address of pods or services")
     } else if taken.contains(&San::Ip(ip)) || of_others.contains(&ip) {
         Some("is not the node's own")
-    } else if !is_said() {
+    } else if !is_reported() {
         Some("is not in the Node's status")
     } else {
         None

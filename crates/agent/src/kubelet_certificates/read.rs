@@ -28,7 +28,7 @@ pub(super) enum Purpose {
 pub(super) enum Requestor {
     /// The node of that name.
     Node(String),
-    /// Somebody with the bootstrap token of that id.
+    /// A client with the bootstrap token of that id.
     Token(String),
     /// Anybody else.
     Other(String),
@@ -43,7 +43,7 @@ pub(super) struct Ask {
     /// The node it is for.
     pub(super) node: String,
     pub(super) requestor: Requestor,
-    /// For how long the certificate is wanted, if that is said.
+    /// For how long the certificate is wanted, if that is given.
     pub(super) lasts: Option<SignedDuration>,
 }
 

@@ -1,7 +1,7 @@
 //! What becomes of a request, written into the API: approval, certificate, denial, failure, and an Event that tells.
 //!
 //! Everything is written to exactly the version that was decided on. Where that is no longer the newest one, another master
-//! was faster, or somebody changed the request: the watch brings it again.
+//! was faster, or the request was changed: the watch brings it again.
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -56,7 +56,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Denies what nobody has approved.
+    /// Denies what is not approved.
     pub(super) async fn deny(
         &self,
         mut csr: CertificateSigningRequest,
@@ -69,7 +69,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses to sign what somebody has approved by hand.
+    /// Refuses to sign what was approved by hand.
     pub(super) async fn fail(
         &self,
         mut csr: CertificateSigningRequest,
@@ -173,7 +173,7 @@ mod tests {
     use crate::codes;
 
     #[test]
-    fn an_event_tells_what_the_condition_tells() {
+    fn an_event_says_what_the_condition_says() {
         let csr: CertificateSigningRequest = serde_json::from_value(json!({
             "metadata": { "name": "csr-1", "uid": "u-1", "resourceVersion": "7" },
             "spec": { "request": "", "signerName": "kubernetes.io/kubelet-serving" },

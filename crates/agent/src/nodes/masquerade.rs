@@ -3,7 +3,7 @@
 use host::Cmd;
 use ipnet::IpNet;
 
-/// The table's name; whoever resets the node removes it.
+/// The table's name; a reset of the node removes it.
 const TABLE: &str = "blackstart";
 
 /// Lists the table; fails where there is none.
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_somebody_changed_is_loaded_again() {
+    fn a_table_that_was_changed_is_loaded_again() {
         let (own, pods) = ("10.244.1.0/24".parse().unwrap(), "10.244.0.0/16".parse().unwrap());
         let listing = table(own, pods);
         assert!(is_loaded(&listing, own, pods));

@@ -4,8 +4,8 @@
 //! Node objects ──► peers: who has which part of the pod network ──► the CNI's file, routes, one nft table
 //! ```
 //! Every event, and every few seconds, the machine is compared with what is wanted and only differences are applied; so a
-//! link that went down and up, or somebody who flushed nftables, is repaired too. While the API is away the last known
-//! picture stays: nothing is torn down because nobody answers. After a restart the first complete list is the picture.
+//! link that went down and up, or a flush of nftables, is repaired too. While the API is away the last known
+//! picture stays: nothing is torn down because there is no answer. After a restart the first complete list is the picture.
 
 mod masquerade;
 mod peers;

@@ -2,7 +2,7 @@
 //!
 //! Node objects are partly written by the nodes themselves, and a route decides who gets the traffic. So a part counts
 //! only if it is inside the pod network and of the right size, a node of cluster.yaml is reached at its address there,
-//! and one that is not listed only at an address of the node network that belongs to nobody else. Where addresses decide
+//! and one that is not listed only at an address of the node network that belongs to no other node. Where addresses decide
 //! who has which part, what a Node says of it does not count at all.
 
 use std::{collections::BTreeMap, net::IpAddr};

@@ -20,7 +20,7 @@ use crate::{
 /// So many pods are named in a report, which is small.
 const NAMED: usize = 3;
 
-/// Nothing, unless a master has told to trust what this node trusts.
+/// Nothing, unless a master has announced what this node trusts.
 pub(super) async fn follow(agent: &Agent) -> Result<(), AgentError> {
     let Some(reported) = agent.ca.heard.borrow().clone() else { return Ok(()) };
     if Some(&reported.marks.ca) != ca::own_mark(agent)?.as_ref() || !has_joined(agent)? {
@@ -75,7 +75,7 @@ async fn left(agent: &Agent, reported: Option<&Reported>) -> Result<Result<Marks
     Ok(Ok(Marks { ca, tokens: marks.tokens.clone(), join }))
 }
 
-/// The mark of the join key that this node's secret is of, as far as somebody wants to know.
+/// The mark of the join key that this node's secret is of, as far as it is asked for.
 fn secret_of(agent: &Agent, reported: &Marks) -> Result<Option<String>, AgentError> {
     if reported.join.is_none() {
         return Ok(None);
@@ -145,7 +145,7 @@ mod tests {
         let input = Input::new(&agent.cluster, &agent.node, Shared::Make);
         let existing = Existing::read(disk, &agent.paths.kubernetes_dir).unwrap();
         apply(&agent, &pki::plan(&existing, &input, Timestamp::now()).unwrap()).unwrap();
-        assert_eq!(sealed(&agent).unwrap(), [], "nobody has sealed anything here");
+        assert_eq!(sealed(&agent).unwrap(), [], "nothing was sealed here");
 
         let write = |name: &str| {
             let path = agent.paths.config_dir.join(name);

@@ -33,7 +33,7 @@ pub const READ_ONCE: &[(&str, &str)] = &[
 /// Renews its own certificates.
 pub(super) const KUBELET: &str = "kubelet.service";
 
-/// Those of these units on this machine whose process is older than its file, whoever wrote that and whenever: so a restart
+/// Those of these units on this machine whose process is older than its file, whatever wrote that and whenever: so a restart
 /// that a crash prevented is made up for.
 pub(crate) async fn outdated(agent: &Agent, read: &[(&str, &'static str)]) -> Result<Vec<&'static str>, AgentError> {
     let mut units: Vec<&str> = read.iter().map(|(_, unit)| *unit).collect();

@@ -15,7 +15,7 @@ use super::apply;
 use crate::{Agent, AgentError, join_key};
 
 /// The secret of the sealed directory, if two thirds of its life are spent. `None` too where nothing was sealed, or what is
-/// there is another node's: that is for somebody to put right.
+/// there is another node's: that is for an operator to put right.
 pub(super) fn due(agent: &Agent) -> Result<Option<NodeSecret>, AgentError> {
     let now = agent.host.clock.now();
     Ok(held(agent)?.filter(|secret| secret.node == agent.node.name && secret.is_due(now)))

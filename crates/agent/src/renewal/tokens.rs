@@ -2,7 +2,7 @@
 //!
 //! The kubelet keeps a token until four fifths of its life are over, in its memory too, whatever became of the key: only a
 //! kubelet that starts again asks for new ones, and writes them into the volumes of its running pods. Which key has signed
-//! a token is told by the `kid` in its header.
+//! a token is known by the `kid` in its header.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ const CURRENT: &str = "..data";
 /// More than any token has.
 const LARGEST: u64 = 64 << 10;
 
-/// Lets the kubelet ask for new tokens if there are any of another key, once for each key that is told.
+/// Lets the kubelet ask for new tokens if there are any of another key, once for each key that is announced.
 pub(super) async fn renew(agent: &Agent, reported: &Reported) -> Result<(), AgentError> {
     let pods = of_other_keys(agent, &reported.marks.tokens)?;
     if pods.is_empty() {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kubelet_that_is_older_than_what_was_told_is_restarted_if_a_pod_needs_it() {
+    async fn a_kubelet_that_is_older_than_the_announcement_is_restarted_if_a_pod_needs_it() {
         let commands = Arc::new(Scripted::default());
         let agent = agent("worker-01", &commands);
         commands.answer("systemctl restart kubelet.service", "");

@@ -44,7 +44,7 @@ pub(super) async fn ask_for_own(agent: &Agent) -> Result<(), AgentError> {
         return Ok(()); // the certificates have months left, and kube-proxy would have to start again
     }
     if replaced && Some(ca_mark(&renewed.ca_pem)) != heard {
-        return Ok(()); // the master that answered knows less than the one that told; the next report asks again
+        return Ok(()); // the master that answered knows less than the one that announced it; the next report asks again
     }
     let mut changes = vec![];
     if let Some(pair) = &renewed.kubelet {

@@ -11,7 +11,7 @@ use super::{interval, status};
 use crate::{Agent, AgentError, outage::Outage};
 
 /// After a refusal that will not go away by itself. Each counts as a failed attempt of this address on the master, and
-/// must not use up those of the bootstrap, whose own refusal is the one that somebody reads.
+/// must not use up those of the bootstrap, whose own refusal is the one that is read.
 const AFTER_REFUSAL: Duration = Duration::from_mins(1);
 
 /// Between two looks for something to prove oneself with.
@@ -21,7 +21,7 @@ const NOTHING: Duration = Duration::from_secs(5);
 pub(super) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let mut outage = Outage::new("report to the masters before this node has joined");
     loop {
-        // Read again after each refusal: somebody may have brought the right directory.
+        // Read again after each refusal: the right directory may have been brought.
         match credential(agent) {
             Ok(Some((credential, trust))) => {
                 let Err(error) = report(agent, credential, trust, &mut outage).await?;

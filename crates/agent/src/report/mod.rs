@@ -1,4 +1,4 @@
-//! Tells the masters how this node is doing: every few seconds, and at once when something changes in its run.
+//! Reports to the masters how this node is doing: every few seconds, and at once when something changes in its run.
 //!
 //! ```text
 //! no certificate yet   early      proves itself with its sealed secret or the token of cluster.yaml, as it will to join

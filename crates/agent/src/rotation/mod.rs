@@ -111,7 +111,7 @@ async fn take(agent: &Agent, rotation: &Rotation) -> Result<(), AgentError> {
     renewal::restart_outdated(agent).await
 }
 
-/// Tells that it is done.
+/// Reports that it is done.
 async fn emit(agent: &Agent, client: Client, rotation: &Rotation) -> Result<(), AgentError> {
     let secrets: Api<Secret> = Api::namespaced(client, NAMESPACE);
     let (name, stage) = (agent.node.name.as_str(), rotation.stage);

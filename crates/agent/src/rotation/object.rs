@@ -2,8 +2,8 @@
 //!
 //! `blackstart pki rotate` writes what is replaced, how far it is and whose turn it is; each master adds what it has reached.
 //! The new keys are in it under two locks of their own: the key with which Secrets are encrypted in etcd, which only masters
-//! have, and one that was made for this rotation (`pass`). So neither somebody who may read Secrets, nor somebody who has an
-//! old CA's key, nor somebody with a copy of all of a master's files gets hold of the new ones. The key of Secrets may be
+//! have, and one that was made for this rotation (`pass`). So neither a user who may read Secrets, nor the holder of an
+//! old CA's key, nor the holder of a copy of all of a master's files gets the new ones. The key of Secrets may be
 //! among those that are replaced: they are locked with each of the old and the new one, so that they can be opened at
 //! every stage.
 
@@ -145,7 +145,7 @@ impl Rotation {
         })
     }
 
-    /// What is patched when it is somebody's turn.
+    /// What is patched when it is a node's turn.
     pub fn order(stage: Stage, turn: &Turn) -> Value {
         json!({ "data": { STAGE: encoded(stage.name()), TURN: encoded(turn.text()) } })
     }
@@ -161,7 +161,7 @@ impl Rotation {
     }
 }
 
-/// The keys of a configuration of encryption at rest. One that somebody else has written stays as it is, so all of it is
+/// The keys of a configuration of encryption at rest. One that is not ours stays as it is, so all of it is
 /// as good as a key.
 fn locks(encryption: &str) -> Vec<String> {
     let keys = Encryption::parse(encryption).map(|parsed| parsed.keys().map(|key| key.secret.clone()).collect());
@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    const AT_REST: &str = "the configuration of somebody else";
+    const AT_REST: &str = "a configuration that is not ours";
     const PASS: &str = "made for this rotation";
 
     fn rotation_of(subjects: &Subjects, encryption: &str) -> (Rotation, Successors) {

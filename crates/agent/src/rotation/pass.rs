@@ -1,7 +1,7 @@
-//! The second lock of the new keys, which nobody has who has a copy of a master from before the rotation.
+//! The second lock of the new keys, which is not in a copy of a master from before the rotation.
 //!
 //! It is made by `blackstart pki rotate` on the master that begins. The others ask for it when it is their turn: masters
-//! tell it to masters that call from their own address. It lies beside the ledger until the rotation is over.
+//! give it to masters that call from their own address. It lies beside the ledger until the rotation is over.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -43,7 +43,7 @@ fn write(host: &Host, paths: &Layout, key: &str) -> Result<(), HostError> {
     Change::File { path: file(paths), mode: 0o600, content }.apply(&*host.disk)
 }
 
-/// The new keys of a rotation, with what this master has, or else with what another one tells.
+/// The new keys of a rotation, with what this master has, or else with what another one gives.
 pub(super) async fn open(agent: &Agent, rotation: &Rotation, encryption: &str) -> Result<Successors, AgentError> {
     if let Some(own) = read(&agent.host, &agent.paths)?
         && let Ok(opened) = rotation.successors(encryption, &own)

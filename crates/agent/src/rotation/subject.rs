@@ -21,7 +21,7 @@ pub enum Subject {
 pub type Subjects = BTreeSet<Subject>;
 
 impl Subject {
-    /// In the order in which they are told.
+    /// In the order in which they are listed.
     pub const ALL: [Self; 5] = [Self::Ca, Self::ServiceAccount, Self::Encryption, Self::Join, Self::Backup];
 
     /// As people and files name it.

@@ -115,7 +115,7 @@ impl NewEncryption {
     }
 }
 
-/// `None` for a file that somebody else has written.
+/// `None` for a file that is not ours.
 fn encryption_at(present: &str, mut new: Encryption, stage: Stage) -> Option<String> {
     let (kms, present) = Encryption::parse(present)?.without_common_kms(&mut new);
     let ordered = stage.ordered(present.providers, new.providers);

@@ -4,7 +4,7 @@
 //! rule is where the pod still has its own address: in the node's packet filter, before addresses are exchanged, for what is
 //! passed on to other machines and for what is meant for this one. It holds whatever the network add-on is.
 //!
-//! Like the routes it is compared with what is wanted every few seconds, and loaded again where somebody has removed it.
+//! Like the routes it is compared with what is wanted every few seconds, and loaded again where it was removed.
 
 mod table;
 

@@ -4,7 +4,7 @@ use host::Cmd;
 use ipnet::IpNet;
 use spec::ports;
 
-/// Whoever resets the node removes it.
+/// A reset of the node removes it.
 const TABLE: &str = "table inet blackstart-shield";
 
 /// Lists it; fails where there is none.
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_somebody_changed_is_loaded_again() {
+    fn a_table_that_was_changed_is_loaded_again() {
         let pods = "10.244.0.0/16".parse().unwrap();
         let listing = wanted(pods);
         assert!(is_loaded(&listing, pods));

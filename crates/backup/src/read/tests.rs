@@ -78,7 +78,7 @@ fn a_passphrase_opens_what_it_closed() {
 }
 
 #[test]
-fn every_kind_of_damage_is_told() {
+fn every_kind_of_damage_is_reported() {
     let key = identity();
     let whole = written(&key, &snapshot(100));
     let flipped = |at: usize| {

@@ -3,13 +3,13 @@
 //! ```text
 //! cluster()      the configuration in the backup, checked like any other
 //! Plan           its files against those on the machine: write, leave alone, or in the way
-//! Staging        etcd's data, made beside the old by `etcdutl`; settle() exchanges them
+//! Staging        etcd's data, made beside the old by `etcdutl`; activate() exchanges them
 //! ```
 //! The order is what makes a crash harmless: the new data is complete and synced before the first file is written, and
 //! the exchange comes last. Until then, the same command can be given again.
 //!
 //! etcd comes back as one member, whatever it was before: the others join it again with empty disks. Its revisions go on far
-//! above those that any client has seen, and all watches are told to start over: a kubelet that has lived through the
+//! above those that any client has seen, and all watches have to start over: a kubelet that has lived through the
 //! restore must not take an old object for a newer one.
 
 mod plan;
@@ -18,14 +18,14 @@ mod staging;
 use spec::{Severity, Sources, ValidatedCluster};
 
 pub use plan::Plan;
-pub use staging::{Settled, SoleMember, Staging, check_snapshot};
+pub use staging::{Activated, SoleMember, Staging, check_snapshot};
 
-use crate::{BackupError, Contents, Place};
+use crate::{BackupError, Contents, Directory};
 
 /// The cluster that a backup describes.
 pub fn cluster(contents: &Contents) -> Result<ValidatedCluster, BackupError> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let files = contents.of(Place::Config);
+    let files = contents.of(Directory::Config);
     let description = files.get(std::path::Path::new("cluster.yaml")).copied().unwrap_or_default();
     let nodes = files.iter().filter(|(path, _)| path.starts_with("nodes"));
     let sources = nodes.fold(Sources::cluster(text(description)), |sources, (path, bytes)| {

@@ -8,7 +8,7 @@ use join::{Generation, seal::layout};
 use secrecy::ExposeSecret;
 use spec::SecretTtl;
 
-use crate::{Contents, Place};
+use crate::{Contents, Directory};
 
 const FILE: u32 = 0o600;
 const DIRECTORY: u32 = 0o700;
@@ -37,8 +37,8 @@ impl Plan {
         let mut plan = Self::default();
         for (place, path, bytes) in contents.placed() {
             let dir = match place {
-                Place::Config => config_dir,
-                Place::Kubernetes => kubernetes_dir,
+                Directory::Config => config_dir,
+                Directory::Kubernetes => kubernetes_dir,
             };
             plan.add(dir.join(path), bytes, disk)?;
         }

@@ -1,7 +1,7 @@
 //! etcd's data from a snapshot: made beside the old, then exchanged with it.
 //!
 //! Everything happens in etcd's own directory, which may be a disk of its own. What was there stays, under a name that is
-//! told. The decision with which etcd starts (`initial.env`) is written last: without data it must not be there.
+//! printed. The decision with which etcd starts (`initial.env`) is written last: without data it must not be there.
 
 use std::{
     fs::{self, File},
@@ -29,13 +29,13 @@ pub struct SoleMember<'a> {
     pub name: &'a str,
     /// Its address.
     pub ip: IpAddr,
-    /// What it is told apart by; see `join::machine_id`.
+    /// What it is known by; see `join::machine_id`.
     pub machine: &'a str,
 }
 
 /// What came of it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Settled {
+pub struct Activated {
     /// Where the data is that was there before.
     pub aside: Option<PathBuf>,
 }
@@ -72,7 +72,7 @@ impl<'a> Staging<'a> {
     }
 
     /// Puts it in the place of the old.
-    pub fn settle(self, member: &SoleMember<'_>, now: Timestamp) -> Result<Settled, BackupError> {
+    pub fn activate(self, member: &SoleMember<'_>, now: Timestamp) -> Result<Activated, BackupError> {
         let (place, dir) = (on(&self.root, DATA), on(&self.root, DATA_DIR));
         let aside = dir.join(format!("member.before-{}", now.strftime("%Y%m%dT%H%M%SZ")));
         let exchange = || {
@@ -87,7 +87,7 @@ impl<'a> Staging<'a> {
         let had_data = exchange().map_err(BackupError::writing(&place))?;
         let initial = Initial::bootstrapping([(member.name, member.ip, member.machine)]);
         write_atomic(&*self.host.disk, Path::new(INITIAL), initial.text().as_bytes(), 0o600)?;
-        Ok(Settled { aside: had_data.then_some(aside) })
+        Ok(Activated { aside: had_data.then_some(aside) })
     }
 
     fn data(&self) -> PathBuf {
@@ -97,7 +97,7 @@ impl<'a> Staging<'a> {
 
 impl Drop for Staging<'_> {
     fn drop(&mut self) {
-        // The next restore removes it too; there is nobody left to tell.
+        // The next restore removes it too; there is no caller left to return it to.
         let _ = remove(&self.dir);
     }
 }
@@ -220,10 +220,10 @@ mod tests {
         let staging = Staging::new(&host, root.path()).unwrap();
         assert_eq!(names(&dir.join("restoring")), Vec::<String>::new(), "what a crash left is gone");
         staging.fill(Path::new("/x.db"), &MEMBER).await.unwrap();
-        assert_eq!(fs::read(dir.join("member/db")).unwrap(), b"old", "until it settles nothing is changed");
-        let settled = staging.settle(&MEMBER, Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(fs::read(dir.join("member/db")).unwrap(), b"old", "until it is activated nothing is changed");
+        let activated = staging.activate(&MEMBER, Timestamp::UNIX_EPOCH).unwrap();
         let aside = dir.join("member.before-19700101T000000Z");
-        assert_eq!(settled, Settled { aside: Some(aside.clone()) });
+        assert_eq!(activated, Activated { aside: Some(aside.clone()) });
         assert_eq!(fs::read(aside.join("db")).unwrap(), b"old");
         assert_eq!(fs::read(dir.join("member/snap/db")).unwrap(), b"new");
         assert_eq!(names(&dir), ["initial.env", "member", "member.before-19700101T000000Z"]);

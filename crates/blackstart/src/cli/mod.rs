@@ -107,13 +107,18 @@ pub enum Command {
     },
 
     /// Show what would be done on this node, changing nothing
-    #[command(after_help = "Examples:\n  blackstart plan\n  blackstart plan examples/home --node master-01")]
+    #[command(
+        after_help = "Examples:\n  blackstart plan\n  blackstart plan examples/home --node master-01\n  blackstart plan --verbose"
+    )]
     Plan {
         /// Directory with cluster.yaml [default: the configuration directory]
         dir: Option<PathBuf>,
         /// Plan for the node of this name instead of detecting which one this is
         #[arg(long, value_name = "NAME")]
         node: Option<String>,
+        /// Show every file, every resource that a reset will undo, and the order of the steps
+        #[arg(short, long)]
+        verbose: bool,
     },
 
     /// This machine as a node of the cluster

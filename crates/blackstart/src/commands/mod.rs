@@ -50,7 +50,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
     }
     match command {
         Command::Check { dir } => check::run(context, dir.as_deref()),
-        Command::Plan { dir, node } => plan::run(context, dir.as_deref(), node.as_deref()),
+        Command::Plan { dir, node, verbose } => plan::run(context, dir.as_deref(), node.as_deref(), *verbose),
         Command::Node(NodeCommand::Detect { node }) => node::detect(context, node.as_deref()),
         Command::Node(NodeCommand::Role { node }) => node::role(context, node.as_deref()),
         Command::Node(NodeCommand::Up(options)) => node::up(context, options),

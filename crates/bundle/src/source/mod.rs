@@ -84,7 +84,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Tells whoever listens what happens.
+    /// Sends the listener what happens.
     pub(crate) fn emit(&self, state: State) {
         let elapsed = self.started.elapsed();
         self.progress.update(&Update { component: self.component.name, state, elapsed });

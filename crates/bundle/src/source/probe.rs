@@ -18,7 +18,7 @@ pub(crate) fn ensure_version(
     scratch: &Path,
     stop: &Stop,
 ) -> Result<(), BundleError> {
-    // The exit status does not matter: some say their version and then complain that they were not told what to do.
+    // The exit status does not matter: some say their version and then complain that there is no command.
     let (Output { stdout, stderr }, _) = Run::new(path).args(program.ask).within(DEADLINE).finish(scratch, stop)?;
     let output = format!("{}\n{stderr}", String::from_utf8_lossy(&stdout));
     if mentions(&output, version) {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_with_what_it_said() {
+    fn another_version_is_refused_with_what_it_printed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("runc");
         fs::write(&path, "#!/bin/sh\necho runc version 1.1.5 >&2; exit 1\n").unwrap();

@@ -21,13 +21,13 @@ pub(super) struct GoMod {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Replace {
-    old: Place,
-    new: Place,
+    old: ModulePath,
+    new: ModulePath,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Place {
+struct ModulePath {
     path: String,
 }
 

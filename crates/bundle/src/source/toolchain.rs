@@ -1,6 +1,6 @@
 //! Finds the pinned Go toolchain, or has it downloaded as a module.
 //!
-//! Every `go` since 1.21 fetches another toolchain by itself when told to. An older one, such as Debian 12 has, can at
+//! Every `go` since 1.21 fetches another toolchain by itself when asked to. An older one, such as Debian 12 has, can at
 //! least download it, because a toolchain is published as a module like any other.
 
 use std::{

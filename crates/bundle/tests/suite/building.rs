@@ -49,7 +49,7 @@ fn the_same_inputs_give_the_same_bytes() {
 }
 
 #[test]
-fn the_second_build_asks_nobody() {
+fn the_second_build_asks_no_source() {
     let dir = tempfile::tempdir().unwrap();
     let publisher = Publisher::start();
     let (builder, reported) = builder(&dir.path().join("cache"), &publisher);
@@ -130,7 +130,7 @@ fn what_is_not_offered_is_named() {
 fn a_silent_host_is_asked_once_and_costs_seconds() {
     let dir = tempfile::tempdir().unwrap();
     let (mut builder, reported) = builder(&dir.path().join("cache"), &Publisher::start());
-    // Taken and let go again: nobody listens there now.
+    // Taken and let go again: no process listens there now.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     builder.sources.release = Some(bundle::Mirror { address: Some(format!("http://{closed}")) });
     let started = Instant::now();

@@ -25,7 +25,7 @@ fn edit_manifest(bundle: &Path, from: &str, to: &str) {
 }
 
 #[test]
-fn each_damage_is_told() {
+fn each_damage_is_reported() {
     type Damage = (&'static str, fn(&Path));
     let damages: &[Damage] = &[
         ("flipped byte", |dir| {

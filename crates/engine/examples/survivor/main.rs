@@ -38,7 +38,7 @@ impl Sink for Lines {
 }
 
 fn say(line: &str) {
-    // Nobody listens any more when a test has seen enough.
+    // There is no listener any more when a test has seen enough.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 

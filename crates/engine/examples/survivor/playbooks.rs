@@ -150,7 +150,7 @@ impl Step for Files {
         tokio::time::sleep(self.pause).await;
         match planned {
             Planned::File(change) => Ok(change.apply(&*host.disk)?),
-            Planned::Act(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What has been done on this machine, so that it can be told and undone.
+//! What has been done on this machine, so that it can be shown and undone.
 //!
 //! The ledger is data; [`LedgerStore`] keeps it on disk. `started` is on disk, with what it takes to undo, before the
 //! first outside effect of a step. Steps are filed as `playbook/step`.

@@ -37,27 +37,27 @@ impl<'a> Emitter<'a> {
         &self.run
     }
 
-    /// Tells something of the run itself.
+    /// Emits an event of the run itself.
     pub(super) fn run(&self, state: State, message: String) {
         self.emit(None, state, 0, message, None);
     }
 
-    /// Tells something of a step.
+    /// Emits an event of a step.
     pub(super) fn step(&self, about: &About, state: State, attempt: u32, message: String) {
         self.emit(Some(about.id.as_str()), state, attempt, message, None);
     }
 
-    /// Tells something of a step that may not be in the playbook any more.
+    /// Emits an event of a step that may not be in the playbook any more.
     pub(super) fn undo(&self, step: &str, state: State, message: String) {
         self.emit(Some(step), state, 1, message, None);
     }
 
-    /// Tells that a step went wrong.
+    /// Emits that a step went wrong.
     pub(super) fn failure(&self, step: &str, state: State, attempt: u32, error: &dyn Explain) {
         self.emit(Some(step), state, attempt, explain::chain(error), Some(error));
     }
 
-    /// Tells that the run as a whole cannot go on.
+    /// Emits that the run as a whole cannot go on.
     pub(super) fn broken(&self, error: &dyn Explain) {
         self.emit(None, State::RunFinished, 0, explain::chain(error), Some(error));
     }

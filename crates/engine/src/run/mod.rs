@@ -1,4 +1,4 @@
-//! The runner: the only one who locks, records, tells, retries, waits and stops.
+//! The runner: the only one who locks, records, emits events, retries, waits and stops.
 
 mod emitter;
 mod listen;
@@ -33,7 +33,7 @@ pub struct Runner {
     pub state_dir: PathBuf,
     /// The node's name, for events.
     pub node: String,
-    /// Who is told.
+    /// Where events go.
     pub sinks: Vec<Arc<dyn Sink>>,
     /// Stops the run between two changes.
     pub cancel: CancellationToken,
@@ -117,7 +117,7 @@ impl Explain for RunError {
 }
 
 impl Runner {
-    /// A runner with nobody told and the usual waiting times.
+    /// A runner without a sink and with the usual waiting times.
     pub fn new(host: Host, state_dir: impl Into<PathBuf>, node: impl Into<String>) -> Self {
         Self {
             host,

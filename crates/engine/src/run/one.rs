@@ -70,7 +70,7 @@ impl OneStep<'_> {
             };
             let pause = if error.is_retryable() { pauses.next() } else { None };
             let state = if pause.is_some() { State::Retrying } else { State::Failed };
-            // Told before it is recorded: on a full disk the ledger fails too, and this is the cause.
+            // Emitted before it is recorded: on a full disk the ledger fails too, and this is the cause.
             self.emitter.failure(self.entry.about.id.as_str(), state, attempt, &error);
             self.book
                 .write(|ledger| ledger.fail(&self.key(), format!("{}: {}", error.code(), explain::chain(&error))))?;
@@ -107,17 +107,17 @@ impl OneStep<'_> {
         Ok(())
     }
 
-    /// Looks at the machine, and tells what the step has to say about it.
+    /// Looks at the machine, and emits what the step has to say about it.
     async fn first_check(&self, attempt: u32) -> Result<Observation, StepError> {
         self.listening(State::Started, attempt, |host| async move { self.entry.step.check(&host).await }).await
     }
 
-    /// Makes one change, and tells what it says of itself meanwhile.
+    /// Makes one change, and emits what it says of itself meanwhile.
     async fn apply(&self, change: &Planned, attempt: u32) -> Result<(), StepError> {
         self.listening(State::Applying, attempt, |host| async move { self.entry.step.apply(change, &host).await }).await
     }
 
-    /// Works with a host whose words are told.
+    /// Works with a host whose words become events.
     async fn listening<T, F: Future<Output = Result<T, StepError>>>(
         &self,
         state: State,

@@ -100,7 +100,7 @@ impl Runner {
     }
 }
 
-/// What is said of an entry; nothing where it was said before.
+/// What is shown of an entry; nothing where it was shown before.
 fn shown(entry: &UndoEntry, undo: Option<&dyn AnyUndo>) -> Option<String> {
     match entry {
         UndoEntry::Act { key } => undo?.shows_act(key),
@@ -130,14 +130,14 @@ struct Left {
 /// One step that is being undone.
 struct OneUndo<'a> {
     runner: &'a Runner,
-    /// Nobody may know the step any more.
+    /// No version may know the step any more.
     undo: Option<&'a dyn AnyUndo>,
     emitter: &'a Emitter<'a>,
     step: &'a str,
 }
 
 impl OneUndo<'_> {
-    /// What is left to undo; nobody can say if it was stopped.
+    /// What is left to undo; unknown if it was stopped.
     async fn run(&self, record: &StepRecord, report: &mut UndoReport) -> Option<Left> {
         if !self.goes_on(report).await {
             return None;
@@ -207,7 +207,7 @@ impl OneUndo<'_> {
         self.runner.host.is_live || !undo.only_live()
     }
 
-    /// Works with a host whose words are told.
+    /// Works with a host whose words become events.
     async fn reporting<T, F: Future<Output = Result<T, StepError>>>(
         &self,
         work: impl FnOnce(Host) -> F,

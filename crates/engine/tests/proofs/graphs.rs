@@ -41,7 +41,7 @@ enum Disturbance {
     Kill { after: usize },
     /// The power goes after that many operations, and what was not synced is left to chance.
     PowerCut { after: usize, chance: u64 },
-    /// Somebody asks to stop after that many events.
+    /// The run is stopped after that many events.
     Cancel { after: usize },
     /// The disk is full after that many operations, until the run has ended.
     Full { after: usize },
@@ -127,7 +127,7 @@ fn verified_and_drifted(nodes: &[Node], disk: &ModelDisk) -> (BTreeSet<String>, 
     )
 }
 
-/// Asks to stop once enough has been told.
+/// Asks to stop after enough events.
 struct StopAfter(CancellationToken, u64);
 
 impl Sink for StopAfter {
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// Checks what a run told against what stood on the disk before it.
+    /// Checks the events of a run against what stood on the disk before it.
     fn check_events(&self, before: &ModelDisk, recorder: &Recorder) {
         let (verified, drifted) = verified_and_drifted(&self.nodes, before);
         let mut kept = BTreeSet::new();

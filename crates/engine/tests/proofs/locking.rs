@@ -1,4 +1,4 @@
-//! One run at a time: a second process is refused and told who is at work, and a dead one does not block.
+//! One run at a time: a second process is refused with the name of the holder, and a dead one does not block.
 
 use std::io::{BufRead, BufReader};
 

@@ -12,6 +12,7 @@
 )]
 
 mod events_page;
+mod fetching;
 mod graphs;
 mod kill;
 mod ledger_damage;

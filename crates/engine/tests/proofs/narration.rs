@@ -1,4 +1,4 @@
-//! A long change tells what it is doing, in order, before its end.
+//! A long change says what it is doing, in order, before its end.
 
 use engine::{About, Act, Planned, Playbook, State, Stays, Step, StepError, StepId};
 use host::{Host, disk::model::ModelDisk};
@@ -16,7 +16,7 @@ impl Step for Talker {
     }
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {
-        Ok(host.disk.exists("/said".as_ref())?)
+        Ok(host.disk.exists("/done".as_ref())?)
     }
 
     fn plan(&self, output: &bool) -> Result<Vec<Planned>, StepError> {
@@ -27,12 +27,12 @@ impl Step for Talker {
         host.doing("one");
         tokio::task::yield_now().await;
         host.doing("two");
-        Ok(host::write_atomic(&*host.disk, "/said".as_ref(), b"", 0o600)?)
+        Ok(host::write_atomic(&*host.disk, "/done".as_ref(), b"", 0o600)?)
     }
 }
 
 #[tokio::test]
-async fn what_a_change_says_is_told_as_applying() {
+async fn what_a_change_says_is_emitted_as_applying() {
     let (runner, recorder) = runner_on(&ModelDisk::default());
     let playbook = Playbook::never_undone("talk").step(Talker, &[]).build().unwrap();
     assert!(runner.run(&playbook).await.unwrap().is_complete());

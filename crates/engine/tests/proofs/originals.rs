@@ -25,7 +25,7 @@ async fn drift_is_repaired_and_the_original_is_still_known() {
     runner.run(&playbook()).await.unwrap();
     let done = tree(&disk);
 
-    write_atomic(&disk, Path::new("/etc/file"), b"somebody's", 0o666).unwrap();
+    write_atomic(&disk, Path::new("/etc/file"), b"drifted", 0o666).unwrap();
     let report = runner.run(&playbook()).await.unwrap();
     assert_eq!((report.changed.as_slice(), report.verified.len()), (["file".to_owned()].as_slice(), 2));
     assert_eq!(tree(&disk), done);
@@ -77,7 +77,7 @@ impl Step for Promise {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_effect_nobody_knows_how_to_make_is_an_error_both_ways() {
+async fn an_effect_that_no_step_can_make_is_an_error_both_ways() {
     let disk = ModelDisk::default();
     let (runner, _) = runner_on(&disk);
     let playbook = Playbook::never_undone("test").step(Promise, &[]).build().unwrap();

@@ -1,4 +1,4 @@
-//! What the runner does with steps that fail or depend on each other, and what it tells of them.
+//! What the runner does with steps that fail or depend on each other, and which events it emits.
 
 use std::{
     path::Path,

@@ -89,7 +89,7 @@ async fn when_the_ledger_fails_the_changes_in_flight_are_completed_and_no_other_
     assert!(runner.run(&list(vec![(files("after"), &[])])).await.unwrap().is_complete(), "the lock is free again");
 }
 
-/// Whoever cancels is another task, and gets its turn only where the run gives it one.
+/// The canceller is another task, and gets its turn only where the run gives it one.
 #[tokio::test]
 async fn a_step_that_only_writes_files_is_stopped_between_changes() {
     let disk = ModelDisk::default();

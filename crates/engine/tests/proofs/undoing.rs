@@ -184,7 +184,7 @@ async fn an_entry_that_is_partly_kept_is_remembered_and_is_no_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_nobody_knows_any_more_loses_its_files_only() {
+async fn a_step_that_no_playbook_has_any_more_loses_its_files_only() {
     let disk = ModelDisk::default();
     let (runner, _) = runner_on(&disk);
     runner.run(&playbook()).await.unwrap();

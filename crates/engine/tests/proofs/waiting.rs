@@ -83,7 +83,7 @@ async fn what_is_settled_is_not_written_again() {
     assert_eq!(generation(), first);
 }
 
-/// Knows what to change only when somebody else has spoken.
+/// Knows what to change only when a peer has spoken.
 struct Follows(AtomicU32);
 
 impl Step for Follows {
@@ -91,7 +91,7 @@ impl Step for Follows {
     type Undo = FilesOnly;
 
     fn about(&self) -> About {
-        About::new(StepId::new("follows"), "Follow", "what to do depends on somebody else")
+        About::new(StepId::new("follows"), "Follow", "what to do depends on a peer")
     }
 
     async fn observe(&self, host: &Host) -> Result<(bool, bool), StepError> {
@@ -107,7 +107,7 @@ impl Step for Follows {
         if has_spoken {
             return Verdict::Met;
         }
-        Verdict::Waiting { what: "somebody to speak".into(), progress: String::new() }
+        Verdict::Waiting { what: "a peer to speak".into(), progress: String::new() }
     }
 }
 

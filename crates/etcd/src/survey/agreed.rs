@@ -15,7 +15,7 @@ pub struct Agreed {
 }
 
 impl Agreed {
-    /// From what was heard; if nobody speaks for a majority, why not.
+    /// From what was heard; if no answer speaks for a majority, why not.
     pub fn of(heard: &[Heard]) -> Result<Self, String> {
         let reported = || heard.iter().filter_map(|one| Some((one, one.reported.as_ref().ok()?)));
         let Some(members) = reported().find_map(|(_, reported)| reported.agreed.clone()) else {

@@ -15,11 +15,11 @@ pub struct Heard {
     pub name: String,
     /// Where it was asked.
     pub url: String,
-    /// What it told, or why not.
+    /// What it answered, or why not.
     pub reported: Result<Reported, String>,
 }
 
-/// What a member told.
+/// What a member answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reported {
     /// Of itself.
@@ -32,7 +32,7 @@ pub struct Reported {
     pub alarms: Vec<Alarm>,
 }
 
-/// Asks these masters, by name and client URL, and whoever else is a member by what they say.
+/// Asks these masters, by name and client URL, and the other members that they name.
 pub async fn ask(access: &Access, masters: impl IntoIterator<Item = (String, String)>) -> Vec<Heard> {
     let one = |name: String, url: String| async move {
         let reported = emit(&access.member(&url)).await.map_err(|error| why(&url, &error));
@@ -48,7 +48,7 @@ async fn emit(etcd: &Etcd) -> Result<Reported, EtcdError> {
     // Without a majority the second waits for its time limit, and is no answer.
     let (status, agreed, known, alarms) =
         tokio::join!(etcd.status(), etcd.members(), etcd.known_members(), etcd.alarms());
-    // A learner tells of itself and of nothing else.
+    // A learner answers for itself and for nothing else.
     let (known, alarms) = (known.unwrap_or_default(), alarms.unwrap_or_default());
     Ok(Reported { status: status?, known, agreed: agreed.ok(), alarms })
 }
@@ -69,7 +69,7 @@ fn why(url: &str, error: &EtcdError) -> String {
     format!("no answer from {url}: {last}")
 }
 
-/// The URLs of members that nobody has asked yet.
+/// The URLs of members that were not asked yet.
 fn unasked(heard: &[Heard]) -> BTreeSet<String> {
     let asked = |member: &Member| {
         heard.iter().any(|one| {

@@ -31,7 +31,7 @@ fn address(url: &str) -> &str {
     url.rsplit_once(':').map_or(url, |(address, _)| address)
 }
 
-/// As whoever has seen the latest election says; zero if nobody knows one.
+/// As the member that has seen the latest election says; zero if none knows one.
 fn leader(heard: &[Heard]) -> u64 {
     let reported = heard.iter().filter_map(|one| one.reported.as_ref().ok());
     reported.max_by_key(|reported| reported.status.raft_term).map_or(0, |reported| reported.status.leader)
@@ -96,7 +96,7 @@ fn complaints(reported: &Reported) -> Vec<String> {
     own.cloned().chain(leaderless).collect()
 }
 
-/// A master that is not in the list, or of which nobody could tell whether it is.
+/// A master that is not in the list, or of which no member could say whether it is.
 fn of_stranger(heard: &Heard, none_reported: bool) -> Row {
     let (health, problem) = match &heard.reported {
         Ok(_) => (Health::NotAMember, "it answers but is not a member of this cluster".to_owned()),

@@ -1,6 +1,6 @@
 //! How etcd is doing as a whole, seen from one machine.
 //!
-//! [`ask`] asks everybody at once who should be a member, and then whoever the answers name besides. [`Survey::of`] makes
+//! [`ask`] asks everybody at once who should be a member, and then the members that the answers name besides. [`Survey::of`] makes
 //! of what was heard, and of what was not, one row per member. It needs no majority and no answer at all: silence is
 //! something that was seen, too.
 
@@ -21,7 +21,7 @@ pub struct Survey {
     pub members: Vec<Row>,
     /// True if a majority works: what is asked is answered, what is written is kept.
     pub has_majority: bool,
-    /// Members with a vote, as far as anybody told.
+    /// Members with a vote, as far as any member answered.
     pub voters: usize,
     /// Those of them that are healthy.
     pub healthy: usize,
@@ -112,7 +112,7 @@ impl Survey {
     }
 }
 
-/// The members as most know them: from a majority if there is one, else from whoever is furthest.
+/// The members as most know them: from a majority if there is one, else from the member that is furthest.
 pub(crate) fn best_list(heard: &[Heard]) -> Option<(&[Member], bool)> {
     let reported = || heard.iter().filter_map(|one| one.reported.as_ref().ok());
     let agreed = reported().find_map(|reported| reported.agreed.as_deref());

@@ -72,7 +72,7 @@ impl Secrets {
 
 impl Found {
     fn file(&mut self, disk: &dyn Disk, path: &Path, holds: Holds) {
-        // Not through links: the file itself is found where it lies, or is somebody else's.
+        // Not through links: the file itself is found where it lies, or is not ours.
         let read = disk.meta(path).and_then(|meta| match meta {
             Some(meta) if meta.kind == Kind::File && meta.len <= LARGEST => disk.read(path).map(Some),
             _ => Ok(None),

@@ -1,7 +1,7 @@
 //! Files and directories, one system call per method.
 //!
 //! The methods are as small as the promises a file system makes: what is not synced may be lost or reordered by a
-//! power cut. Whoever needs a durable change uses [`crate::write_atomic`]; the order of calls in there is proved
+//! power cut. Code that needs a durable change uses [`crate::write_atomic`]; the order of calls in there is proved
 //! against [`model::ModelDisk`], which keeps only what was promised.
 
 pub mod model;

@@ -139,7 +139,7 @@ impl Disk for RealDisk {
     }
 
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn LockGuard>>, HostError> {
-        // Not truncated on opening: the note of whoever holds the lock must stay readable.
+        // Not truncated on opening: the note of the process that holds the lock must stay readable.
         let open =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(self.at(path));
         let file = open.map_err(failed("lock", path))?;

@@ -15,7 +15,7 @@ pub struct Unreached {
     pub master: SocketAddr,
     /// Since when, as far as this client knows.
     pub since: Timestamp,
-    /// What the system said.
+    /// The system's error.
     pub why: String,
 }
 
@@ -37,13 +37,13 @@ pub struct Refused {
 /// Why a request to the cluster's masters failed.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// Nobody was there.
+    /// No master was there.
     #[error("cannot reach {}", listed(tried))]
     Unreachable {
         /// Every master that was tried.
         tried: Vec<Unreached>,
     },
-    /// Reached and not believed: another cluster, or somebody in between.
+    /// Reached and not believed: another cluster, or an attacker in between.
     #[error("the certificate of the master at {master} was signed by another CA than this node trusts")]
     WrongCa {
         /// Which.
@@ -61,7 +61,7 @@ pub enum JoinError {
         /// Which.
         master: SocketAddr,
     },
-    /// Whoever answered does not know the token.
+    /// The server that answered does not know the token.
     #[error("the server at {master} does not know the token's secret")]
     UnprovenCa {
         /// Where.
@@ -85,13 +85,13 @@ pub enum JoinError {
         /// What is wrong with it.
         why: String,
     },
-    /// Whoever answered does not know this node's secret.
+    /// The server that answered does not know this node's secret.
     #[error("the answer from {master} cannot be opened with this node's secret")]
     Envelope {
         /// Which.
         master: SocketAddr,
     },
-    /// The master said no.
+    /// The master refused.
     #[error("refused by the master at {}: {}", .0.master, .0.message)]
     Refused(Box<Refused>),
     /// TLS could not be set up.

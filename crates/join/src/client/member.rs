@@ -58,7 +58,7 @@ impl Member {
         Ok(keys.renewed(answer, secret))
     }
 
-    /// Tells how this node is, and hears what every node is to know.
+    /// Reports how this node is, and hears what every node is to know.
     pub async fn report(&self, status: &impl Serialize) -> Result<Heard, JoinError> {
         self.post(wire::REPORT, status).await
     }

@@ -44,7 +44,7 @@ use crate::{
 pub enum Trust {
     /// A master whose certificate this CA (PEM) signed.
     Ca(String),
-    /// A master that knows this token, from which the CA is then learnt. Less secure: whoever else knows the
+    /// A master that knows this token, from which the CA is then learnt. Less secure: another holder of the
     /// token can pose as a master.
     Token(Token),
 }
@@ -82,7 +82,7 @@ impl Client {
         Self { masters, trust, shows: None, http: OnceCell::new(), reached: Reached::default() }
     }
 
-    /// Shows a certificate of the cluster (certificate and key, PEM), by which a master is told more.
+    /// Shows a certificate of the cluster (certificate and key, PEM), for which a master answers more.
     #[must_use]
     pub fn showing(mut self, certificate: String, key: SecretString) -> Self {
         self.shows = Some((certificate, key));
@@ -109,7 +109,7 @@ impl Client {
         other.map_or_else(|| Err(round.verdict()), Ok)
     }
 
-    /// What each master says of itself, all asked at once; those that do not answer in time are told with since when.
+    /// What each master says of itself, all asked at once; those that do not answer in time are listed with since when.
     pub async fn survey(&self, limit: Duration) -> Vec<(SocketAddr, Result<Hello, JoinError>)> {
         let ask = |master: &SocketAddr| {
             let master = *master;
@@ -143,7 +143,7 @@ impl Client {
         self.in_turn(|master| self.master_keys_at(master, applicant, claim).boxed()).await
     }
 
-    /// Gets what this node's roles need of Ceph's keys. `is_initialized` tells that it has seen a quorum of Ceph's monitors.
+    /// Gets what this node's roles need of Ceph's keys. `is_initialized` says that it has seen a quorum of Ceph's monitors.
     pub async fn ceph_keys(
         &self,
         applicant: &Applicant,
@@ -152,7 +152,7 @@ impl Client {
         self.in_turn(|master| self.ceph_keys_at(master, applicant, is_initialized).boxed()).await
     }
 
-    /// Tells how this node is, before it has joined.
+    /// Reports how this node is, before it has joined.
     pub async fn report(&self, applicant: &Applicant, status: &Value) -> Result<(), JoinError> {
         let status = status.to_string();
         self.in_turn(|master| self.report_at(master, applicant, &status).boxed()).await.map(drop)

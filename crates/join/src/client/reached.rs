@@ -60,7 +60,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// What to tell of a round in which no master helped: whatever says more than that nobody was there.
+    /// What to report of a round in which no master helped: whatever says more than that no master was there.
     pub(super) fn verdict(self) -> JoinError {
         let mut tried = Vec::new();
         let mut relevant = Vec::new();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_telling_failure_is_told() {
+    fn the_most_telling_failure_is_reported() {
         let reached = Reached::default();
         let mut round = reached.round();
         round.failed(at(1), silent(1)).unwrap();

@@ -34,7 +34,7 @@ pub enum SealError {
         /// Where the keys should be.
         expected: PathBuf,
     },
-    /// Nobody could join.
+    /// No node could join.
     #[error("the secrets would expire at {expires}, and it is {now}")]
     Expiry {
         /// What was asked for.

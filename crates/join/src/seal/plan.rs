@@ -142,7 +142,7 @@ fn node_secret(key: &JoinKey, existing: Option<&NodeSecret>, node: &str, now: Ti
 }
 
 /// What a master answers with before it has joined, and shows to the others when it asks them whether there is a cluster.
-/// It ends with the secret beside it: whoever finds the medium later can neither join with it nor pose as a master. The one
+/// It ends with the secret beside it: a finder of the medium can later neither join with it nor pose as a master. The one
 /// that is there stays as long as this CA stands behind it and it does not end before the secret.
 pub fn serving(
     signer: &pki::Signer,

@@ -11,7 +11,7 @@ pub type Kept<'a> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send + 'a
 /// What is to be remembered of a node from now on, or why it is refused. It may be asked more than once.
 pub type Evaluate<'a> = Box<dyn Fn(Admission) -> Result<Admission, Refusal> + Send + Sync + 'a>;
 
-/// Whoever remembers.
+/// Remembers admissions.
 pub trait Records: Send + Sync {
     /// What this master knows of a node at this moment. What others have written may be a few seconds younger.
     fn known(&self, node: &str) -> Admission;

@@ -1,8 +1,8 @@
-//! How many bytes of requests are kept at once, whoever sends them.
+//! How many bytes of requests are kept at once, of all clients.
 //!
 //! Every byte of a body is counted from when it is read until its request is answered. Strangers together have half of the
 //! room, so that certified callers always find some; and no source has more than its share, so that no certified one can
-//! use up what is left. Who finds no room is told to come again, instead of being kept waiting with what it has sent.
+//! use up what is left. A client that finds no room is asked to come again, instead of being kept waiting with what it has sent.
 
 use std::{
     collections::HashMap,
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_leave_room_and_nobody_takes_all_of_it() {
+    fn strangers_leave_room_and_no_client_takes_all_of_it() {
         let budget = Arc::new(Budget::default());
         let take = |source: Source| {
             let mut share = budget.share(&source);

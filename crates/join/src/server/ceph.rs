@@ -21,10 +21,10 @@ use crate::{
     wire::{CephAnswer, CephRequest},
 };
 
-/// Ceph's identity, or why it cannot be told now.
+/// Ceph's identity, or why it is unknown now.
 pub type Identified<'a> = Pin<Box<dyn Future<Output = Result<Identity, String>> + Send + 'a>>;
 
-/// Whoever keeps Ceph's identity.
+/// Keeps Ceph's identity.
 pub trait CephKeys: Send + Sync {
     /// The identity of this cluster's Ceph; made now if there is none. `is_initialized` notes that there has been a quorum.
     fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_initialized: bool) -> Identified<'a>;

@@ -1,7 +1,7 @@
 //! Challenges: each joins one node, or is good for one report of one node, once, within a minute.
 //!
 //! A challenge carries its own moment and an HMAC under a key of this process, so that handing them out costs no memory:
-//! a flood of greetings pushes nobody's challenge out. Only those that were spent are remembered, until they would be too
+//! a flood of greetings pushes no challenge out. Only those that were spent are remembered, until they would be too
 //! old anyway. A master that restarts forgets its key, and nodes ask again.
 //!
 //! Reports come all the time, and would push out what joining needs. Of their challenges only the moment of each node's
@@ -88,7 +88,7 @@ impl Good {
     }
 }
 
-/// Too old, or of a time to come: then the clock was set back, and how old it is cannot be said.
+/// Too old, or of a time to come: then the clock was set back, and how old it is is unknown.
 fn is_old(made: i64, now: Timestamp) -> bool {
     let age = now.as_millisecond().saturating_sub(made);
     u64::try_from(age).map_or(true, |age| u128::from(age) > LIFETIME.as_millis())

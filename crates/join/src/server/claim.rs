@@ -1,4 +1,4 @@
-//! What joining, asking for keys and reporting have in common: somebody claims to be a node, with a credential.
+//! What joining, asking for keys and reporting have in common: a client claims to be a node, with a credential.
 //!
 //! ```text
 //! throttle ─► body ─► names ─► challenge ─► credential ─► Claimed ─► a decision of `admit` ─► …
@@ -41,7 +41,7 @@ pub(super) struct Statement<'a> {
     is_to_be: bool,
 }
 
-/// A request in which somebody says who it is.
+/// A request in which a client says who it is.
 pub(super) trait Claim: DeserializeOwned {
     fn statement(&self) -> Statement<'_>;
 
@@ -201,7 +201,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The credential as this master knows it. While the join key is replaced a secret may be of either: it is the one that
-/// the proof was made with, or, if it was made with none, any of them, for whoever decides to refuse.
+/// the proof was made with, or, if it was made with none, any of them, for the decision to refuse.
 async fn key(service: &Service, request: &impl Claim) -> Result<Key, Refusal> {
     match request.statement().credential {
         ClaimedCredential::NodeSecret { node, generation, expires } => {

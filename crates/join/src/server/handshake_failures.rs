@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_address_is_told_once_a_minute_and_memory_is_bounded() {
+    fn each_address_is_logged_once_a_minute_and_memory_is_bounded() {
         let text = "cluster: {name: demo}\nnodes:\n- {name: a, ip: 192.168.1.11, roles: [master], \
                     hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
         let cluster = Arc::new(spec::check_text(text).cluster.unwrap());

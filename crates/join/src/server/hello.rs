@@ -1,4 +1,4 @@
-//! `hello`: who is there, and a challenge. Who has a machine is told to whoever is of the cluster; which machine this master
+//! `hello`: who is there, and a challenge. Which node has a machine is shown to the cluster's nodes; which machine this master
 //! is, and how it stands to the cluster, to masters and administrators only.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! `hold`: the agent of a master asks that this one writes nothing to etcd for a moment.
 //!
-//! While etcd's leader changes, it drops what the other members pass on to it, and whoever waits for that write hears
+//! While etcd's leader changes, it drops what the other members pass on to it, and the writer hears
 //! seven seconds later that it has failed. Where the change is planned, every master holds its writes back until it is
 //! over: they are late by a blink, and none fails.
 
@@ -23,10 +23,10 @@ use crate::{Refusal, wire::Hold};
 /// Done, or why not.
 pub type Done<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
-/// Whoever stands between this master's API server and etcd.
+/// Stands between this master's API server and etcd.
 pub trait Writes: Send + Sync {
     /// Holds them back, and is done when those before have been answered. By itself that ends after two seconds,
-    /// whatever becomes of whoever asked.
+    /// whatever becomes of the asking master.
     fn hold(&self) -> Done<'_>;
 
     /// Lets them go on.

@@ -1,10 +1,10 @@
 //! `leave`: a node that is being reset asks for its Node object to be removed.
 //!
 //! A node may not delete Nodes, not even its own: the API's rights cannot be narrowed to one object per agent. A master
-//! does it for it, and only for the node whose agent shows its certificate; the request names nobody.
+//! does it for it, and only for the node whose agent shows its certificate; the request has no name.
 //!
 //! What others have set on the Node to keep pods away from it must outlast the machine: one that could have its Node removed
-//! would come back without. So where somebody has set such a thing, it stays.
+//! would come back without. So where such a thing was set, it stays.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use tokio::time::timeout;
 use super::{Answer, DEADLINE, Service, exchange::Exchange, member::agent, outside::locked};
 use crate::Refusal;
 
-/// Whoever removes nodes from the cluster.
+/// Removes nodes from the cluster.
 pub trait Departures: Send + Sync {
-    /// Removes the Node object, unless somebody has set something on it; one that is not there is gone.
+    /// Removes the Node object, unless something was set on it; one that is not there is gone.
     fn remove<'a>(&'a self, node: &'a str) -> Answer<'a, Departure>;
 }
 
@@ -47,7 +47,7 @@ async fn left(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Re
         Departure::Gone => {}
         Departure::Held(by) => return Err(Refusal::Held { node, by }),
     }
-    // Whoever comes next under this name may be another machine.
+    // The next one under this name may be another machine.
     locked(&service.joined).remove(&node);
     locked(&service.left).insert(node.clone(), service.now());
     service.reports.forget(&node);

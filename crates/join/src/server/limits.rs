@@ -1,14 +1,14 @@
-//! One connection after the other, each with limits: whoever is at the other end can be anybody.
+//! One connection after the other, each with limits: the other end can be any client.
 //!
-//! The worst case, with every place taken by somebody who does the worst (see `tls` for how many there are):
+//! The worst case, with every place taken by a client that does the worst (see `tls` for how many there are):
 //!
 //! ```text
 //!                                                               a stranger      with a certificate
 //! TLS: a record in, a record out, state                            56 KiB        56 KiB
 //! HTTP/2: a frame that is being read                               16 KiB        16 KiB
-//!         bodies that nobody reads yet (the connection's window)   64 KiB        64 KiB
+//!         bodies that are not read yet (the connection's window)   64 KiB        64 KiB
 //!         headers: streams x 8 KiB, one list being read            40 KiB        72 KiB
-//!         an answer that nobody takes                              16 KiB        16 KiB
+//!         an answer that is not taken                              16 KiB        16 KiB
 //! (HTTP/1 has one buffer of 16 KiB instead of these four)
 //! handler, task, bookkeeping                                       16 KiB        32 KiB
 //!                                                                 208 KiB       256 KiB
@@ -59,7 +59,7 @@ const RESETS: usize = 8;
 struct Limits {
     /// Requests at once.
     streams: u32,
-    /// HTTP/1: until the headers of the next request are there, which also ends a connection that nobody uses.
+    /// HTTP/1: until the headers of the next request are there, which also ends a connection that is not used.
     headers_within: Duration,
 }
 

@@ -7,7 +7,7 @@
 //! master   proof of a secret of its own  the same way, ending with the cluster's keys in an envelope
 //! ceph     proof of a secret of its own  the same way, ending with what the node's roles need of Ceph's keys
 //! renew    the agent's certificate      new certificates for the same node
-//! leave    the agent's certificate      its Node object is removed, unless somebody has set something on it
+//! leave    the agent's certificate      its Node object is removed, unless something was set on it
 //! report   the agent's certificate      kept in memory until the next one
 //! hold     a master's agent             this master writes nothing to etcd for a moment
 //! rotation-key   a master's agent       what opens the new keys of a rotation
@@ -15,7 +15,7 @@
 //!
 //! early-report   proof of a secret      the same as `report`, for a node that has not joined
 //! ```
-//! Whoever asks can be anybody, so everything has a bound: connections and what each may hold (`limits`), bytes of bodies
+//! Any client can ask, so everything has a bound: connections and what each may hold (`limits`), bytes of bodies
 //! (`budget`), failures (`throttle`), speed (`rate_limit`), lines in the journal (`tally`). Each is kept by `source::Source`: a
 //! certificate's name, or the address of a stranger, so that no stranger uses up what a node needs.
 //!
@@ -132,7 +132,7 @@ pub async fn serve(listener: Listener, setup: Setup, stop: CancellationToken) ->
     }
 }
 
-/// Says now and then what was refused, also where nobody asks any more.
+/// Says now and then what was refused, also when requests have ended.
 async fn report_refusals(service: &Service) {
     let mut check = interval(tally::MINUTE / 6);
     loop {
@@ -143,7 +143,7 @@ async fn report_refusals(service: &Service) {
     }
 }
 
-/// The requests of this service, for whoever serves more than that on the same port. Needs `ConnectInfo<Peer>`.
+/// The requests of this service, for a caller that serves more than that on the same port. Needs `ConnectInfo<Peer>`.
 pub fn router(setup: Setup) -> Result<Router, NoRandomness> {
     Ok(routes(&Service::new(setup)?))
 }
@@ -183,7 +183,7 @@ struct Service {
 
 /// A node that was let in here.
 struct LetIn {
-    /// Which machine it is, if it has told.
+    /// Which machine it is, if it has said so.
     machine: Option<String>,
     at: Timestamp,
 }
@@ -270,7 +270,7 @@ impl Service {
         if reports || known.is_some_and(|known| is_recent(known.at, REGISTERS_WITHIN)) {
             Bearer::Machine(known.and_then(|known| known.machine.clone()))
         } else {
-            Bearer::Nobody
+            Bearer::None
         }
     }
 }

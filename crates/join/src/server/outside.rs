@@ -15,7 +15,7 @@ use secrecy::SecretString;
 /// An answer that takes its time.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, NotReady>> + Send + 'a>>;
 
-/// The cluster's API does not answer, so nothing can be said.
+/// The cluster's API does not answer, so it is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cluster's API is not ready")]
 pub struct NotReady;
@@ -55,7 +55,7 @@ pub struct KnownMachine {
     pub ready_since: Option<Timestamp>,
 }
 
-/// Whoever signs for nodes.
+/// Signs for nodes.
 pub trait Signer: Send + Sync {
     /// The cluster's CA, PEM.
     fn ca(&self) -> Result<String, SigningError>;

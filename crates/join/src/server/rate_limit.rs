@@ -1,6 +1,6 @@
-//! How fast requests may come from one source. Whoever is faster hears so at once and costs next to nothing.
+//! How fast requests may come from one source. A source that is faster hears so at once and costs next to nothing.
 //!
-//! Failures are [`super::throttle`]'s. This is for those who are right, too often: a node whose certificate somebody stole
+//! Failures are [`super::throttle`]'s. This is for those who are right, too often: a node whose certificate was stolen
 //! could ask for new certificates without a pause.
 
 use std::{collections::HashMap, sync::Mutex, time::Duration};

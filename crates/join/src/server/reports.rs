@@ -1,4 +1,4 @@
-//! The last report of each node, in memory: a master that restarts is told everything again within seconds.
+//! The last report of each node, in memory: a master that restarts has all reports again within seconds.
 
 use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{body::position_of, challenge::Good, outside::locked};
 use crate::{Refusal, machine::is_machine_id, wire::Report};
 
-/// A node that has said nothing for this long may be gone: it reports every five seconds.
+/// A node that has reported nothing for this long may be gone: it reports every five seconds.
 const ALIVE: Duration = Duration::from_mins(1);
 
 /// As JSON, a report of 64 KiB can hold tens of thousands of values, and each takes far more in memory than in the text. An
@@ -38,7 +38,7 @@ fn values(text: &[u8]) -> usize {
     values
 }
 
-/// What nodes said last; at most one entry per node that was ever in cluster.yaml.
+/// What nodes reported last; at most one entry per node that was ever in cluster.yaml.
 #[derive(Default)]
 pub(super) struct Reports(Mutex<BTreeMap<String, Kept>>);
 

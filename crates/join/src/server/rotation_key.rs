@@ -1,7 +1,7 @@
 //! `rotation-key`: what opens the new keys of a rotation, for the agent of another master.
 //!
-//! New keys lie in the API under two locks. One is the key that encrypts Secrets, which whoever has a copy of a master has,
-//! too. This is the other: it was made for this rotation, and is told only to masters that call from their own address.
+//! New keys lie in the API under two locks. One is the key that encrypts Secrets, which is in a copy of a master,
+//! too. This is the other: it was made for this rotation, and is given only to masters that call from their own address.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Whom a request is put down to: the name in a verified certificate at its address, or else the address alone.
 //!
-//! A node shares its address with whatever runs on it. So whoever shows a certificate answers for itself only, and never
+//! A node shares its address with whatever runs on it. So a client that shows a certificate answers for itself only, and never
 //! for what strangers do from the same address; nor for who has stolen its certificate and uses it from another.
 
 use std::{fmt, net::IpAddr};

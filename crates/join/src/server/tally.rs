@@ -1,6 +1,6 @@
-//! What is said of refused requests: the first of a kind at once, and then how many there were, once a minute.
+//! What is logged of refused requests: the first of a kind at once, and then how many there were, once a minute.
 //!
-//! A line for each would let whoever asks fill the journal, and push out of it what happened before.
+//! A line for each would let a client fill the journal, and push out of it what happened before.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -24,7 +24,7 @@ pub(super) struct Tally(Mutex<Seen>);
 struct Seen {
     /// When each kind was last seen.
     kinds: HashMap<Kind, Instant>,
-    /// Those that were not told one by one, since the last summary.
+    /// Those that were not logged one by one, since the last summary.
     unreported: Unreported,
     since: Instant,
 }
@@ -41,7 +41,7 @@ struct Unreported {
 /// What to say of a refusal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Noted {
-    /// Whether it is told at once.
+    /// Whether it is logged at once.
     pub(super) is_new: bool,
     /// What there was before, if it is time to say so.
     pub(super) summary: Option<String>,
@@ -73,7 +73,7 @@ impl Tally {
         Noted { is_new, summary }
     }
 
-    /// What has not been told, if it is time to.
+    /// What has not been logged, if it is time to.
     pub(super) fn due(&self, now: Instant) -> Option<String> {
         locked(&self.0).summary(now)
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_is_told_the_rest_is_counted() {
+    fn the_first_is_logged_the_rest_is_counted() {
         let begun = Instant::now();
         let tally = Tally::new(begun);
         let at = |seconds: u64| begun + Duration::from_secs(seconds);

@@ -1,4 +1,4 @@
-//! Whoever fails too often has to wait.
+//! A source that fails too often has to wait.
 
 use std::{collections::HashMap, sync::Mutex, time::Duration};
 

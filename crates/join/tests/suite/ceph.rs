@@ -1,4 +1,4 @@
-//! Nodes of Ceph get what their roles need of its keys, nobody else gets any.
+//! Nodes of Ceph get what their roles need of its keys, no other node gets any.
 
 use ceph::Entity;
 use explain::Explain;
@@ -42,22 +42,22 @@ async fn each_node_gets_what_its_roles_need() {
 }
 
 #[tokio::test]
-async fn a_monitor_tells_that_there_is_a_quorum_and_nobody_else_does() {
+async fn a_monitor_reports_that_there_is_a_quorum_and_no_other_node_does() {
     let world = world().await;
-    for (node, address, tells, expected) in [
+    for (node, address, reports, expected) in [
         ("storage-02", STORAGE_02, true, false),
         ("storage-01", STORAGE_01, false, false),
         ("storage-01", STORAGE_01, true, true),
         ("storage-02", STORAGE_02, false, true),
     ] {
         world.come_from(address);
-        let (_, handed) = world.client().ceph_keys(&world.applicant(node), tells).await.unwrap();
-        assert_eq!(handed.is_initialized, expected, "{node} {tells}");
+        let (_, handed) = world.client().ceph_keys(&world.applicant(node), reports).await.unwrap();
+        assert_eq!(handed.is_initialized, expected, "{node} {reports}");
     }
 }
 
 #[tokio::test]
-async fn nobody_else_gets_any() {
+async fn no_other_node_gets_any() {
     let world = world().await;
     let shared = world.new_token(None, None);
     let with = |node: &str, credential: Credential| Applicant { credential, ..world.applicant(node) };

@@ -39,7 +39,7 @@ async fn a_token_is_as_good() {
 }
 
 #[tokio::test]
-async fn nobody_reports_for_another() {
+async fn no_node_reports_for_another() {
     type Forge = fn(&World) -> Applicant;
     let cases: [(&str, &str, Forge); 7] = [
         ("another node's secret", "BS-JOIN-004", |world| Applicant {

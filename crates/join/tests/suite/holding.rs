@@ -1,4 +1,4 @@
-//! Only masters hold each other's writes back, and tell each other what opens new keys.
+//! Only masters hold each other's writes back, and give each other what opens new keys.
 
 use explain::Explain;
 use join::{Member, Pair};
@@ -23,7 +23,7 @@ async fn a_master_asks_and_lets_go() {
 }
 
 #[tokio::test]
-async fn nobody_else_may() {
+async fn no_other_node_may() {
     let world = World::new().await;
     let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
     let pair = |pair: &Pair| member(&world, &pair.cert_pem, pair.key_pem.expose_secret());

@@ -42,7 +42,11 @@ async fn nonsense_is_answered_with_a_code() {
     }
     let journal = world.journal();
     for code in ["BS-JOIN-015", "BS-JOIN-011"] {
-        assert_eq!(journal.matches(code).count(), 1, "the first of a kind is told, the others are counted: {journal}");
+        assert_eq!(
+            journal.matches(code).count(),
+            1,
+            "the first of a kind is logged, the others are counted: {journal}"
+        );
     }
     assert_eq!(world.signed(), 0);
 }
@@ -58,7 +62,7 @@ async fn queries_that_make_no_sense_are_answered_with_a_code() {
 }
 
 #[tokio::test]
-async fn whoever_fails_too_often_waits_and_nobody_else() {
+async fn a_client_that_fails_too_often_waits_and_no_other() {
     let world = World::new().await;
     let guess =
         || Applicant { credential: Credential::Token(token::generate().unwrap()), ..world.applicant("worker-01") };
@@ -82,7 +86,7 @@ async fn whoever_fails_too_often_waits_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_body_that_never_ends_delays_nobody_and_is_cut_off() {
+async fn a_body_that_never_ends_delays_no_client_and_is_cut_off() {
     let world = World::new().await;
     let mut stream = slow_request(&world).await;
     let others = timeout(Duration::from_secs(5), world.client().join(&world.applicant("worker-01"))).await;
@@ -105,7 +109,7 @@ async fn slow_request(world: &World) -> Stream {
 
 type Stream = tokio_rustls::client::TlsStream<tokio::net::TcpStream>;
 
-/// A connection without a certificate, on which anything can be said in HTTP/1.
+/// A connection without a certificate, on which anything can be sent in HTTP/1.
 async fn connect(world: &World) -> Stream {
     use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
     let mut roots = rustls::RootCertStore::empty();
@@ -197,7 +201,7 @@ async fn a_hostile_node_is_held_back_alone() {
     let refused = loop {
         match greedy.renew("worker-02", join::Whose::Ours, None).await {
             Ok(_) if fast < 100 => fast += 1,
-            Ok(_) => panic!("nobody held it back"),
+            Ok(_) => panic!("it was not held back"),
             Err(error) => break error,
         }
     };

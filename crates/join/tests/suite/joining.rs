@@ -66,7 +66,7 @@ async fn a_token_is_enough_to_learn_the_ca_and_join() {
 }
 
 #[tokio::test]
-async fn hello_tells_who_is_there_and_insiders_who_has_the_machine() {
+async fn hello_shows_who_is_there_and_insiders_who_has_the_machine() {
     let world = World::new().await;
     let id = join::machine_id("some machine");
     world.know_machine(&id, "worker-02");
@@ -142,7 +142,7 @@ async fn a_certificate_is_good_for_its_own_node_only() {
     let signed = world.signed();
     let agent = member(&world, &joined.agent);
     let kubelet = member(&world, &joined.kubelet);
-    let nobody = Client::new(vec![world.address], Trust::Ca(world.ca_pem.clone()));
+    let stranger = Client::new(vec![world.address], Trust::Ca(world.ca_pem.clone()));
     let admin = (world.admin.0.as_str(), world.admin.1.as_str());
     let admin = Member::new(vec![world.address], &world.ca_pem, admin).unwrap();
     let code = |outcome: Result<(), join::JoinError>| outcome.unwrap_err().code().id;
@@ -164,7 +164,7 @@ async fn a_certificate_is_good_for_its_own_node_only() {
     world.come_from(WORKER_02);
     assert_eq!(code(agent.report(&status).await.map(drop)), "BS-JOIN-007", "a copied certificate");
     world.come_from(WORKER_01);
-    assert!(nobody.hello(None).await.is_ok());
+    assert!(stranger.hello(None).await.is_ok());
     assert_eq!(world.signed(), signed, "nothing was signed");
 }
 
@@ -199,6 +199,6 @@ async fn a_join_key_is_replaced_without_anybody_being_left_behind() {
         let held = old.node_secret("worker-01", world.secret("worker-01").generation, None);
         let renewed = agent.renew("worker-01", Whose::Ours, Some(&held)).await.unwrap().secret;
         let is_current = renewed.is_some_and(|(secret, of)| current.made(&secret) && of == current.mark());
-        assert_eq!(is_current, stage != "drop", "{stage}: whoever has nothing good gets nothing");
+        assert_eq!(is_current, stage != "drop", "{stage}: a node that has nothing good gets nothing");
     }
 }

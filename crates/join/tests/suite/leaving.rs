@@ -1,4 +1,4 @@
-//! A node that leaves takes nobody with it.
+//! A node that leaves takes no other with it.
 
 use explain::Explain;
 use join::{Member, Pair};
@@ -17,11 +17,11 @@ async fn a_node_removes_itself_and_may_say_so_twice() {
     let agent = member(&world, &joined.agent);
     agent.leave().await.unwrap();
     agent.leave().await.unwrap();
-    assert_eq!(world.left(), ["worker-01", "worker-01"], "only ever itself: the request names nobody");
+    assert_eq!(world.left(), ["worker-01", "worker-01"], "only ever itself: the request has no name");
 }
 
 #[tokio::test]
-async fn nobody_else_can_make_it_leave() {
+async fn no_other_node_can_make_it_leave() {
     let world = World::new().await;
     let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();
     let admin = Member::new(vec![world.address], &world.ca_pem, (&world.admin.0, &world.admin.1)).unwrap();

@@ -1,4 +1,4 @@
-//! Masters get the cluster's keys, nobody else does, and nodes go to a master that can let them in.
+//! Masters get the cluster's keys, no other node does, and nodes go to a master that can let them in.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ async fn a_master_gets_the_clusters_keys_with_a_secret_of_its_own() {
 }
 
 #[tokio::test]
-async fn nobody_else_gets_them() {
+async fn no_other_node_gets_them() {
     let world = World::new().await;
     let shared = world.new_token(None, None);
     let foreign = Credential::NodeSecret(world.secret("worker-01"));
@@ -70,7 +70,7 @@ async fn nodes_go_to_a_master_that_can_let_them_in() {
     assert!(refused.code().id == "BS-JOIN-016" && refused.is_retryable(), "{refused}");
 }
 
-/// What each of three masters says to somebody: gone, apart, member.
+/// What each of three masters says to a client: gone, apart, member.
 async fn reported(world: &World, shows: Option<(String, String)>) -> [Option<(ClusterState, bool)>; 3] {
     let apart = Held { cluster_state: ClusterState::Apart, admits: false, join_key: None, previous_join_key: None };
     let waiting = world.serve(Setup { key_store: Arc::new(apart), ..world.setup() }).await;
@@ -89,7 +89,7 @@ async fn reported(world: &World, shows: Option<(String, String)>) -> [Option<(Cl
 }
 
 #[tokio::test]
-async fn how_masters_stand_is_told_to_masters_and_administrators() {
+async fn how_masters_stand_is_shown_to_masters_and_administrators() {
     let world = World::new().await;
     let sealed = std::fs::read_to_string(world.sealed.path().join("master-01/serving.pem")).unwrap();
     let (certificate, key) = join::seal::split(&sealed).unwrap();

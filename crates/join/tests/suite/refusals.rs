@@ -19,7 +19,9 @@ type Case = (&'static str, fn(&World) -> Applicant);
 
 /// What an honest program sends, with one thing wrong.
 const CASES: &[Case] = &[
-    ("a token nobody made", |world| with(world, Credential::Token(token::parse("aaaaaa.0123456789abcdef").unwrap()))),
+    ("a token that was never made", |world| {
+        with(world, Credential::Token(token::parse("aaaaaa.0123456789abcdef").unwrap()))
+    }),
     ("a token with another secret", |world| {
         let id = world.new_token(None, None).id;
         with(world, Credential::Token(token::parse(&format!("{id}.0123456789abcdef")).unwrap()))
@@ -82,7 +84,7 @@ async fn each_has_its_code_on_both_sides_and_leaves_nothing_behind() {
         world.come_from(crate::world::WORKER_01);
         world.take_api_away(false);
         let honest = world.client().join(&world.applicant("worker-01")).await;
-        assert!(honest.is_ok(), "{what}: the refusal stands in nobody's way: {honest:?}");
+        assert!(honest.is_ok(), "{what}: the refusal stands in no other node's way: {honest:?}");
     }
     insta::assert_snapshot!(report.join("\n"));
 }

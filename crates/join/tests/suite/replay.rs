@@ -1,4 +1,4 @@
-//! A request counts once, whoever repeats it and however fast.
+//! A request counts once, from wherever it is repeated and however fast.
 
 use futures::future::join_all;
 use secrecy::ExposeSecret;
@@ -35,7 +35,7 @@ async fn of_many_at_the_same_moment_one_succeeds() {
 }
 
 #[tokio::test]
-async fn a_challenge_of_the_past_or_of_nobody_is_refused() {
+async fn a_challenge_of_the_past_or_that_was_never_made_is_refused() {
     let world = World::new().await;
     let secret = world.secret("worker-01");
     for (challenge, shift) in [(None, 61), (None, -61), (Some("AAAA"), 0), (Some(""), 0)] {

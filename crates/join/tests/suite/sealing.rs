@@ -183,7 +183,7 @@ fn a_crash_at_any_point_is_followed_by_the_same_cluster() {
 }
 
 #[test]
-fn an_expired_secret_is_made_anew_and_a_good_one_stays() {
+fn an_expired_secret_is_made_again_and_a_good_one_stays() {
     let out = seal_into(&cluster(CLUSTER));
     let master = Sealed::read(&disk(), &out.path().join("master-01")).unwrap().unwrap();
     let past = Timestamp::now() - SignedDuration::from_secs(60);

@@ -42,7 +42,7 @@ async fn a_name_that_is_taken_is_not_to_be_had() {
     let join = async |machine: &str| code(world.client().join(&applicant(&world, "worker-01", &token, machine)).await);
     assert_eq!(join("one").await, "let in");
     assert_eq!(join("one").await, "let in", "it was killed before it wrote its certificates");
-    assert_eq!(join("another").await, "BS-JOIN-043", "somebody else, before it has registered");
+    assert_eq!(join("another").await, "BS-JOIN-043", "another machine, before it has registered");
     world.register("worker-01");
     assert_eq!(join("one").await, "BS-JOIN-043", "it is in the cluster now");
     world.come_from(WORKER_01);
@@ -52,7 +52,7 @@ async fn a_name_that_is_taken_is_not_to_be_had() {
 }
 
 #[tokio::test]
-async fn whoever_left_may_come_again() {
+async fn a_node_that_left_may_come_again() {
     let world = World::new().await;
     let token = world.new_token(None, None);
     let joined = world.client().join(&applicant(&world, "worker-01", &token, "one")).await.unwrap();
@@ -75,11 +75,11 @@ async fn one_that_reports_and_has_no_node_object_bears_its_name() {
     member(&world, &joined.agent).report(&serde_json::json!({})).await.unwrap();
     assert_eq!(join("another").await, "BS-JOIN-043");
     world.shift_clock(7200);
-    assert_eq!(join("another").await, "let in", "nobody has heard of it for an hour");
+    assert_eq!(join("another").await, "let in", "it was not heard of for an hour");
 }
 
 #[tokio::test]
-async fn while_the_api_is_away_nobody_can_tell() {
+async fn while_the_api_is_away_it_is_unknown() {
     let world = World::new().await;
     let token = world.new_token(None, None);
     world.take_registry_away();

@@ -1,4 +1,4 @@
-//! Copies of what a node holds: of no use once they are old, revoked, or somebody else's.
+//! Copies of what a node holds: of no use once they are old, revoked, or another node's.
 
 use explain::Explain;
 use jiff::{SignedDuration, Timestamp};

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::world::World;
 
-async fn nobody() -> SocketAddr {
+async fn closed_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }
 
@@ -29,7 +29,7 @@ async fn another_clusters_ca_is_not_believed() {
 #[tokio::test]
 async fn a_master_that_is_not_there_is_waited_for() {
     let world = World::new().await;
-    let away = nobody().await;
+    let away = closed_port().await;
     let client = Client::new(vec![away], Trust::Ca(world.ca_pem.clone()));
     let first = client.join(&world.applicant("worker-01")).await.unwrap_err();
     assert_eq!(first.code().id, "BS-JOIN-019");
@@ -47,7 +47,7 @@ async fn a_master_that_is_not_there_is_waited_for() {
 #[tokio::test]
 async fn the_next_master_is_tried() {
     let world = World::new().await;
-    let client = Client::new(vec![nobody().await, world.address], Trust::Ca(world.ca_pem.clone()));
+    let client = Client::new(vec![closed_port().await, world.address], Trust::Ca(world.ca_pem.clone()));
     assert_eq!(client.join(&world.applicant("worker-01")).await.unwrap().master, world.address);
 }
 
@@ -89,7 +89,7 @@ async fn a_service_that_is_stopped_is_gone() {
 }
 
 #[tokio::test]
-async fn something_else_at_the_address_is_said_so() {
+async fn something_else_at_the_address_is_reported() {
     let world = World::new().await;
     let certificate = tls::ServerCertificate::new(&world.certificate.0, &world.certificate.1).unwrap();
     let tcp = TcpListener::bind((IpAddr::from([127, 0, 0, 1]), 0)).await.unwrap();

@@ -175,7 +175,7 @@ impl CephKeys for Api {
     }
 }
 
-/// What every node is told.
+/// What is announced to every node.
 pub(crate) fn heard() -> Heard {
     let marks = Marks { ca: "ca".into(), tokens: "kid".into(), join: None };
     Heard { marks: Some(marks), rotating: false }

@@ -41,7 +41,7 @@ enum InApi {
     Absent,
     /// It was a bootstrap node, and the masters have taken over.
     Retired,
-    /// Nobody answers, and why.
+    /// No answer, and why.
     Unknown(String),
 }
 
@@ -95,7 +95,7 @@ fn progress(name: &str, run: &RunRecord) -> String {
     }
 }
 
-/// Whether a run ended because the machine has to wait: for an old one of its name to be missed, or for somebody to arm it.
+/// Whether a run ended because the machine has to wait: for an old one of its name to be missed, or for an operator to arm it.
 fn is_to_wait(message: &str) -> bool {
     [join::codes::ALIVE, join::codes::KEYS_GIVEN].iter().any(|code| message.contains(code.id))
 }

@@ -2,7 +2,7 @@
 //! differently.
 //!
 //! An approver that reads one thing in a request and a signer that reads another one have given a cluster away. We sign what
-//! we have read ourselves, so nobody else has to agree with us; that everybody does is the second wall. The property:
+//! we have read ourselves, so no other reader has to agree with us; that all do is the second wall. The property:
 //! whatever our reader takes as canonical, Go takes, and reads the same in it; and every honest request is taken.
 //!
 //! Cases follow from one number, which is printed; `BLACKSTART_TEST_SEED=N` repeats them (keys and signatures are made again).
@@ -81,7 +81,7 @@ fn what_we_take_go_reads_the_same() {
         [sum(|tally| tally.taken_by_both), sum(|tally| tally.taken_by_go_alone), sum(|tally| tally.refused_by_both)];
     let milliseconds = begun.elapsed().as_millis().max(1);
     println!(
-        "{cases} cases in {milliseconds} ms ({} a second): {both} taken by both, {go_alone} by Go alone, {neither} by nobody",
+        "{cases} cases in {milliseconds} ms ({} a second): {both} taken by both, {go_alone} by Go alone, {neither} by neither",
         1000 * cases as u128 / milliseconds
     );
     // A test whose cases are all refused at the first byte would prove nothing.
@@ -194,7 +194,7 @@ fn by_attacker(keys: &[KeyPair], chance: &mut Chance, tricks: &mut Vec<&'static 
     draft.sign(key, chance)
 }
 
-/// With the library that makes our own requests, told to write texts as Go does.
+/// With the library that makes our own requests, set to write texts as Go does.
 fn by_rcgen(keys: &[KeyPair], chance: &mut Chance) -> Vec<u8> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();

@@ -139,7 +139,7 @@ impl Draft {
         self.at(&[3, 0, 1, 0])
     }
 
-    /// Signed by whoever holds the key: an attacker signs what an attacker has made.
+    /// Signed by the holder of the key: an attacker signs what an attacker has made.
     pub(crate) fn sign(&self, key: &KeyPair, chance: &mut Chance) -> Vec<u8> {
         let mut info = Vec::new();
         self.info.write(&mut info);
@@ -300,7 +300,7 @@ pub(crate) const TRICKS: &[Trick] = &[
     }),
     ("an empty text", |draft, chance| if let Some(value) = draft.info.tagged(&[0x0c, 0x13, 0x82], chance) { value.before.clear(); }),
     // The subject.
-    ("somebody else", |draft, chance| {
+    ("another key", |draft, chance| {
         let name = chance.pick(&["master-01", "Worker-01", "kubernetes-admin", ""]);
         if let Some(place) = draft.subject() { *place = subject(name); }
     }),

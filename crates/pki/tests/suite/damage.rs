@@ -56,7 +56,7 @@ fn contents(machine: &Machine) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_changed_byte_is_told_or_healed_and_never_costs_a_ca() {
+fn a_changed_byte_is_reported_or_repaired_and_never_costs_a_ca() {
     let machine = Machine::complete(&input());
     let whole = contents(&machine);
     let shared: Vec<String> = table::CAS
@@ -80,7 +80,7 @@ fn a_changed_byte_is_told_or_healed_and_never_costs_a_ca() {
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let machine = Machine::complete(&input());
     for name in ["pki/ca.crt", "pki/sa.pub", "pki/etcd/peer.key", "scheduler.conf"] {
         machine.write(name, "nonsense");

@@ -72,7 +72,7 @@ fn foreign_ca(machine: &Machine, subject: &str) {
 }
 
 #[test]
-fn a_ca_of_somebody_else_is_used_as_it_is() {
+fn an_external_ca_is_used_as_it_is() {
     let machine = Machine::new();
     foreign_ca(&machine, "/O=Example/OU=Infrastructure/CN=Example Root");
     let (key, now) = (machine.read("pki/ca.key"), Timestamp::now());
@@ -94,7 +94,7 @@ fn a_subject_that_cannot_be_repeated_is_refused() {
             3,
             "{subject}: {reported}"
         );
-        assert_eq!(reported.matches("BS-").count(), 3, "told once per CA: {reported}");
+        assert_eq!(reported.matches("BS-").count(), 3, "reported once per CA: {reported}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong is told, once and where it is.
+//! What is wrong is reported, once and where it is.
 
 use jiff::Timestamp;
 use pki::{Flaw, Input, certificate_flaw, faults, kubeconfig_flaw};
@@ -32,7 +32,7 @@ fn a_whole_pki_has_none() {
 }
 
 #[test]
-fn each_fault_is_told_once_and_where_it_is() {
+fn each_fault_is_reported_once_and_where_it_is() {
     type Break = fn(&Machine, &Machine);
     let cases: &[(Break, &[&str])] = &[
         (|machine, _| machine.remove("pki/apiserver.crt"), &["apiserver: missing"]),

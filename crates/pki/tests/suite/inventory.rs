@@ -1,4 +1,4 @@
-//! What people and scripts are told.
+//! What people and scripts are shown.
 
 use pki::{inventory, show};
 

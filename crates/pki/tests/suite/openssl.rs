@@ -84,7 +84,7 @@ fn every_name_of_a_server_is_accepted_and_a_foreign_one_is_not() {
         ..input()
     };
     let machine = Machine::complete(&input);
-    for leaf in table::LEAVES.iter().filter(|leaf| leaf.names != Names::Nobody) {
+    for leaf in table::LEAVES.iter().filter(|leaf| leaf.names != Names::None) {
         let (certificate, _) = pair(&machine, leaf);
         let ca = leaf.ca.certificate();
         for name in input.names(leaf.names) {

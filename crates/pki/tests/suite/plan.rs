@@ -82,7 +82,7 @@ fn a_certificate_from_the_future_is_made_again() {
 }
 
 #[test]
-fn a_name_that_no_certificate_can_carry_is_told_with_its_file() {
+fn a_name_that_no_certificate_can_carry_is_reported_with_its_file() {
     let unusual = pki::Input { extra_sans: vec![San::Dns("bücher.example".into())], ..input() };
     let reported = outcome(&Machine::new().plan(&unusual, now()));
     assert_eq!(reported, "BS-PKI-013 cannot make /etc/kubernetes/pki/apiserver.crt");

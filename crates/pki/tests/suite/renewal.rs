@@ -21,7 +21,7 @@ fn due_is_two_thirds_of_the_lifetime() {
     assert_eq!(renew(&machine, 344, Which::Due), renew(&machine, 0, Which::All));
 }
 
-/// The clock was a day ahead, and somebody has set it right.
+/// The clock was a day ahead, and was set right.
 #[test]
 fn what_a_wrong_clock_has_made_is_due() {
     let machine = Machine::complete(&input());
@@ -67,7 +67,7 @@ fn a_broken_file_does_not_keep_the_others_from_renewal() {
     machine.take("scheduler.conf", &Machine::complete(&input()));
     let due = renew(&machine, 300, Which::Due);
     assert!(due.starts_with("writes pki/apiserver-kubelet-client.key"), "{due}");
-    assert!(!due.contains("scheduler.conf"), "a certificate of somebody else is theirs to renew");
+    assert!(!due.contains("scheduler.conf"), "a certificate of an external CA is not ours to renew");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_wrong_name_is_answered_with_the_right_one() {
 }
 
 #[test]
-fn a_ca_that_cannot_sign_is_told_once() {
+fn a_ca_that_cannot_sign_is_reported_once() {
     let machine = Machine::complete(&input());
     machine.write("pki/etcd/ca.key", "nonsense");
     assert_eq!(

@@ -51,7 +51,7 @@ fn every_stage_writes_what_it_must_and_settles() {
     assert_eq!(text(&machine, table::SIGNER), successors.cluster());
 }
 
-/// Whoever is a stage behind or ahead is believed.
+/// A node that is a stage behind or ahead is trusted.
 #[test]
 fn neighbours_believe_each_other() {
     let machine = Machine::complete(&input());

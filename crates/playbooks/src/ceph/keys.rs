@@ -61,7 +61,7 @@ impl Keys {
         keyrings
     }
 
-    fn write(&self, handed: &Handed) -> Result<Vec<Change>, StepError> {
+    fn changes(&self, handed: &Handed) -> Result<Vec<Change>, StepError> {
         let secret = |path: PathBuf, entity: &Entity, key: &Key| Change::File {
             path,
             mode: 0o600,
@@ -86,21 +86,11 @@ impl Keys {
         Ok(changes)
     }
 
-    async fn ask(&self, host: &Host) -> Result<(), StepError> {
-        let handed = self.source.handed(host).await?;
-        let disk = &*host.disk;
-        foreign::refuse(disk, &handed.fsid)?;
-        for change in self.write(&handed)? {
-            change.apply(disk)?;
-        }
-        self.own(host).await
-    }
-
-    async fn own(&self, host: &Host) -> Result<(), StepError> {
-        match self.manager_dir() {
-            Some(dir) => owned::give(host, &dir).await,
-            None => Ok(()),
-        }
+    /// What the answer is written to.
+    fn written(&self) -> Vec<PathBuf> {
+        let named = self.manager_dir().map(|dir| dir.join(paths::CEPH_FSID));
+        let keyrings = self.keyrings().into_iter().map(|(_, path)| path);
+        named.into_iter().chain(keyrings).chain([paths::FSID.into()]).collect()
     }
 
     fn is_complete(&self, disk: &dyn Disk) -> Result<bool, HostError> {
@@ -124,7 +114,7 @@ impl Step for Keys {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let is_complete = self.is_complete(&*host.disk)?;
         let logs = Own::claim(&*host.disk, Path::new(paths::LOGS))?.filter(|_| !is_complete);
-        let claim = |own: Own| Planned::act(own.key(), format!("claim {} for Ceph", paths::LOGS));
+        let claim = |own: Own| Planned::claim(own.key(), format!("claim {} for Ceph", paths::LOGS));
         let not_theirs = match self.manager_dir() {
             Some(dir) if is_complete => owned::foreign(host, &[dir.join("keyring"), dir]).await?,
             _ => Vec::new(),
@@ -133,21 +123,26 @@ impl Step for Keys {
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
-        let act = |key: &str, what: String| Planned::act(key, what);
-        if !seen.is_complete {
-            let ask = act(ASK, format!("ask {} for this node's keys of Ceph", self.source.described()));
-            return Ok([seen.claims.clone(), vec![ask]].concat());
+        let own = || Planned::act(OWN, "let Ceph's manager read its key");
+        if seen.is_complete {
+            return Ok((!seen.not_theirs.is_empty()).then(own).into_iter().collect());
         }
-        let own = (!seen.not_theirs.is_empty()).then(|| act(OWN, "let Ceph's manager read its key".to_owned()));
-        Ok(own.into_iter().collect())
+        let what = format!("ask {} for this node's keys of Ceph", self.source.described());
+        let ask = Planned::fetch(ASK, what, self.written());
+        Ok([seen.claims.clone(), vec![ask], self.manager_dir().map(|_| own()).into_iter().collect()].concat())
     }
 
-    async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        match key.as_str() {
-            ASK => self.ask(host).await,
-            OWN => self.own(host).await,
-            // That it is in the ledger is all there is to a claim.
-            _ => Ok(()),
+    async fn fetch(&self, _act: &Act, host: &Host) -> Result<Vec<Change>, StepError> {
+        let handed = self.source.handed(host).await?;
+        foreign::refuse(&*host.disk, &handed.fsid)?;
+        self.changes(&handed)
+    }
+
+    /// The only one: [`OWN`].
+    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
+        match self.manager_dir() {
+            Some(dir) => owned::give(host, &dir).await,
+            None => Ok(()),
         }
     }
 }
@@ -189,7 +184,9 @@ mod tests {
         let mut reported = String::new();
         for node in cluster.nodes() {
             let keys = Keys::new(node, &source(&cluster, &node.name));
-            let changes = keys.write(&handed(&cluster, &node.name)).unwrap();
+            let changes = keys.changes(&handed(&cluster, &node.name)).unwrap();
+            let files = changes.iter().filter(|change| matches!(change, Change::File { .. }));
+            assert_eq!(files.map(|change| change.path().to_path_buf()).collect::<Vec<_>>(), keys.written());
             let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
             reported += &format!("{}:\n  {}\n", node.name, shown.join("\n  "));
         }
@@ -200,7 +197,7 @@ mod tests {
     fn what_was_not_handed_is_named() {
         let cluster = cluster();
         let keys = Keys::new(cluster.node("m1").unwrap(), &source(&cluster, "m1"));
-        let error = keys.write(&handed(&cluster, "m4")).unwrap_err();
+        let error = keys.changes(&handed(&cluster, "m4")).unwrap_err();
         assert!(error.to_string().contains("`key.client.admin`"), "{error}");
     }
 

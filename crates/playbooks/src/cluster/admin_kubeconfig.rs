@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{About, Act, Planned, Step, StepError, Undo};
+use engine::{About, Planned, Step, StepError, Undo};
 use host::{Change, Host};
 
 use super::ids;
@@ -39,17 +39,12 @@ impl Step for AdminKubeconfig {
         }
         let link = Change::Link { path: OWN.into(), target: self.target.clone() }.into();
         let cache = Own::claim(&*host.disk, Path::new(CACHE))?;
-        let claim = cache.map(|own| Planned::act(own.key(), format!("claim {CACHE} for kubectl")));
+        let claim = cache.map(|own| Planned::claim(own.key(), format!("claim {CACHE} for kubectl")));
         Ok([link].into_iter().chain(claim).collect())
     }
 
     fn plan(&self, changes: &Vec<Planned>) -> Result<Vec<Planned>, StepError> {
         Ok(changes.clone())
-    }
-
-    /// That a claim is in the ledger is all there is to it.
-    async fn act(&self, _act: &Act, _host: &Host) -> Result<(), StepError> {
-        Ok(())
     }
 }
 

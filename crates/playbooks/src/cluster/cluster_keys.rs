@@ -78,21 +78,25 @@ impl ClusterKeys {
         Ok(missing)
     }
 
-    async fn ask(&self, host: &Host) -> Result<(), StepError> {
+    async fn ask(&self, host: &Host) -> Result<MasterKeys, StepError> {
         let (applicant, trust) = self.membership.applicant(&*host.disk, ClaimedRole::Master)?;
         let no_claim = |error: NoClaim| StepError::from_explained(&error);
         let claim = Claim::ensure(&*host.disk, &self.state_dir).map_err(no_claim)?;
         let answered = self.membership.client(trust).await.master_keys(&applicant, &claim).await;
-        let (_, keys) = answered.map_err(|error| membership::failed(&error))?;
-        for change in self.write(&keys) {
-            change.apply(&*host.disk)?;
-        }
-        Ok(())
+        answered.map(|(_, keys)| keys).map_err(|error| membership::failed(&error))
     }
 
-    /// The certificate of the cluster's CA comes last of the files that are looked for: whoever has it has all. A
-    /// initial member's decision comes behind everything, because its etcd starts with it.
-    fn write(&self, keys: &MasterKeys) -> Vec<Change> {
+    /// What asking may write: the claim before it asks, the rest from the answer.
+    fn written(&self) -> Vec<PathBuf> {
+        let names = [ENCRYPTION.to_owned(), JOIN_KEY.to_owned()].into_iter().chain(pki::table::shared_files());
+        let mut written = vec![self.state_dir.join(join::CLAIM_FILE)];
+        written.extend(names.map(|name| self.to.join(name)));
+        written.push(etcd::INITIAL.into());
+        written
+    }
+
+    /// An initial member's decision comes behind everything, because its etcd starts with it.
+    fn changes(&self, keys: &MasterKeys) -> Vec<Change> {
         let secret = |name: &str, text: &str| Change::File {
             path: self.to.join(name),
             mode: 0o600,
@@ -145,13 +149,13 @@ impl Step for ClusterKeys {
             Seen::Elsewhere { directories } => {
                 let masters: Vec<String> = self.membership.masters.iter().map(ToString::to_string).collect();
                 let what = format!("ask {} for the cluster's keys", masters.join(", "));
-                Ok([Planned::files(directories), vec![Planned::act(ASK, what)]].concat())
+                Ok([Planned::files(directories), vec![Planned::fetch(ASK, what, self.written())]].concat())
             }
         }
     }
 
-    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        self.ask(host).await
+    async fn fetch(&self, _act: &Act, host: &Host) -> Result<Vec<Change>, StepError> {
+        Ok(self.changes(&self.ask(host).await?))
     }
 }
 

@@ -200,7 +200,8 @@ impl Step for EtcdJoin {
             }
             Seen::Due(Next::Start(_)) => format!("start as the member that {} was added as", self.node),
         };
-        Ok(vec![Planned::act("join", what)])
+        let last = format!("then write {}", etcd::INITIAL);
+        Ok(vec![Planned::act("join", format!("{what}, {last}"))])
     }
 
     fn verify(&self, seen: &Seen) -> Verdict {

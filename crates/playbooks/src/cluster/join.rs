@@ -49,6 +49,13 @@ fn files(kubernetes_dir: &Path) -> [PathBuf; 5] {
     ]
 }
 
+/// What joining writes: these files, and the kubelet's first certificate, which it replaces by others.
+fn written(kubernetes_dir: &Path) -> Vec<PathBuf> {
+    let mut written = files(kubernetes_dir).to_vec();
+    written.insert(1, KUBELET_FIRST.into());
+    written
+}
+
 impl Join {
     pub(super) fn new(membership: &Arc<Membership>, kubernetes_dir: &Path) -> Self {
         Self { membership: membership.clone(), kubernetes_dir: kubernetes_dir.to_path_buf() }
@@ -61,7 +68,7 @@ impl Join {
     }
 
     /// The files, in an order in which a crash does no harm: a kubeconfig comes after what it names.
-    fn write(&self, joined: &Joined) -> Vec<Change> {
+    fn changes(&self, joined: &Joined) -> Vec<Change> {
         let Joined { ca_pem, kubelet, kube_proxy, agent, .. } = joined;
         let server = format!("https://127.0.0.1:{}", ports::API_BALANCER);
         let [ca, current, kubelet_conf, proxy_conf, agent_conf] = files(&self.kubernetes_dir);
@@ -115,16 +122,12 @@ impl Step for Join {
         let what = format!("ask {} for this node's certificates", masters.join(", "));
         Ok(vec![
             Change::Directory { path: self.kubernetes_dir.join("pki"), mode: 0o700 }.into(),
-            Planned::act("join", what),
+            Planned::fetch("join", what, written(&self.kubernetes_dir)),
         ])
     }
 
-    async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let joined = self.join(host).await?;
-        for change in self.write(&joined) {
-            change.apply(&*host.disk)?;
-        }
-        Ok(())
+    async fn fetch(&self, _act: &Act, host: &Host) -> Result<Vec<Change>, StepError> {
+        Ok(self.changes(&self.join(host).await?))
     }
 }
 
@@ -143,5 +146,37 @@ impl Undo for Member {
             host::remove_file(&*host.disk, &path)?;
         }
         Own::below(KUBELET_PKI).remove(host, &[]).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use join::Pair;
+    use nodekit::Layout;
+
+    use super::*;
+
+    /// The engine refuses to write anything else.
+    #[test]
+    fn joining_writes_what_was_planned_and_in_that_order() {
+        let text = "cluster: { name: home }\n\
+            nodes: [{ name: m, ip: 192.168.1.10, roles: [master] }, { name: w, ip: 192.168.1.11, roles: [worker] }]";
+        let cluster = spec::check_text(text).cluster.unwrap();
+        let layout = Layout::default();
+        let membership = Arc::new(Membership::new(&cluster, cluster.node("w").unwrap(), &layout, None));
+        let step = Join::new(&membership, &layout.kubernetes_dir);
+        let pair = || Pair { cert_pem: "certificate".into(), key_pem: "key".to_owned().into() };
+        let joined = Joined {
+            master: "192.168.1.10:7444".parse().unwrap(),
+            ca_pem: "ca".into(),
+            kubelet: pair(),
+            kube_proxy: pair(),
+            agent: pair(),
+            api_servers: Vec::new(),
+        };
+        let written: Vec<PathBuf> = step.changes(&joined).iter().map(|change| change.path().to_path_buf()).collect();
+        let planned = step.plan(&vec!["/etc/kubernetes/agent.conf".into()]).unwrap();
+        assert_eq!(planned.iter().flat_map(Planned::fetched).cloned().collect::<Vec<_>>(), written);
+        assert!(step.plan(&Vec::new()).unwrap().is_empty());
     }
 }

@@ -94,10 +94,9 @@ pub(super) async fn owned(host: &Host, unit: &str) -> Result<Vec<Planned>, StepE
     let mut changes = Vec::new();
     let Some(resources) = OWNED.iter().find(|resources| resources.unit == unit) else { return Ok(changes) };
     let disk = &*host.disk;
-    let act = |key: String, what: String| Planned::act(key, what);
     for path in resources.own {
         if let Some(own) = Own::claim(disk, Path::new(path))? {
-            changes.push(act(own.key(), format!("claim {path} for {unit}")));
+            changes.push(Planned::claim(own.key(), format!("claim {path} for {unit}")));
         }
     }
     for path in resources.shared {
@@ -106,10 +105,10 @@ pub(super) async fn owned(host: &Host, unit: &str) -> Result<Vec<Planned>, StepE
         }
     }
     for key in nft::claim(host, resources.tables).await? {
-        changes.push(act(key.clone(), format!("claim {key} for {unit}")));
+        changes.push(Planned::claim(key.clone(), format!("claim {key} for {unit}")));
     }
     for key in settings::remember(disk, resources.settings)? {
-        changes.push(act(key.clone(), format!("note {key}, which {unit} changes")));
+        changes.push(Planned::claim(key.clone(), format!("note {key}, which {unit} changes")));
     }
     Ok(changes)
 }

@@ -78,8 +78,7 @@ impl Step for UnitFiles {
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        // That it is in the ledger is all there is to a claim. A reload takes long, and on a new machine systemd has nothing
-        // to forget.
+        // A reload takes long, and on a new machine systemd has nothing to forget.
         if key == RELOAD && systemd::is_stale(host, &self.names()).await? {
             systemd::systemctl(host, &["daemon-reload"]).await?;
         }

@@ -10,7 +10,7 @@ use crate::{
 const LISTED: usize = 3;
 
 /// One warning for all nodes: a large cluster would have one per node otherwise.
-pub(super) fn every_machine_can_be_told_apart(draft: &Draft<'_>, problems: &mut Problems<'_>) {
+pub(super) fn every_machine_can_be_distinguished(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let unknown: Vec<&DraftNode<'_>> = draft
         .nodes
         .iter()

@@ -59,7 +59,7 @@ const CHECKS: &[Check] = &[
     osds::have_one_store_each,
     osds::share_no_store,
     osds::hold_every_copy,
-    identity::every_machine_can_be_told_apart,
+    identity::every_machine_can_be_distinguished,
     node_files::are_named_after_their_node,
     node_files::are_one_per_node,
     node_files::belong_to_a_listed_node,

@@ -13,7 +13,7 @@ pub(crate) struct FileSize(pub(crate) u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryTarget(pub(crate) u64);
 
-/// What Ceph takes where nothing is said.
+/// Ceph's default.
 pub(crate) const DEFAULT_MEMORY_TARGET: u64 = 4 << 30;
 
 /// A unit, and by how many bits it shifts.

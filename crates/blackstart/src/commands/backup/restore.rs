@@ -59,15 +59,15 @@ pub(super) fn run(context: &Context, file: &Path, options: &KeyOptions, how: &Ho
     let staging = of_etcd::staged(context, &member, |staging| unpacked(context, file, &key, staging))?;
     plan.apply(disk)?;
     of_etcd::arm_others(context, &cluster, node)?;
-    let settled = staging.settle(&member, context.host.clock.now())?;
+    let activated = staging.activate(&member, context.host.clock.now())?;
     if context.out.is_json() {
         let result = json!({ "restored": node.name, "manifest": verified.manifest, "written": plan.write.len(),
-                             "aside": settled.aside });
+                             "aside": activated.aside });
         return Ok(context.out.json(&result)?);
     }
     Ok(context.out.text(&format!(
         "{}{} is ready to start as {} with what there was at {}: run `blackstart node up`\n",
-        of_etcd::reported(&settled),
+        of_etcd::reported(&activated),
         node.name,
         cluster.name(),
         verified.manifest.made.strftime("%Y-%m-%d %H:%M:%S UTC"),

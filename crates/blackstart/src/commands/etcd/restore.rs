@@ -4,7 +4,7 @@ use std::path::Path;
 
 use backup::{
     BackupError,
-    restore::{Settled, SoleMember, Staging, check_snapshot},
+    restore::{Activated, SoleMember, Staging, check_snapshot},
 };
 use join::Admissions;
 use nodekit::systemd;
@@ -36,11 +36,11 @@ pub(super) fn run(context: &Context, file: &Path, name: Option<&str>, yes: bool)
     }
     confirm(yes, "Go on?")?;
     let _lock = engine::lock_machine(&context.host, &context.layout.state_dir, "etcd restore")?;
-    let settled = restore(context, &cluster, node, |_| Ok(file.clone()))?;
+    let activated = restore(context, &cluster, node, |_| Ok(file.clone()))?;
     if context.out.is_json() {
-        return Ok(context.out.json(&json!({ "restored": node.name, "aside": settled.aside }))?);
+        return Ok(context.out.json(&json!({ "restored": node.name, "aside": activated.aside }))?);
     }
-    Ok(context.out.text(&format!("{}etcd is ready to start: run `blackstart node up`\n", reported(&settled)))?)
+    Ok(context.out.text(&format!("{}etcd is ready to start: run `blackstart node up`\n", reported(&activated)))?)
 }
 
 /// Makes etcd's data from a snapshot that is had when there is a place for it, and puts it in the place of the old.
@@ -49,12 +49,12 @@ pub(in crate::commands) fn restore(
     cluster: &ValidatedCluster,
     node: &Node,
     snapshot: impl FnOnce(&Staging<'_>) -> Result<std::path::PathBuf, Ended>,
-) -> Result<Settled, Ended> {
+) -> Result<Activated, Ended> {
     let machine = machine(context)?;
     let member = SoleMember { cluster: cluster.name(), name: &node.name, ip: node.ip, machine: &machine };
     let staging = staged(context, &member, snapshot)?;
     arm_others(context, cluster, node)?;
-    Ok(staging.settle(&member, context.host.clock.now())?)
+    Ok(staging.activate(&member, context.host.clock.now())?)
 }
 
 /// The data may say that the other masters have the cluster's keys, and they are to come with empty disks: their names are
@@ -92,8 +92,8 @@ pub(in crate::commands) fn machine(context: &Context) -> Result<String, Failure>
 }
 
 /// Where the old data is.
-pub(in crate::commands) fn reported(settled: &Settled) -> String {
-    let aside = settled.aside.as_ref();
+pub(in crate::commands) fn reported(activated: &Activated) -> String {
+    let aside = activated.aside.as_ref();
     aside.map_or_else(String::new, |path| format!("what was there before is in {}\n", path.display()))
 }
 

@@ -83,7 +83,7 @@ fn dry_run(context: &Context, name: &str, steps: &[StepPlan]) -> Result<(), Ende
         let steps: Vec<Value> = steps.iter().map(plan::as_json).collect();
         context.out.json(&json!({ "node": name, "steps": steps }))?;
     } else {
-        context.out.text(&plan::listed(steps, context.out.color()))?;
+        context.out.text(&plan::listed(steps, plan::Detail::Full, context.out.color()))?;
     }
     if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
 }

@@ -131,7 +131,7 @@ fn show_plan(context: &Context, machine: &str, steps: &[engine::StepPlan]) -> Re
         let steps: Vec<_> = steps.iter().map(plan::as_json).collect();
         context.out.json(&serde_json::json!({ "node": machine, "steps": steps }))?;
     } else {
-        context.out.text(&plan::listed(steps, context.out.color()))?;
+        context.out.text(&plan::listed(steps, plan::Detail::Full, context.out.color()))?;
     }
     if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
 }

@@ -13,7 +13,7 @@ use std::{
 use bundle::{Builder, BundleError, Cache, Mirror, Sources, Stop, Update};
 use publisher::Publisher;
 
-/// A builder that downloads from a publisher of ours, and what it told.
+/// A builder that downloads from a publisher of ours, and what it reported.
 pub(crate) fn builder(cache: &Path, publisher: &Publisher) -> (Builder, Arc<Mutex<Vec<String>>>) {
     let sources =
         Sources { given: None, release: Some(Mirror { address: Some(publisher.address()) }), go_modules: false };

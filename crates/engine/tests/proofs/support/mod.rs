@@ -58,7 +58,7 @@ impl Recorder {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    /// What was told of a step so far.
+    /// The events of a step so far.
     pub(crate) fn states(&self, step: &str) -> Vec<State> {
         let events = self.0.lock().unwrap();
         events.iter().filter(|event| event.step.as_deref() == Some(step)).map(|event| event.state).collect()

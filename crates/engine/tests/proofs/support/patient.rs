@@ -19,7 +19,7 @@ pub(crate) struct Machine {
     dir: TempDir,
 }
 
-/// How a process ended and what it said.
+/// How a process ended and what it printed.
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) events: Vec<Value>,
@@ -99,13 +99,13 @@ impl Machine {
 }
 
 impl Ended {
-    /// How many operations the disk saw, told by a process that came to its end.
+    /// How many operations the disk saw, printed by a process that came to its end.
     pub(crate) fn operations(&self) -> usize {
         let reported = self.events.iter().find_map(|line| line["operations"].as_u64());
         usize::try_from(reported.expect("the survivor tells its operations")).unwrap()
     }
 
-    /// The steps of which this was told, once per event.
+    /// The steps with this event, once per event.
     pub(crate) fn steps_reported(&self, state: &str) -> Vec<&str> {
         let reported = self.events.iter().filter(|event| event["state"] == state);
         reported.filter_map(|event| event["step"].as_str()).collect()

@@ -75,7 +75,7 @@ impl Step for Scripted {
                 Planned::File(file) => {
                     missing.extend(Change::missing(vec![file], &*host.disk)?.into_iter().map(Into::into));
                 }
-                act @ Planned::Act(_) => missing.push(act),
+                act => missing.push(act),
             }
         }
         Ok((missing, (self.evaluate)(host)))
@@ -97,7 +97,7 @@ impl Step for Scripted {
             Some(Failure::Fatal) => Err(error),
             None => match planned {
                 Planned::File(change) => Ok(change.apply(&*host.disk)?),
-                Planned::Act(_) => Ok(()),
+                _ => Ok(()),
             },
         }
     }

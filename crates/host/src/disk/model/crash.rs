@@ -69,7 +69,7 @@ impl ModelDisk {
     }
 
     /// Cuts the power before the first, after the first, … and after the last operation of `act`, and goes through
-    /// everything that may be found then. `act` says whether it succeeded, and `verify` is told. Returns how many
+    /// everything that may be found then. `act` says whether it succeeded, and `verify` gets that. Returns how many
     /// outcomes were evaluated. This disk is left as it is.
     pub fn every_power_cut(&self, act: impl Fn(&Self) -> bool, mut evaluate: impl FnMut(Self, bool)) -> usize {
         let mut outcomes = 0;

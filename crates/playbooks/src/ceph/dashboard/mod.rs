@@ -173,7 +173,7 @@ mod tests {
                 .iter()
                 .map(|change| match change {
                     Planned::Act(Act { key, .. }) => key.as_str(),
-                    Planned::File(_) => panic!("only acts"),
+                    other => panic!("only acts, not {other}"),
                 })
                 .collect();
             assert_eq!((planned.as_slice(), step.verify(&seen) == Verdict::Met), (keys, is_met), "{seen:?}");

@@ -51,22 +51,27 @@ fn incapable(cluster: &Cluster) {
             log(cluster, machine, Prep::Iscsi).contains(&code)
         });
         eventually(&format!("an Event of {machine} says {code}"), || events(cluster, machine).contains(&code));
-        eventually(&format!("the Node {machine} says {code}"), || is_told_by_node(cluster, machine, &report));
-        let told = in_status(cluster, machine, Prep::Iscsi);
-        assert_eq!((told["state"].as_str(), told["code"].as_str()), (Some("incapable"), Some(code.as_str())), "{told}");
+        eventually(&format!("the Node {machine} says {code}"), || is_reported_by_node(cluster, machine, &report));
+        let reported = in_status(cluster, machine, Prep::Iscsi);
+        assert_eq!(
+            (reported["state"].as_str(), reported["code"].as_str()),
+            (Some("incapable"), Some(code.as_str())),
+            "{reported}"
+        );
     }
     let explained = cluster.sh(MASTER, &format!("blackstart explain {NO_ISCSI}"));
     assert!(explained.contains("iSCSI"), "{explained}");
 }
 
 /// Whether label and annotation of a Node say what the report on the machine says.
-fn is_told_by_node(cluster: &Cluster, machine: &str, report: &Report) -> bool {
+fn is_reported_by_node(cluster: &Cluster, machine: &str, report: &Report) -> bool {
     let node = node(cluster, machine);
     let label = &node["metadata"]["labels"][names::label(report.prep)];
     let annotation = node["metadata"]["annotations"][names::annotation(report.prep)].as_str().unwrap_or_default();
-    let told: Option<Report> = serde_json::from_str(annotation).ok();
+    let reported: Option<Report> = serde_json::from_str(annotation).ok();
     *label == report.state.name()
-        && told.is_some_and(|told| (told.code, told.message) == (report.code.clone(), report.message.clone()))
+        && reported
+            .is_some_and(|reported| (reported.code, reported.message) == (report.code.clone(), report.message.clone()))
 }
 
 /// What the documents require of a node, each with a verdict.
@@ -104,10 +109,10 @@ pub(crate) fn events(cluster: &Cluster, machine: &str) -> String {
 
 /// What `prep status` says of a node.
 pub(crate) fn in_status(cluster: &Cluster, machine: &str, prep: Prep) -> Value {
-    let said = cluster.try_sh(MASTER, "blackstart prep status -o json");
-    let told: Value = serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"));
-    let mut nodes = told["nodes"].as_array().unwrap().iter();
-    nodes.find(|node| node["name"] == machine).unwrap_or_else(|| panic!("{machine} in {told}"))[prep.name()].clone()
+    let output = cluster.try_sh(MASTER, "blackstart prep status -o json");
+    let reported: Value = serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let mut nodes = reported["nodes"].as_array().unwrap().iter();
+    nodes.find(|node| node["name"] == machine).unwrap_or_else(|| panic!("{machine} in {reported}"))[prep.name()].clone()
 }
 
 fn not_ready(cluster: &Cluster) {
@@ -158,12 +163,12 @@ fn commands(cluster: &Cluster) {
 
 fn status(cluster: &Cluster) {
     ensure_whole(cluster);
-    let said = cluster.try_sh(MASTER, "blackstart prep status");
-    assert_eq!(said.code, Some(1), "not all is well: {said:?}");
+    let output = cluster.try_sh(MASTER, "blackstart prep status");
+    assert_eq!(output.code, Some(1), "not all is well: {output:?}");
     for machine in [MASTER, WORKER] {
-        let rows: Vec<&str> = said.out.lines().filter(|line| line.starts_with(machine)).collect();
-        assert_eq!(rows.len(), 1, "{said:?}");
-        assert!(rows[0].contains("incapable"), "{said:?}");
+        let rows: Vec<&str> = output.out.lines().filter(|line| line.starts_with(machine)).collect();
+        assert_eq!(rows.len(), 1, "{output:?}");
+        assert!(rows[0].contains("incapable"), "{output:?}");
     }
 }
 
@@ -184,20 +189,21 @@ fn metrics(cluster: &Cluster) {
             let ip = text(&pod(cluster, machine, prep).unwrap()["status"]["podIP"]);
             let address = format!("http://{ip}:{}/metrics", names::metrics_port(prep));
             let line = format!("state=\"{state}\"}} 1");
-            let mut said = String::new();
+            let mut output = String::new();
             eventually(&format!("the metrics of {machine} say that it is {state}"), || {
-                said = cluster.try_sh(MASTER, &format!("curl -sS -m 5 {address}")).out;
-                said.lines().any(|metric| metric.ends_with(&line))
+                output = cluster.try_sh(MASTER, &format!("curl -sS -m 5 {address}")).out;
+                output.lines().any(|metric| metric.ends_with(&line))
             });
-            for metric in said.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            for metric in output.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
                 let value = metric.rsplit_once(' ').and_then(|(_, value)| value.parse::<f64>().ok());
                 assert!(value.is_some(), "{metric}");
             }
             let reached: Vec<&str> =
-                said.lines().filter(|metric| metric.contains("state=\"") && metric.ends_with(" 1")).collect();
-            assert_eq!(reached.len(), 1, "a node is in one state: {said}");
-            let is_known = said.contains("blackstart_prep_requirement{") && said.contains("name=\"memory\",verdict=");
-            assert!(is_known, "what the node should have is told, too: {said}");
+                output.lines().filter(|metric| metric.contains("state=\"") && metric.ends_with(" 1")).collect();
+            assert_eq!(reached.len(), 1, "a node is in one state: {output}");
+            let is_known =
+                output.contains("blackstart_prep_requirement{") && output.contains("name=\"memory\",verdict=");
+            assert!(is_known, "what the node should have is reported, too: {output}");
         }
     }
 }
@@ -227,8 +233,8 @@ fn not_applicable(cluster: &Cluster) {
         eventually(&format!("the pod on {machine} is ready"), || {
             pod(cluster, machine, Prep::Gpu).is_some_and(|pod| is_ready(&pod))
         });
-        let told = in_status(cluster, machine, Prep::Gpu);
-        assert_eq!(told["state"], "not-applicable", "{told}");
+        let reported = in_status(cluster, machine, Prep::Gpu);
+        assert_eq!(reported["state"], "not-applicable", "{reported}");
     }
     let selected =
         cluster.kubectl(&["get", "nodes", "-l", &format!("{}=not-applicable", names::label(Prep::Gpu)), "-o", "name"]);
