@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use host::Host;
 
-use crate::{Part, finding::Inconclusive};
+use crate::{Inconclusive, Part};
 
 /// A unit that was started again this often, and is up for less than [`SETTLED`], is not up for good.
 const OFTEN: u32 = 3;

@@ -9,7 +9,6 @@
 //! It is below the playbooks and the agent, and knows neither.
 
 pub mod apt;
-pub mod checking;
 pub mod cleanup;
 pub mod codes;
 pub mod dnf;

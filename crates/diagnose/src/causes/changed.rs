@@ -4,20 +4,13 @@
 use host::Disk;
 use render::RenderedFile;
 
-use crate::{
-    Check, Context, Finding, Roles, check::Checking, codes::SERVICE_CHANGED, finding::Inconclusive, unit::Unit,
-};
+use crate::{Check, Checking, Context, Finding, Inconclusive, codes::SERVICE_CHANGED, unit::Unit};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "changed",
-    about: "units and configuration files that were changed by hand",
-    codes: &[SERVICE_CHANGED],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("changed", "units and configuration files that were changed by hand", &[SERVICE_CHANGED], check);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {

@@ -2,27 +2,21 @@
 
 use nodekit::systemd;
 
-use crate::{Check, Context, Finding, Roles, check::Checking, codes::CRASH_LOOP, unit::Unit};
+use crate::{Check, Checking, Context, Finding, codes::CRASH_LOOP, unit::Unit};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "crash-loop",
-    about: "services that are crash-looping",
-    codes: &[CRASH_LOOP],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new("crash-loop", "services that are crash-looping", &[CRASH_LOOP], check);
 
 /// They come back until they succeed, and have a look of their own.
 const RUN_TO_AN_END: [&str; 2] = ["cluster-detect.service", "cluster-bootstrap.service"];
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let units = context.units().await?;
         let mut found = Vec::new();
         for (name, unit) in &units.all {
             if unit.is_failing(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
-                let output = systemd::last_log_line(context.host, name).await;
+                let output = systemd::last_log_line(&context.host, name).await;
                 found.push(evaluate(unit, &output));
             }
         }

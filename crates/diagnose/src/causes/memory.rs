@@ -1,20 +1,15 @@
 //! A service that the kernel ended because memory ran out.
 
-use crate::{Check, Context, Finding, Roles, check::Checking, codes::OUT_OF_MEMORY, unit::Unit};
+use crate::{Check, Checking, Context, Finding, codes::OUT_OF_MEMORY, unit::Unit};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "memory",
-    about: "services that the kernel killed for lack of memory",
-    codes: &[OUT_OF_MEMORY],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("memory", "services that the kernel killed for lack of memory", &[OUT_OF_MEMORY], check);
 
 /// `SIGKILL`, which is also what others may send: only with the kernel's word for it does it mean memory.
 const KILLED: &str = "9";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let units = context.units().await?;
         let killed: Vec<&Unit> =

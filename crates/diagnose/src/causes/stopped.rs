@@ -3,25 +3,23 @@
 use std::path::Path;
 
 use crate::{
-    Check, Context, Finding, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding,
     codes::{SERVICE_DISABLED, SERVICE_STOPPED},
     unit::Unit,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "stopped",
-    about: "services that were stopped, masked or disabled",
-    codes: &[SERVICE_STOPPED, SERVICE_DISABLED],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "stopped",
+    "services that were stopped, masked or disabled",
+    &[SERVICE_STOPPED, SERVICE_DISABLED],
+    check,
+);
 
 /// What starts with the machine has a link here.
 const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {

@@ -45,6 +45,7 @@ mod unit_files;
 
 use std::{net::IpAddr, path::Path, sync::Arc};
 
+use checks::{MachineIds, NoPeers};
 pub use cluster_dns::ask_dns;
 pub use components::{Components, bundle_id, verified as verified_bundle};
 use engine::{About, Playbook, PlaybookBuilder, PlaybookError, StepId, Undos};
@@ -54,7 +55,7 @@ pub use kernel::kernel_settings;
 pub use node_identity::NodeIdentity;
 pub use node_role::NodeRole;
 pub use options::Options;
-pub use preflight::Preflight;
+pub use preflight::{Preflight, stage};
 use render::{
     objects::{self as rendered, Upstream},
     units,
@@ -62,7 +63,7 @@ use render::{
 pub use reset::{INSTALLED, KEYS, Reset, arm_again, enable_again, hold_still, may_leave, tidy, undos};
 use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
 
-pub use self::pki::{Pki, input as pki_input};
+pub use self::pki::Pki;
 use self::{
     admin_kubeconfig::AdminKubeconfig,
     await_master::AwaitMaster,
@@ -97,11 +98,7 @@ use self::{
     split_brain::SplitBrainGuard,
     unit_files::UnitFiles,
 };
-use crate::{
-    access::Access,
-    ceph,
-    preflight::{MachineIds, NoPeers},
-};
+use crate::{access::Access, ceph};
 use nodekit::Layout;
 
 /// The playbook's name in ledger and events.

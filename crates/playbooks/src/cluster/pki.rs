@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Host};
 use pki::{Existing, Input, Shared};
-use spec::{BootstrapRole, Node, ValidatedCluster};
+use spec::{Node, ValidatedCluster};
 
 use super::ids;
 use nodekit::Layout;
@@ -32,18 +32,9 @@ impl Pki {
         Self {
             root: layout.kubernetes_dir.clone(),
             sealed: layout.config_dir.join(join::seal::layout::PKI),
-            input: input(cluster, node),
+            input: Input::for_node(cluster, node),
         }
     }
-}
-
-/// What the certificates of this master are made from.
-pub fn input(cluster: &ValidatedCluster, node: &Node) -> Input {
-    let shared = match cluster.bootstrap_role(node) {
-        BootstrapRole::MasterFirst => Shared::Make,
-        BootstrapRole::MasterAdditional | BootstrapRole::Worker => Shared::Bring,
-    };
-    Input::new(cluster, node, shared)
 }
 
 impl Step for Pki {

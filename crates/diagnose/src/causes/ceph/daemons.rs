@@ -6,20 +6,17 @@ use playbooks::ceph::ids;
 use spec::Role;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Inconclusive, Part,
     codes::{CEPH_FAILS, CEPH_KEY, CEPH_PORT, CEPH_STOPPED},
-    finding::Inconclusive,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "ceph-daemons",
-    about: "monitors, managers and OSDs of Ceph that do not run",
-    codes: &[CEPH_STOPPED, CEPH_FAILS, CEPH_PORT, CEPH_KEY],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "ceph-daemons",
+    "monitors, managers and OSDs of Ceph that do not run",
+    &[CEPH_STOPPED, CEPH_FAILS, CEPH_PORT, CEPH_KEY],
+    check,
+);
 
 /// The ports of a monitor; the other daemons take any that is free.
 const MONITOR_PORTS: &str = "( sport = :3300 or sport = :6789 )";
@@ -39,11 +36,11 @@ struct Daemon {
     port: Option<String>,
 }
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (unit, keyring) in expected(context).await? {
-            let state = systemd::check(context.host, &unit).await.map_err(|error| Inconclusive(error.to_string()))?;
+            let state = systemd::check(&context.host, &unit).await.map_err(|error| Inconclusive(error.to_string()))?;
             let output = recently(context, &unit).await?;
             let is_monitor_down = unit.starts_with("ceph-mon@") && (state.active != "active" || state.is_failing());
             let port = if is_monitor_down { foreign_holder(context).await? } else { None };
@@ -54,7 +51,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 }
 
 /// The daemons that were once seen to work here, each with its keyring.
-async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, Inconclusive> {
+async fn expected(context: &Context) -> Result<Vec<(String, String)>, Inconclusive> {
     let name = &context.node.name;
     let mut units = Vec::new();
     for (role, step, kind, dir) in
@@ -73,7 +70,7 @@ async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, Inconc
 }
 
 /// What a daemon said since it was last started.
-async fn recently(context: &Context<'_>, unit: &str) -> Result<String, Inconclusive> {
+async fn recently(context: &Context, unit: &str) -> Result<String, Inconclusive> {
     let journal = ["--unit", unit, "--lines=40", "--output=cat", "--no-pager", "--quiet"];
     Ok(since_start(&context.output("journalctl", journal).await?).to_owned())
 }
@@ -85,7 +82,7 @@ fn since_start(journal: &str) -> &str {
 }
 
 /// Who listens on a monitor's port and is none.
-async fn foreign_holder(context: &Context<'_>) -> Result<Option<String>, Inconclusive> {
+async fn foreign_holder(context: &Context) -> Result<Option<String>, Inconclusive> {
     Ok(holder(&context.output("ss", ["-Hltnp", MONITOR_PORTS]).await?))
 }
 
@@ -148,7 +145,7 @@ mod tests {
             let found = evaluate(&Daemon { unit, keyring, state, output: output.to_owned(), port });
             reported += &found.map_or_else(
                 || "nothing\n".to_owned(),
-                |one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence),
+                |one| format!("{} {:?}: {}\n", one.id(), one.kind, one.evidence),
             );
         }
         insta::assert_snapshot!(reported);
