@@ -7,7 +7,7 @@
 use std::{borrow::Cow, error::Error, fmt, pin::Pin, time::Duration};
 
 use explain::{Code, Explain};
-use host::{Host, HostError};
+use host::{CommandError, Host, HostError};
 
 use crate::{Act, Planned, StepId, codes, undo::Permits};
 
@@ -169,6 +169,12 @@ impl Explain for StepError {
 
     fn hint(&self) -> Option<String> {
         self.hint.clone()
+    }
+}
+
+impl From<CommandError> for StepError {
+    fn from(error: CommandError) -> Self {
+        Self::from_explained(&error)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! layout       the directories of a machine           kubeconfig   who a kubeconfig says one is
-//! identity     which node of cluster.yaml this is     checking     reading a machine to evaluate it
+//! identity     which node of cluster.yaml this is     network      interfaces, who answers, NetworkManager
 //! systemd      units and their states                 run_record   what a run of a playbook did, from its events
 //! packaging    apt and dnf, their locks and failures  cleanup      processes, mounts, rules that a node leaves behind
 //! ```
@@ -15,6 +15,8 @@ pub mod dnf;
 pub mod identity;
 pub mod kubeconfig;
 mod layout;
+pub mod network;
+pub mod package_manager;
 pub mod packaging;
 pub mod run_record;
 pub mod systemd;

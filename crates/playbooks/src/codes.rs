@@ -31,12 +31,8 @@ explain::codes! {
          machine that still runs they would keep running";
     MEMBERSHIP_BUSY = "BS-REMOVE-004", "another process is changing etcd's members",
         "wait for the process named above and retry; a stale lock expires after 30 s";
-    NO_INTERFACE = "BS-NET-001", "cannot tell which interface has the node's address",
-        "list the interface's MAC address at the node, or set `cluster.networking.interface`";
     CUT_OFF = "BS-NET-002", "the new network configuration cut the machine off; rolled back to the old one",
         "check address, `node_cidr` and `gateway` in cluster.yaml against the network the machine is plugged into";
-    NO_NETWORK_MANAGER = "BS-NET-003", "NetworkManager failed",
-        "check `systemctl status NetworkManager` and `journalctl -u NetworkManager`";
     HOST_NAME = "BS-NET-004", "cannot set the host name", "check `systemctl status systemd-hostnamed`";
     NO_PACKAGE_MANAGER = "BS-PREP-001", "this machine has neither apt nor dnf",
         "prepare such a machine by hand: iSCSI needs the programs `iscsid` and `iscsiadm`, which its distribution has under \

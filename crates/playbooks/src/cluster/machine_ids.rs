@@ -8,7 +8,7 @@ use checks::{Answer, MachineIds};
 use host::Host;
 use tokio::time::timeout;
 
-use super::membership::Membership;
+use crate::membership::Membership;
 
 /// Whoever is there answers at once; a bootstrap does not wait for this question.
 const LIMIT: Duration = Duration::from_secs(1);

@@ -24,7 +24,6 @@ mod kernel;
 mod kms_plugin;
 mod leave;
 mod machine_ids;
-pub(crate) mod membership;
 mod network;
 mod network_add_on;
 mod node_identity;
@@ -87,7 +86,6 @@ use self::{
     kernel::KernelSettings,
     kms_plugin::KmsPlugin,
     machine_ids::AskMasters,
-    membership::Membership,
     network::Network,
     node_ready::NodeReady,
     objects::Objects,
@@ -98,7 +96,7 @@ use self::{
     split_brain::SplitBrainGuard,
     unit_files::UnitFiles,
 };
-use crate::{access::Access, ceph};
+use crate::{access::Access, ceph, membership::Membership};
 use nodekit::Layout;
 
 /// The playbook's name in ledger and events.
@@ -136,7 +134,15 @@ pub fn playbook(
     };
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;
-    let context = ceph::CephContext { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
+    let context = ceph::CephContext {
+        cluster,
+        node,
+        layout,
+        has_own_disk,
+        access: &access,
+        membership: &membership,
+        after: NODE_READY,
+    };
     ceph::steps(list.step(OwnImage, &[IMAGES]), &context).build()
 }
 

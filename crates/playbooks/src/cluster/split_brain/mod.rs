@@ -25,12 +25,11 @@ use join::{
 };
 
 use self::decide::{Answer, Decision, decide};
-use super::{
-    ids,
+use super::{ids, services::NodeContext};
+use crate::{
+    codes,
     membership::{Membership, machine_id},
-    services::NodeContext,
 };
-use crate::codes;
 use nodekit::systemd;
 
 /// Whoever is there answers at once.

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use engine::StepError;
 use host::{Cmd, CommandError, Host};
+use nodekit::package_manager::Manager;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{
-        manager::Manager,
-        modules::{Kernel, ModuleState},
-    },
+    super::modules::{Kernel, ModuleState},
     WANTED,
     device::Device,
     modules::MODULES,

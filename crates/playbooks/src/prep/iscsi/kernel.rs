@@ -7,13 +7,11 @@ use std::path::Path;
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::{Change, Content, Disk, Host, HostError};
+use nodekit::package_manager::Manager;
 
 use super::{
     super::ids,
-    super::{
-        manager::Manager,
-        modules::{self, Kernel, ModuleState},
-    },
+    super::modules::{self, Kernel, ModuleState},
     wanted,
 };
 use crate::codes;

@@ -8,7 +8,6 @@ use host::{Disk, Host, HostError};
 
 use super::{
     super::{
-        manager::Manager,
         modules::{Kernel, ModuleState},
         requirements::requirement,
     },
@@ -16,7 +15,7 @@ use super::{
     kernel::{self, Support},
     proof, wanted,
 };
-use nodekit::systemd;
+use nodekit::{package_manager::Manager, systemd};
 
 const MULTIPATH: &str = "multipathd.service";
 const MULTIPATH_CONF: &str = "/etc/multipath.conf";

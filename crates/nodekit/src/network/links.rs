@@ -8,18 +8,21 @@ use serde::Deserialize;
 
 /// An interface with its addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Link {
+pub struct Link {
+    /// `eth0`.
     #[serde(rename = "ifname")]
-    pub(super) name: String,
+    pub name: String,
+    /// What it has.
     #[serde(rename = "addr_info", default)]
-    pub(super) addresses: Vec<Address>,
+    pub addresses: Vec<Address>,
 }
 
 /// An address on an interface.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Address {
+pub struct Address {
+    /// The address.
     #[serde(rename = "local")]
-    pub(super) ip: IpAddr,
+    pub ip: IpAddr,
     #[serde(rename = "prefixlen")]
     prefix: u8,
     /// An address of IPv6 that may yet turn out to be somebody else's.
@@ -29,18 +32,18 @@ pub(super) struct Address {
 
 impl Address {
     /// True if it is this one, and can be used.
-    pub(super) fn is(&self, ip: IpAddr, prefix: u8) -> bool {
+    pub fn is(&self, ip: IpAddr, prefix: u8) -> bool {
         self.ip == ip && self.prefix == prefix && !self.tentative
     }
 }
 
 /// All interfaces.
-pub(super) async fn read(host: &Host) -> Result<Vec<Link>, StepError> {
+pub async fn read(host: &Host) -> Result<Vec<Link>, StepError> {
     parse(&ask(host, &["addr"]).await?)
 }
 
 /// The gateways that lead out of an interface's network now.
-pub(super) async fn gateways(host: &Host, interface: &str) -> Result<Vec<IpAddr>, StepError> {
+pub async fn gateways(host: &Host, interface: &str) -> Result<Vec<IpAddr>, StepError> {
     #[derive(Deserialize)]
     struct Route {
         gateway: Option<IpAddr>,
@@ -54,7 +57,7 @@ pub(super) async fn gateways(host: &Host, interface: &str) -> Result<Vec<IpAddr>
 }
 
 /// True if a neighbour has just told its hardware address, whatever else it answers to.
-pub(super) async fn is_neighbour(host: &Host, interface: &str, ip: IpAddr) -> Result<bool, StepError> {
+pub async fn is_neighbour(host: &Host, interface: &str, ip: IpAddr) -> Result<bool, StepError> {
     #[derive(Deserialize)]
     struct Neighbour {
         state: Vec<String>,
@@ -65,7 +68,7 @@ pub(super) async fn is_neighbour(host: &Host, interface: &str, ip: IpAddr) -> Re
 }
 
 /// Forgets what a neighbour said earlier.
-pub(super) async fn forget_neighbour(host: &Host, interface: &str, ip: IpAddr) -> Result<(), StepError> {
+pub async fn forget_neighbour(host: &Host, interface: &str, ip: IpAddr) -> Result<(), StepError> {
     ask(host, &["neigh", "flush", "to", &ip.to_string(), "dev", interface]).await.map(drop)
 }
 

@@ -22,14 +22,14 @@ const DELETE_NEW_CONNECTIONS: u32 = 2;
 const POLL: Duration = Duration::from_millis(200);
 
 /// A checkpoint that is set. Dropped without a word, it is rolled back by NetworkManager.
-pub(super) struct Guard<'a> {
+pub struct Guard<'a> {
     host: &'a Host,
     checkpoint: String,
 }
 
 impl<'a> Guard<'a> {
     /// Remembers how an interface is configured.
-    pub(super) async fn set(host: &'a Host, interface: &str) -> Result<Self, StepError> {
+    pub async fn set(host: &'a Host, interface: &str) -> Result<Self, StepError> {
         let device = path(&ask(host, &["GetDeviceByIpIface", "s", interface]).await?)?;
         let (holds, flags) = (HOLDS.to_string(), DELETE_NEW_CONNECTIONS.to_string());
         let checkpoint = path(&ask(host, &["CheckpointCreate", "aouu", "1", &device, &holds, &flags]).await?)?;
@@ -37,19 +37,19 @@ impl<'a> Guard<'a> {
     }
 
     /// The change is good and stays.
-    pub(super) async fn lift(self) -> Result<(), StepError> {
+    pub async fn lift(self) -> Result<(), StepError> {
         ask(self.host, &["CheckpointDestroy", "o", &self.checkpoint]).await.map(drop)
     }
 
     /// The change is bad and goes, now.
-    pub(super) async fn roll_back(self) -> Result<(), StepError> {
+    pub async fn roll_back(self) -> Result<(), StepError> {
         ask(self.host, &["CheckpointRollback", "o", &self.checkpoint]).await.map(drop)
     }
 }
 
 /// Makes sure that no guard is set. What one guards that a killed run left was never proved: it must be neither what a
 /// new one goes back to, nor what a new configuration is compared with. Somebody else's is waited for.
-pub(super) async fn clear(host: &Host, is_ours: bool) -> Result<(), StepError> {
+pub async fn clear(host: &Host, is_ours: bool) -> Result<(), StepError> {
     let until = Instant::now() + Duration::from_secs(u64::from(HOLDS));
     loop {
         let set = paths(&call(host, &["get-property", MANAGER, OBJECT, MANAGER, "Checkpoints"]).await?)?;

@@ -14,11 +14,11 @@ const PEERS: usize = 16;
 
 /// Any one of these must answer after the change. None: there was nothing to lose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Proof(pub(super) Vec<IpAddr>);
+pub struct Proof(pub Vec<IpAddr>);
 
 impl Proof {
     /// Asks around, and decides who has to answer later.
-    pub(super) async fn find(
+    pub async fn find(
         host: &Host,
         cluster: &ValidatedCluster,
         node: &Node,
@@ -38,7 +38,7 @@ impl Proof {
     }
 
     /// True if one of them answers now.
-    pub(super) async fn holds(&self, host: &Host, interface: &str) -> Result<bool, StepError> {
+    pub async fn holds(&self, host: &Host, interface: &str) -> Result<bool, StepError> {
         let Self(any_of) = self;
         Ok(any_of.is_empty() || !answering(host, interface, any_of).await?.is_empty())
     }

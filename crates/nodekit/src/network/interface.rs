@@ -17,21 +17,44 @@ use crate::codes;
 
 /// The interface that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) name: String,
-    pub(super) mac: Mac,
-    pub(super) addresses: Vec<Address>,
+pub struct Found {
+    /// Its name.
+    pub name: String,
+    /// Its MAC address.
+    pub mac: Mac,
+    /// What it has.
+    pub addresses: Vec<Address>,
 }
 
 /// Why none was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoInterface {
+pub enum NoInterface {
+    /// The one that cluster.yaml names is not there.
     #[error("there is no interface `{name}`; seen here: {seen}")]
-    Named { name: String, seen: String },
+    Named {
+        /// As it is named.
+        name: String,
+        /// Those that are there.
+        seen: String,
+    },
+    /// None has an address of the list.
     #[error("no interface has one of the MAC addresses of node `{node}` ({wanted}); seen here: {seen}")]
-    Listed { node: String, wanted: String, seen: String },
+    Listed {
+        /// The node.
+        node: String,
+        /// Its MAC addresses.
+        wanted: String,
+        /// Those that are there.
+        seen: String,
+    },
+    /// There is more than one, and no list.
     #[error("node `{node}` lists no MAC address, so its interface is unknown; seen here: {seen}")]
-    Unlisted { node: String, seen: String },
+    Unlisted {
+        /// The node.
+        node: String,
+        /// Those that are there.
+        seen: String,
+    },
 }
 
 impl Explain for NoInterface {
@@ -41,7 +64,7 @@ impl Explain for NoInterface {
 }
 
 /// Chooses among the interfaces of a machine that runs.
-pub(super) fn choose(
+pub fn choose(
     choice: &InterfaceChoice,
     node: &Node,
     interfaces: &[Interface],
@@ -71,7 +94,7 @@ pub(super) fn choose(
 }
 
 /// The MAC address to write where no machine can be looked at. Where the interface is named, nobody reads it.
-pub(super) fn expected(choice: &InterfaceChoice, node: &Node) -> Result<Mac, NoInterface> {
+pub fn expected(choice: &InterfaceChoice, node: &Node) -> Result<Mac, NoInterface> {
     match (choice, node.hardware.mac_addresses.first()) {
         (_, Some(mac)) => Ok(*mac),
         (InterfaceChoice::Named(_), None) => Ok(Mac([0; 6])),

@@ -1,4 +1,4 @@
-//! Whoever installs packages on this machine: apt or dnf.
+//! What installs packages on this machine: apt or dnf.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,14 +8,14 @@ use std::{
 use engine::StepError;
 use host::{Disk, Host, HostError};
 
-use nodekit::{
+use crate::{
     apt::{self, Source},
     dnf,
 };
 
-/// Whoever installs packages on this machine.
+/// What installs packages on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manager {
+pub enum Manager {
     /// Debian, Ubuntu and their relatives.
     Apt,
     /// Fedora, RHEL and theirs.
@@ -24,23 +24,23 @@ pub(super) enum Manager {
 
 /// What is installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Installed {
+pub struct Installed {
     /// Names and versions of what is set up.
-    pub(super) versions: BTreeMap<String, String>,
+    pub versions: BTreeMap<String, String>,
     /// What was begun and not finished.
-    pub(super) unfinished: Vec<String>,
+    pub unfinished: Vec<String>,
 }
 
 impl Installed {
     /// All that is there in some way: what was begun by somebody else is not ours when it is finished by us.
-    pub(super) fn names(&self) -> BTreeSet<String> {
+    pub fn names(&self) -> BTreeSet<String> {
         self.versions.keys().chain(&self.unfinished).cloned().collect()
     }
 }
 
 impl Manager {
     /// Looks for one. Where both are there, the one whose list is kept is meant: dnf is also a package of Debian.
-    pub(super) fn find(disk: &dyn Disk) -> Result<Option<Self>, HostError> {
+    pub fn find(disk: &dyn Disk) -> Result<Option<Self>, HostError> {
         let there = |path: &str| disk.exists(Path::new(path));
         Ok(if there("/usr/bin/apt-get")? && there("/var/lib/dpkg/status")? {
             Some(Self::Apt)
@@ -52,7 +52,7 @@ impl Manager {
     }
 
     /// As people call it.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Apt => "apt",
             Self::Dnf => "dnf",
@@ -60,14 +60,15 @@ impl Manager {
     }
 
     /// How a file of a package ends.
-    pub(super) const fn suffix(self) -> &'static str {
+    pub const fn suffix(self) -> &'static str {
         match self {
             Self::Apt => ".deb",
             Self::Dnf => ".rpm",
         }
     }
 
-    pub(super) async fn installed(self, host: &Host) -> Result<Installed, StepError> {
+    /// What is installed, and what was begun.
+    pub async fn installed(self, host: &Host) -> Result<Installed, StepError> {
         match self {
             Self::Apt => {
                 let packages = apt::Packages::read(&*host.disk)?.unwrap_or_default();
@@ -79,13 +80,7 @@ impl Manager {
     }
 
     /// Installs packages: from the machine's own sources, or from a directory; `work` is a place for notes on that.
-    pub(super) async fn install(
-        self,
-        host: &Host,
-        names: &[&str],
-        dir: Option<&Path>,
-        work: &Path,
-    ) -> Result<(), StepError> {
+    pub async fn install(self, host: &Host, names: &[&str], dir: Option<&Path>, work: &Path) -> Result<(), StepError> {
         match (self, dir) {
             (Self::Apt, None) => apt::install(host, names).await,
             (Self::Apt, Some(dir)) => {
@@ -98,7 +93,7 @@ impl Manager {
     }
 
     /// Finishes what was begun and interrupted.
-    pub(super) async fn repair(self, host: &Host, dir: Option<&Path>, work: &Path) -> Result<(), StepError> {
+    pub async fn repair(self, host: &Host, dir: Option<&Path>, work: &Path) -> Result<(), StepError> {
         match (self, dir) {
             (Self::Apt, None) => apt::repair(host).await,
             (Self::Apt, Some(dir)) => {
@@ -112,17 +107,12 @@ impl Manager {
     }
 
     /// Whether the list of packages has one only when all of it is done. rpm lists a package before its scripts have run.
-    pub(super) const fn lists_only_finished(self) -> bool {
+    pub const fn lists_only_finished(self) -> bool {
         matches!(self, Self::Apt)
     }
 
     /// Begins again with packages that were listed and not finished.
-    pub(super) async fn forget(
-        self,
-        host: &Host,
-        names: &[String],
-        before: &BTreeSet<String>,
-    ) -> Result<(), StepError> {
+    pub async fn forget(self, host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
         match self {
             Self::Apt => Ok(()),
             Self::Dnf => dnf::forget(host, names, before).await,
@@ -131,12 +121,7 @@ impl Manager {
 
     /// Tells the package manager what has come only with packages whose installation was interrupted, where it does not
     /// know by itself.
-    pub(super) async fn disown(
-        self,
-        host: &Host,
-        names: &[String],
-        before: &BTreeSet<String>,
-    ) -> Result<(), StepError> {
+    pub async fn disown(self, host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
         match self {
             Self::Apt => Ok(()),
             Self::Dnf => dnf::disown(host, names, before).await,
@@ -144,7 +129,7 @@ impl Manager {
     }
 
     /// Removes the packages `asked`, and those among `ours` that nobody needs without them. Returns what stayed, and why.
-    pub(super) async fn remove(
+    pub async fn remove(
         self,
         host: &Host,
         asked: &[String],

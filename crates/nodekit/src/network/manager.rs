@@ -19,30 +19,32 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// A profile in use.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Active {
-    pub(super) uuid: String,
+pub struct Active {
+    /// By which NetworkManager knows it.
+    pub uuid: String,
     /// Where NetworkManager has it from; the file need not be there any more.
-    pub(super) file: PathBuf,
+    pub file: PathBuf,
 }
 
 /// NetworkManager of a machine that runs.
-pub(super) struct Manager<'a> {
+pub struct Manager<'a> {
     host: &'a Host,
 }
 
 impl<'a> Manager<'a> {
-    pub(super) fn of(host: &'a Host) -> Self {
+    /// That of this machine.
+    pub fn new(host: &'a Host) -> Self {
         Self { host }
     }
 
     /// The profile that is active on an interface.
-    pub(super) async fn active(&self, interface: &str) -> Result<Option<Active>, StepError> {
+    pub async fn active(&self, interface: &str) -> Result<Option<Active>, StepError> {
         let table = self.run(["-g", "UUID,FILENAME,DEVICE", "connection", "show", "--active"]).await?;
         Ok(active(&table, interface))
     }
 
     /// Waits until an interface is connected or has given up. One that takes longer is taken as it is.
-    pub(super) async fn settle(&self, interface: &str) -> Result<(), StepError> {
+    pub async fn settle(&self, interface: &str) -> Result<(), StepError> {
         let until = Instant::now() + SETTLES;
         while is_changing(&self.run(["-g", "GENERAL.STATE", "device", "show", interface]).await?)
             && Instant::now() < until
@@ -53,7 +55,7 @@ impl<'a> Manager<'a> {
     }
 
     /// Waits until no interface is on its way to something else. Those that take longer are taken as they are.
-    pub(super) async fn settle_all(&self) -> Result<(), StepError> {
+    pub async fn settle_all(&self) -> Result<(), StepError> {
         let until = Instant::now() + SETTLES;
         while self.run(["-g", "STATE", "device"]).await?.lines().any(is_on_its_way) && Instant::now() < until {
             sleep(POLL).await;
@@ -62,22 +64,22 @@ impl<'a> Manager<'a> {
     }
 
     /// Reads one profile's file.
-    pub(super) async fn load(&self, profile: &Path) -> Result<(), StepError> {
+    pub async fn load(&self, profile: &Path) -> Result<(), StepError> {
         self.run(["connection", "load", &profile.to_string_lossy()]).await.map(drop)
     }
 
     /// Activates a profile and waits until it is.
-    pub(super) async fn up(&self, uuid: &str, interface: &str) -> Result<(), StepError> {
+    pub async fn up(&self, uuid: &str, interface: &str) -> Result<(), StepError> {
         self.run(["-w", DEADLINE, "connection", "up", "uuid", uuid, "ifname", interface]).await.map(drop)
     }
 
     /// Reads all profiles' files again. One whose file is gone is no longer active, and the next best takes over.
-    pub(super) async fn reload_connections(&self) -> Result<(), StepError> {
+    pub async fn reload_connections(&self) -> Result<(), StepError> {
         self.run(["connection", "reload"]).await.map(drop)
     }
 
     /// Reads its settings again.
-    pub(super) async fn reload_settings(&self) -> Result<(), StepError> {
+    pub async fn reload_settings(&self) -> Result<(), StepError> {
         self.run(["general", "reload", "conf"]).await.map(drop)
     }
 

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::StepError;
-use host::{Cmd, Host};
+use host::{Cmd, CommandError, Host};
 
 /// User and group of the daemons.
 const OWNER: &str = "ceph:ceph";
 
-/// Those of the paths that belong to somebody else.
-pub(super) async fn foreign(host: &Host, paths: &[PathBuf]) -> Result<Vec<PathBuf>, StepError> {
+/// Those of the paths that belong to another user.
+pub async fn foreign(host: &Host, paths: &[PathBuf]) -> Result<Vec<PathBuf>, CommandError> {
     let mut foreign = Vec::new();
     if host.is_live {
         for path in paths {
@@ -23,17 +22,16 @@ pub(super) async fn foreign(host: &Host, paths: &[PathBuf]) -> Result<Vec<PathBu
 }
 
 /// Gives a path to the daemons, with all that is below it.
-pub(super) async fn give(host: &Host, path: &Path) -> Result<(), StepError> {
+pub async fn give(host: &Host, path: &Path) -> Result<(), CommandError> {
     run(host, &Cmd::new("chown").args(["--recursive", OWNER]).arg(path)).await.map(drop)
 }
 
 /// Runs a command as the daemons' user would.
-pub(super) fn as_ceph(program: &str) -> Cmd {
+pub fn as_ceph(program: &str) -> Cmd {
     Cmd::new("runuser").args(["-u", "ceph", "--", program])
 }
 
 /// Runs a command to its end.
-pub(super) async fn run(host: &Host, command: &Cmd) -> Result<String, StepError> {
-    let ended = host.commands.run(command).await;
-    ended.map(|printed| printed.stdout).map_err(|error| StepError::from_explained(&error))
+pub async fn run(host: &Host, command: &Cmd) -> Result<String, CommandError> {
+    host.commands.run(command).await.map(|printed| printed.stdout)
 }
