@@ -4,14 +4,11 @@ use std::ops::Deref;
 
 use checks::Subject;
 use engine::{Ledger, LedgerStore, StepId};
+use nodekit::systemd::Unit;
 use playbooks::cluster::{self, Options};
 use tokio::sync::OnceCell;
 
-use crate::{
-    Inconclusive,
-    unit::{Unit, Units},
-    view::Views,
-};
+use crate::{Inconclusive, unit::Units, view::Views};
 
 /// The machine, what it is to be, and what was read so far.
 pub struct Context {

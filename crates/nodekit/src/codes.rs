@@ -14,6 +14,9 @@ explain::codes! {
         "list the interface's MAC address at the node, or set `cluster.networking.interface`";
     NO_NETWORK_MANAGER = "BS-NET-003", "NetworkManager failed",
         "check `systemctl status NetworkManager` and `journalctl -u NetworkManager`";
+    MODULE_REFUSED = "BS-PREP-004", "cannot load a kernel module",
+        "the message has the output of modprobe, and `dmesg` the kernel's; usual causes are a blacklist in /etc/modprobe.d \
+         and a kernel that was upgraded since the last boot";
     PACKAGES_BUSY = "BS-PKG-001", "another process holds the package manager's lock",
         "wait for the process named in the message, or find out why it hangs; never remove a lock by hand";
     PACKAGES_UNREACHABLE = "BS-PKG-002", "packages cannot be fetched",

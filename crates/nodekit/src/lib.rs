@@ -13,6 +13,7 @@ pub mod cleanup;
 pub mod codes;
 pub mod dnf;
 pub mod identity;
+pub mod kernel_modules;
 pub mod kubeconfig;
 mod layout;
 pub mod network;

@@ -40,9 +40,6 @@ explain::codes! {
     KERNEL_WITHOUT_ISCSI = "BS-PREP-003", "the kernel has no iSCSI initiator",
         "boot a kernel that has the module iscsi_tcp: the distribution's full one has it, one that is cut down for small \
          or virtual machines may not; or keep Longhorn off this node. Retrying with this kernel does not help";
-    MODULE_REFUSED = "BS-PREP-004", "cannot load a kernel module",
-        "the message has the output of modprobe, and `dmesg` the kernel's; usual causes are a blacklist in /etc/modprobe.d \
-         and a kernel that was upgraded since the last boot";
     NAME_OF_ANOTHER = "BS-PREP-005", "duplicate iSCSI initiator name, and volumes are attached with it",
         "drain this node (`kubectl drain`), so that no session is left (`iscsiadm -m session`), then run the same command \
          again: the machine gets its own name";

@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 use nodekit::run_record::{Outcome, Purpose, RunRecord};
+use nodekit::systemd::Unit;
 use playbooks::cluster::ids;
 
 use crate::{
     Check, Checking, Context, Finding, Inconclusive, Kind, Part,
     codes::{BOOTSTRAP_FAILED, BOOTSTRAP_OFF, BOOTSTRAP_WAITS, NEVER_STARTED},
-    unit::Unit,
 };
 
 /// See [`super`].

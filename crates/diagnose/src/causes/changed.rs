@@ -2,9 +2,10 @@
 //! it counts as the reason only where the service does not work.
 
 use host::Disk;
+use nodekit::systemd::Unit;
 use render::RenderedFile;
 
-use crate::{Check, Checking, Context, Finding, Inconclusive, codes::SERVICE_CHANGED, unit::Unit};
+use crate::{Check, Checking, Context, Finding, Inconclusive, codes::SERVICE_CHANGED, unit::part};
 
 /// See [`super`].
 pub(crate) const CHECK: Check =
@@ -65,7 +66,7 @@ fn evaluate(unit: &Unit, changes: &[String]) -> Option<Finding> {
     } else {
         format!("`rm {} && systemctl daemon-reload && systemctl restart {name}`", drop_ins.join(" "))
     };
-    Some(Finding::suspicion(SERVICE_CHANGED, unit.part(), evidence).with_fix(fix))
+    Some(Finding::suspicion(SERVICE_CHANGED, part(unit), evidence).with_fix(fix))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A service that ends again and again, with the line of its log that tells why.
 
 use nodekit::systemd;
+use nodekit::systemd::Unit;
 
-use crate::{Check, Checking, Context, Finding, codes::CRASH_LOOP, unit::Unit};
+use crate::{Check, Checking, Context, Finding, codes::CRASH_LOOP, unit::part};
 
 /// See [`super`].
 pub(crate) const CHECK: Check = Check::new("crash-loop", "services that are crash-looping", &[CRASH_LOOP], check);
@@ -15,7 +16,7 @@ fn check(context: &Context) -> Checking<'_> {
         let units = context.units().await?;
         let mut found = Vec::new();
         for (name, unit) in &units.all {
-            if unit.is_failing(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
+            if unit.is_crash_looping(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
                 let output = systemd::last_log_line(&context.host, name).await;
                 found.push(evaluate(unit, &output));
             }
@@ -30,7 +31,7 @@ fn evaluate(unit: &Unit, output: &str) -> Finding {
     let again = if *restarts == 0 { String::new() } else { format!(", started again {restarts} times") };
     let evidence = format!("{name} is {active}{again}; {output}");
     let fix = format!("its last log line is above; `journalctl -u {name}` shows the whole log");
-    Finding::symptom(CRASH_LOOP, unit.part(), evidence).with_fix(fix)
+    Finding::symptom(CRASH_LOOP, part(unit), evidence).with_fix(fix)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! A service that the kernel ended because memory ran out.
 
-use crate::{Check, Checking, Context, Finding, codes::OUT_OF_MEMORY, unit::Unit};
+use nodekit::systemd::Unit;
+
+use crate::{Check, Checking, Context, Finding, codes::OUT_OF_MEMORY, unit::part};
 
 /// See [`super`].
 pub(crate) const CHECK: Check =
@@ -13,7 +15,7 @@ fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let units = context.units().await?;
         let killed: Vec<&Unit> =
-            units.all.values().filter(|unit| was_killed(unit) && unit.is_failing(units.uptime)).collect();
+            units.all.values().filter(|unit| was_killed(unit) && unit.is_crash_looping(units.uptime)).collect();
         if killed.is_empty() {
             return Ok(Vec::new());
         }
@@ -37,7 +39,7 @@ fn evaluate(unit: &Unit, log: &str) -> Option<Finding> {
     };
     let evidence = format!("{} ran out of memory {} times; {output}", unit.name, unit.restarts.max(1));
     let fix = format!("more memory, or a higher limit: `systemctl show -p MemoryMax,MemoryCurrent {}`", unit.name);
-    Some(Finding::cause(OUT_OF_MEMORY, unit.part(), evidence).with_fix(fix))
+    Some(Finding::cause(OUT_OF_MEMORY, part(unit), evidence).with_fix(fix))
 }
 
 /// `Memory cgroup out of memory: Killed process 4711 (kube-scheduler) total-vm:…`; the kernel keeps 15 letters of a name.

@@ -14,7 +14,6 @@
 mod gpu;
 pub mod ids;
 mod iscsi;
-mod modules;
 mod note;
 mod packages;
 mod report;

@@ -1,7 +1,7 @@
 //! Ceph's daemons on this node: stopped, kept from their port, not believed by the monitors, or failing for another reason.
 
 use ceph::paths;
-use nodekit::systemd::{self, UnitState};
+use nodekit::systemd::{self, Unit};
 use playbooks::ceph::ids;
 use spec::Role;
 
@@ -30,7 +30,7 @@ struct Daemon {
     unit: String,
     /// Where its key is.
     keyring: String,
-    state: UnitState,
+    state: Unit,
     output: String,
     /// Who else has one of its ports.
     port: Option<String>,
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn each_state_has_its_answer() {
         let state =
-            |active: &str, sub: &str| UnitState { active: active.into(), sub: sub.into(), pid: None, restarts: 4 };
+            |active: &str, sub: &str| Unit { active: active.into(), sub: sub.into(), restarts: 4, ..Unit::default() };
         let refused = "monclient(hunting): handle_auth_bad_method server allowed_methods [2] but i only support [2]\n";
         let held = Some("port 3300 is held by `socat`, process 812".to_owned());
         let mut reported = String::new();

@@ -10,11 +10,11 @@ use crate::codes;
 
 /// The kernel that runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Kernel {
+pub struct Kernel {
     /// `6.1.0-54-amd64`.
-    pub(super) release: String,
+    pub release: String,
     /// `/lib/modules/6.1.0-54-amd64` is there.
-    pub(super) has_directory: bool,
+    pub has_directory: bool,
     loaded: BTreeSet<String>,
     built_in: BTreeSet<String>,
     loadable: BTreeSet<String>,
@@ -23,7 +23,7 @@ pub(super) struct Kernel {
 /// How a module is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum ModuleState {
+pub enum ModuleState {
     /// Part of the kernel.
     BuiltIn,
     /// Loaded.
@@ -36,12 +36,12 @@ pub(super) enum ModuleState {
 
 impl ModuleState {
     /// Whether what it offers can be used now.
-    pub(super) const fn works(self) -> bool {
+    pub const fn works(self) -> bool {
         matches!(self, Self::BuiltIn | Self::Loaded)
     }
 
     /// For people.
-    pub(super) const fn words(self) -> &'static str {
+    pub const fn words(self) -> &'static str {
         match self {
             Self::BuiltIn => "built in",
             Self::Loaded => "loaded",
@@ -52,7 +52,8 @@ impl ModuleState {
 }
 
 impl Kernel {
-    pub(super) fn read(disk: &dyn Disk) -> Result<Self, HostError> {
+    /// What it has, and could load.
+    pub fn read(disk: &dyn Disk) -> Result<Self, HostError> {
         let text = |path: &Path| -> Result<String, HostError> {
             let bytes = disk.read_optional(path)?.unwrap_or_default();
             Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -72,7 +73,8 @@ impl Kernel {
         })
     }
 
-    pub(super) fn state(&self, module: &str) -> ModuleState {
+    /// How a module of it is.
+    pub fn state(&self, module: &str) -> ModuleState {
         if self.built_in.contains(module) {
             ModuleState::BuiltIn
         } else if self.loaded.contains(module) {
@@ -97,7 +99,7 @@ fn name(module: &str) -> String {
 }
 
 /// Loads a module.
-pub(super) async fn load(host: &Host, module: &str) -> Result<(), StepError> {
+pub async fn load(host: &Host, module: &str) -> Result<(), StepError> {
     let refused = |error: CommandError| match error {
         CommandError::Failed { output, .. } => {
             StepError::new(codes::MODULE_REFUSED, format!("the kernel does not load {module}: {output}"))
@@ -109,24 +111,31 @@ pub(super) async fn load(host: &Host, module: &str) -> Result<(), StepError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::testing::Machine, *};
+    use host::RealDisk;
+
+    use super::*;
 
     #[test]
     fn loaded_built_in_loadable_or_absent() {
         use ModuleState::{Absent, BuiltIn, Loadable, Loaded};
-        let machine = Machine::default();
-        let states = |machine: &Machine| {
-            let kernel = Kernel::read(&*machine.host().disk).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let states = || {
+            let kernel = Kernel::read(&RealDisk::new(root.path())).unwrap();
             ["i915", "drm", "iscsi_tcp", "drm_kms_helper", "video"].map(|module| kernel.state(module))
         };
-        assert_eq!(states(&machine), [Absent; 5]);
-        machine.write("/proc/sys/kernel/osrelease", "6.1.0-54-amd64\n");
-        machine.write("/proc/modules", "i915 3051520 25 - Live 0x0\ndrm_kms_helper 204800 1 i915, Live 0x0\n");
-        let dir = "/lib/modules/6.1.0-54-amd64";
-        machine.write(&format!("{dir}/modules.builtin"), "kernel/drivers/gpu/drm/drm.ko\n");
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        assert_eq!(states(), [Absent; 5]);
+        write("proc/sys/kernel/osrelease", "6.1.0-54-amd64\n");
+        write("proc/modules", "i915 3051520 25 - Live 0x0\ndrm_kms_helper 204800 1 i915, Live 0x0\n");
+        let dir = "lib/modules/6.1.0-54-amd64";
+        write(&format!("{dir}/modules.builtin"), "kernel/drivers/gpu/drm/drm.ko\n");
         let dep =
             "kernel/drivers/gpu/i915/i915.ko: kernel/drivers/acpi/video.ko\nkernel/drivers/scsi/iscsi-tcp.ko.xz:\n";
-        machine.write(&format!("{dir}/modules.dep"), dep);
-        assert_eq!(states(&machine), [Loaded, BuiltIn, Loadable, Loaded, Absent]);
+        write(&format!("{dir}/modules.dep"), dep);
+        assert_eq!(states(), [Loaded, BuiltIn, Loadable, Loaded, Absent]);
     }
 }
