@@ -58,6 +58,7 @@ pub(crate) fn all() -> Vec<Code> {
     [
         spec::codes::ALL,
         nodekit::codes::ALL,
+        checks::codes::ALL,
         playbooks::codes::ALL,
         ::prep::codes::ALL,
         kubeapi::codes::ALL,

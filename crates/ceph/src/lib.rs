@@ -8,7 +8,7 @@
 //! answers/   what they say, one file per answer
 //! device     what lies where an OSD is to be made, and whether that may be used
 //! certificate  what the dashboard shows
-//! paths      where everything lies, and whose it is
+//! paths      where everything lies, and whose it is           owned     files of the user that daemons run as
 //! ```
 //! Nothing here decides what is done on a machine; the steps in `playbooks/src/ceph` do. To add an answer: its type in
 //! `answers/` with a fixture of what Ceph really printed, and a method of [`Client`] that asks for it.
@@ -25,6 +25,7 @@ mod identity;
 mod key;
 mod keyring;
 pub mod monmap;
+pub mod owned;
 pub mod paths;
 mod random;
 #[cfg(test)]

@@ -1,69 +1,40 @@
-//! What looks look at. What several of them need is read once, by the first that asks.
+//! What checks look at. What several of them need is read once, by the first that asks.
 
-use std::{path::Path, sync::Arc};
+use std::ops::Deref;
 
+use checks::Subject;
 use engine::{Ledger, LedgerStore, StepId};
-use host::Host;
-use nodekit::{Layout, checking};
-use playbooks::{
-    cluster::{self, Options},
-    preflight::MachineIds,
-};
-use spec::{BootstrapRole, Node, ValidatedCluster};
+use nodekit::systemd::Unit;
+use playbooks::cluster::{self, Options};
 use tokio::sync::OnceCell;
 
-use crate::{
-    finding::Inconclusive,
-    unit::{Unit, Units},
-    view::Views,
-};
+use crate::{Inconclusive, unit::Units, view::Views};
 
 /// The machine, what it is to be, and what was read so far.
-pub struct Context<'a> {
-    /// The machine.
-    pub host: &'a Host,
-    /// Its cluster.
-    pub cluster: &'a ValidatedCluster,
-    /// Which node it is.
-    pub node: &'a Node,
-    /// Where things are.
-    pub layout: &'a Layout,
-    /// Who knows the other machines.
-    pub machine_ids: Arc<dyn MachineIds>,
+pub struct Context {
+    subject: Subject,
     units: OnceCell<Units>,
     ledger: OnceCell<Ledger>,
     pub(crate) views: Views,
 }
 
-impl<'a> Context<'a> {
-    /// Nothing is read yet.
-    pub fn new(
-        host: &'a Host,
-        cluster: &'a ValidatedCluster,
-        node: &'a Node,
-        layout: &'a Layout,
-        machine_ids: Arc<dyn MachineIds>,
-    ) -> Self {
-        Self {
-            host,
-            cluster,
-            node,
-            layout,
-            machine_ids,
-            units: OnceCell::new(),
-            ledger: OnceCell::new(),
-            views: Views::default(),
-        }
-    }
+impl Deref for Context {
+    type Target = Subject;
 
-    /// What the node is in the bootstrap.
-    pub fn role(&self) -> BootstrapRole {
-        self.cluster.bootstrap_role(self.node)
+    fn deref(&self) -> &Subject {
+        &self.subject
+    }
+}
+
+impl Context {
+    /// Nothing is read yet.
+    pub fn new(subject: Subject) -> Self {
+        Self { subject, units: OnceCell::new(), ledger: OnceCell::new(), views: Views::default() }
     }
 
     /// Our units as systemd sees them.
     pub(crate) async fn units(&self) -> Result<&Units, Inconclusive> {
-        self.units.get_or_try_init(async || Units::read(self.host).await).await
+        self.units.get_or_try_init(async || Units::read(&self.host).await).await
     }
 
     /// What was done on this machine.
@@ -83,9 +54,9 @@ impl<'a> Context<'a> {
 
     /// The services that were started on this node, each as it should be and as systemd sees it.
     pub(crate) async fn started_services(&self) -> Result<Vec<(render::Service, Unit)>, Inconclusive> {
-        let options = Options::read(self.host).map_err(|error| Inconclusive(explain::chain(&error)))?;
+        let options = Options::read(&self.host).map_err(|error| Inconclusive(explain::chain(&error)))?;
         let mut started = Vec::new();
-        for service in cluster::services(self.cluster, self.node, self.layout, &options) {
+        for service in cluster::services(&self.cluster, &self.node, &self.layout, &options) {
             let Some(step) = cluster::step_of(service.name) else { continue };
             if self.was_done(step).await? {
                 let unit = self.units().await?.get(service.name);
@@ -93,19 +64,5 @@ impl<'a> Context<'a> {
             }
         }
         Ok(started)
-    }
-
-    /// A file's text; `None` if there is no such file.
-    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Result<Option<String>, Inconclusive> {
-        Ok(checking::text(self.host, path.as_ref())?)
-    }
-
-    /// What a command prints, in the language that parsers know.
-    pub(crate) async fn output<const N: usize>(
-        &self,
-        program: &str,
-        arguments: [&str; N],
-    ) -> Result<String, Inconclusive> {
-        checking::output(self.host, program, arguments).await
     }
 }

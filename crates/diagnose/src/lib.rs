@@ -1,9 +1,9 @@
 //! Why a node does not work: `blackstart diagnose`.
 //!
 //! ```text
-//! registry of checks ─► run: all at once, each within its limit ─► findings ─► narrow: causes, and what follows from them
+//! registry of checks ─► checks::run ─► findings ─► narrow: causes, and what follows from them
 //! ```
-//! A check reads one thing that commonly breaks and tells what it found. It never changes anything. A finding is either a
+//! A check reads one thing that commonly breaks; what a check is, is said in the crate `checks`. A finding is either a
 //! *cause* (the evidence itself is what must be fixed) or a *symptom* (something does not work, and why is not said by
 //! it): `narrow` hides a symptom where a cause explains it, so that a full disk is told as a full disk and not as
 //! five services that crash.
@@ -12,26 +12,42 @@
 //! `tests/diagnose` that provokes it on a real machine. Command, documentation and `node up` follow from the registry.
 
 mod causes;
-mod check;
 pub mod codes;
 mod context;
-mod finding;
 mod narrow;
-mod part;
-mod run;
 mod show;
 #[cfg(test)]
 mod testing;
 mod unit;
 mod view;
 
-pub use check::{Check, Roles};
+use std::time::Duration;
+
+use checks::{Checking, End, Inconclusive};
+pub use checks::{Finding, Kind, Part, Roles};
 pub use context::Context;
-pub use finding::{Finding, Kind};
 pub use narrow::{Cause, Diagnosis, InconclusiveCheck};
-pub use part::Part;
-pub use run::run;
 pub use show::{list, show, show_likely_cause};
+
+/// A check of one thing that commonly breaks.
+pub type Check = checks::Check<Context>;
+
+/// The whole diagnosis is there soon after: checks do not wait for each other.
+const LIMIT: Duration = Duration::from_secs(12);
+
+/// Runs the checks that are meant for this node.
+pub async fn run(checks: impl IntoIterator<Item = &'static Check>, context: &Context) -> Diagnosis {
+    let (mut found, mut unknown) = (Vec::new(), Vec::new());
+    for outcome in checks::run(checks, context, LIMIT, |_| None).await {
+        match outcome.end {
+            End::Checked(findings) => found.extend(findings),
+            End::Inconclusive(why) | End::Skipped(why) => {
+                unknown.push(InconclusiveCheck { check: outcome.check.to_owned(), why });
+            }
+        }
+    }
+    narrow::narrow(found, unknown)
+}
 
 /// Everything that is looked at, in the order in which people read it: from the machine up to the workloads.
 pub fn registry() -> &'static [Check] {

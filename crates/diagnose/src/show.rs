@@ -1,29 +1,26 @@
 //! A diagnosis as text for people. The first word of a line says it all; colour is for the edge.
 
+use checks::show::entry;
 use explain::counted;
 
 use crate::{Cause, Check, Diagnosis, Finding, narrow::InconclusiveCheck};
 
-/// One line per look: name and what it looks at.
+/// One line per check: name and what it looks at.
 pub fn list(checks: &[Check]) -> String {
-    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
-    checks.iter().map(|check| format!("{:width$}  {}\n", check.name, check.about)).collect()
+    checks::show::list(checks, |check| check.about.to_owned())
 }
 
 /// What must be fixed first, then what to know, then what could not be looked at.
 pub fn show(diagnosis: &Diagnosis) -> String {
     let mut text = String::new();
     for Cause { finding, explains } in &diagnosis.findings {
-        text += &reported("problem", finding);
-        for symptom in explains {
-            text += &format!("         so: {}\n", symptom.evidence);
-        }
+        text += &reported("problem", finding, explains);
     }
     for warning in &diagnosis.warnings {
-        text += &reported("warning", warning);
+        text += &reported("warning", warning, &[]);
     }
     for (why, checks) in by_reason(&diagnosis.unknown) {
-        text += &format!("unknown  {}: {why}\n", checks.join(", "));
+        text += &entry("unknown", "", &format!("{}: {why}", checks.join(", ")), &[]);
     }
     text += &if diagnosis.is_well() {
         "no problems found\n".to_owned()
@@ -52,11 +49,13 @@ pub fn show_likely_cause(diagnosis: &Diagnosis) -> Option<String> {
         1 => "`blackstart diagnose` checks again".to_owned(),
         all => format!("`blackstart diagnose` shows {} more", all - 1),
     };
-    Some(format!("likely cause[{}]: {}\n  fix: {}\n  {more}\n", finding.code, finding.evidence, finding.fix))
+    Some(format!("likely cause[{}]: {}\n  fix: {}\n  {more}\n", finding.id(), finding.evidence, finding.fix))
 }
 
-fn reported(word: &str, finding: &Finding) -> String {
-    format!("{word:8} {}: {}\n         fix: {}\n", finding.code, finding.evidence, finding.fix)
+fn reported(word: &str, finding: &Finding, explains: &[Finding]) -> String {
+    let symptoms = explains.iter().map(|symptom| format!("so: {}", symptom.evidence));
+    let notes: Vec<String> = std::iter::once(format!("fix: {}", finding.fix)).chain(symptoms).collect();
+    entry(word, "", &format!("{}: {}", finding.id(), finding.evidence), &notes)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::{borrow::Cow, error::Error, fmt, path::Path, pin::Pin, time::Duration};
 
 use explain::{Code, Explain};
-use host::{Change, Host, HostError};
+use host::{Change, CommandError, Host, HostError};
 
 use crate::{Act, Planned, StepId, codes, planned::unplanned, undo::Permits};
 
@@ -188,6 +188,12 @@ impl Explain for StepError {
 
     fn hint(&self) -> Option<String> {
         self.hint.clone()
+    }
+}
+
+impl From<CommandError> for StepError {
+    fn from(error: CommandError) -> Self {
+        Self::from_explained(&error)
     }
 }
 

@@ -10,6 +10,13 @@ explain::codes! {
     STILL_RUNS = "BS-RESET-002", "a process does not exit",
         "check it with `ps`; one that waits for a disk or a network file system exits when that answers, or at a reboot";
     UNKNOWN_NODE = "BS-IDENT-003", "no such node in cluster.yaml", "use a name from the list in the message";
+    NO_INTERFACE = "BS-NET-001", "cannot tell which interface has the node's address",
+        "list the interface's MAC address at the node, or set `cluster.networking.interface`";
+    NO_NETWORK_MANAGER = "BS-NET-003", "NetworkManager failed",
+        "check `systemctl status NetworkManager` and `journalctl -u NetworkManager`";
+    MODULE_REFUSED = "BS-PREP-004", "cannot load a kernel module",
+        "the message has the output of modprobe, and `dmesg` the kernel's; usual causes are a blacklist in /etc/modprobe.d \
+         and a kernel that was upgraded since the last boot";
     PACKAGES_BUSY = "BS-PKG-001", "another process holds the package manager's lock",
         "wait for the process named in the message, or find out why it hangs; never remove a lock by hand";
     PACKAGES_UNREACHABLE = "BS-PKG-002", "packages cannot be fetched",

@@ -2,20 +2,22 @@
 //!
 //! ```text
 //! layout       the directories of a machine           kubeconfig   who a kubeconfig says one is
-//! identity     which node of cluster.yaml this is     checking     reading a machine to evaluate it
+//! identity     which node of cluster.yaml this is     network      interfaces, who answers, NetworkManager
 //! systemd      units and their states                 run_record   what a run of a playbook did, from its events
 //! packaging    apt and dnf, their locks and failures  cleanup      processes, mounts, rules that a node leaves behind
 //! ```
 //! It is below the playbooks and the agent, and knows neither.
 
 pub mod apt;
-pub mod checking;
 pub mod cleanup;
 pub mod codes;
 pub mod dnf;
 pub mod identity;
+pub mod kernel_modules;
 pub mod kubeconfig;
 mod layout;
+pub mod network;
+pub mod package_manager;
 pub mod packaging;
 pub mod run_record;
 pub mod systemd;

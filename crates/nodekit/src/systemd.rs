@@ -1,23 +1,50 @@
-//! What systemd says of a unit, and what it is asked to do.
+//! What systemd says of units, and what it is asked to do.
+
+use std::{path::Path, time::Duration};
 
 use engine::StepError;
-use host::{Cmd, Host, Printed};
+use host::{Cmd, Disk, Host, HostError, Printed};
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use serde_json::Value;
+
+/// A unit that was started again this often, and is up for less than [`SETTLED`], is not up for good.
+const OFTEN: u32 = 3;
+const SETTLED: Duration = Duration::from_secs(10);
 
 /// A unit as systemd sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UnitState {
+pub struct Unit {
+    /// `etcd.service`.
+    pub name: String,
+    /// `loaded`, `masked`, `not-found`, `bad-setting`.
+    pub load: String,
+    /// `enabled`, `disabled`, `static`, `masked`.
+    pub file: String,
     /// `active`, `activating`, `inactive`, `failed`, `deactivating`.
     pub active: String,
     /// `running`, `auto-restart`, `dead`, `exited`.
     pub sub: String,
+    /// How its last process ended: `success`, `exit-code`, `oom-kill`.
+    pub result: String,
+    /// What its last process ended with: an exit code, or the number of a signal.
+    pub status: String,
     /// Its main process.
     pub pid: Option<u32>,
+    /// When that started; only where [`show`] was asked for `us+utc`.
+    pub started: Option<Timestamp>,
     /// How often systemd has started it again by itself.
     pub restarts: u32,
+    /// Files that change what its own file says.
+    pub drop_ins: Vec<String>,
+    /// When it became active, counted from the machine's boot.
+    pub active_since: Option<Duration>,
+    /// When its state changed last, counted from the machine's boot.
+    pub changed: Option<Duration>,
+    /// Whether systemd was told to start it and did not, because a condition in its file did not hold.
+    pub is_held_back: bool,
 }
 
-impl UnitState {
+impl Unit {
     /// Whether it runs or is about to.
     pub fn is_up(&self) -> bool {
         matches!(self.active.as_str(), "active" | "activating" | "reloading")
@@ -28,24 +55,74 @@ impl UnitState {
         self.active == "failed" || self.sub == "auto-restart"
     }
 
+    /// Whether it ends again and again, also where it is just having a try.
+    pub fn is_crash_looping(&self, uptime: Duration) -> bool {
+        let is_new = self.is_up() && uptime.saturating_sub(self.active_since.unwrap_or_default()) < SETTLED;
+        self.is_failing() || (self.restarts >= OFTEN && is_new)
+    }
+
+    /// Its state in one word: `auto-restart` between two starts of a process that ends badly.
+    pub fn state(&self) -> &str {
+        if self.sub == "auto-restart" { &self.sub } else { &self.active }
+    }
+
     fn parse(shown: &str) -> Self {
-        let value = |name: &str| {
-            let line = shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-            line.unwrap_or_default().to_owned()
-        };
+        let value =
+            |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default();
+        let since_boot = |name: &str| value(name).parse().ok().filter(|at| *at != 0).map(Duration::from_micros);
         Self {
-            active: value("ActiveState"),
-            sub: value("SubState"),
+            name: value("Id").to_owned(),
+            load: value("LoadState").to_owned(),
+            file: value("UnitFileState").to_owned(),
+            active: value("ActiveState").to_owned(),
+            sub: value("SubState").to_owned(),
+            result: value("Result").to_owned(),
+            status: value("ExecMainStatus").to_owned(),
             pid: value("MainPID").parse().ok().filter(|pid| *pid != 0),
+            started: instant(value("ExecMainStartTimestamp")),
             restarts: value("NRestarts").parse().unwrap_or(0),
+            drop_ins: value("DropInPaths").split_whitespace().map(str::to_owned).collect(),
+            active_since: since_boot("ActiveEnterTimestampMonotonic"),
+            changed: since_boot("StateChangeTimestampMonotonic"),
+            is_held_back: value("ConditionResult") == "no" && value("ConditionTimestampMonotonic") != "0",
         }
     }
 }
 
+/// `Mon 2026-11-16 20:27:53.739979 UTC`.
+fn instant(printed: &str) -> Option<Timestamp> {
+    let time = DateTime::strptime("%a %Y-%m-%d %H:%M:%S%.f UTC", printed).ok()?;
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Asks for units, all of them at once. With `--timestamp=us+utc`, which not every systemd knows, also when they started.
+pub fn show(units: &[&str]) -> Cmd {
+    const PROPERTIES: &str = "--property=Id,LoadState,UnitFileState,ActiveState,SubState,Result,ExecMainStatus,MainPID,\
+                              ExecMainStartTimestamp,NRestarts,DropInPaths,ActiveEnterTimestampMonotonic,\
+                              StateChangeTimestampMonotonic,ConditionResult,ConditionTimestampMonotonic";
+    Cmd::new("systemctl").args(["show", PROPERTIES]).args(units.iter().copied())
+}
+
+/// Reads what [`show`] printed, in its order.
+pub fn parse(shown: &str) -> Vec<Unit> {
+    shown.split("\n\n").filter(|block| !block.trim().is_empty()).map(Unit::parse).collect()
+}
+
 /// Looks at a unit; one that systemd has never heard of is inactive.
-pub async fn check(host: &Host, unit: &str) -> Result<UnitState, StepError> {
-    const PROPERTIES: &str = "--property=ActiveState,SubState,MainPID,NRestarts";
-    Ok(UnitState::parse(&systemctl(host, &["show", PROPERTIES, unit]).await?.stdout))
+pub async fn check(host: &Host, unit: &str) -> Result<Unit, StepError> {
+    let shown = host.commands.run(&show(&[unit])).await?.stdout;
+    Ok(parse(&shown).pop().unwrap_or_default())
+}
+
+/// For how long the machine is up; `None` where it does not say.
+pub fn uptime(disk: &dyn Disk) -> Result<Option<Duration>, HostError> {
+    let text = disk.read_optional(Path::new("/proc/uptime"))?.unwrap_or_default();
+    Ok(seconds(&String::from_utf8_lossy(&text)))
+}
+
+/// `12345.67 98765.43`: the first number.
+fn seconds(uptime: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(uptime.split_whitespace().next()?.parse().ok()?).ok()
 }
 
 /// Whether systemd knows something else of these units than their files say. One that it has never heard of it reads when
@@ -59,8 +136,7 @@ pub async fn is_stale(host: &Host, units: &[&str]) -> Result<bool, StepError> {
 
 /// Calls systemctl.
 pub async fn systemctl(host: &Host, arguments: &[&str]) -> Result<Printed, StepError> {
-    let command = Cmd::new("systemctl").args(arguments.iter().copied());
-    host.commands.run(&command).await.map_err(|error| StepError::from_explained(&error))
+    Ok(host.commands.run(&Cmd::new("systemctl").args(arguments.iter().copied())).await?)
 }
 
 /// Writes a line to the journal, whoever runs this program: for decisions that somebody will ask about later.
@@ -110,12 +186,69 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_read() {
-        let shown = "MainPID=812\nNRestarts=3\nActiveState=activating\nSubState=auto-restart\n";
-        let state = UnitState::parse(shown);
-        assert_eq!((state.pid, state.restarts, state.is_up(), state.is_failing()), (Some(812), 3, true, true));
-        let gone = UnitState::parse("MainPID=0\nActiveState=inactive\nSubState=dead\n");
-        assert_eq!((gone.pid, gone.is_up(), gone.is_failing()), (None, false, false));
+    fn units_are_told_apart() {
+        // Printed by systemd 252.
+        let shown = "MainPID=812\nNRestarts=3\nId=etcd.service\nLoadState=loaded\nUnitFileState=enabled\nActiveState=activating\n\
+                     SubState=auto-restart\nResult=exit-code\nExecMainStatus=1\nDropInPaths=/a/x.conf /b/y.conf\n\
+                     ActiveEnterTimestampMonotonic=1500000\nStateChangeTimestampMonotonic=0\n\
+                     ExecMainStartTimestamp=Sun 2026-11-15 00:00:00.000001 UTC\nConditionResult=no\n\
+                     ConditionTimestampMonotonic=7\n\n\
+                     ExecMainStartTimestamp=\nMainPID=0\nId=no.service\nLoadState=not-found\nActiveState=inactive\n\
+                     StateChangeTimestampMonotonic=60000000\nConditionResult=no\nConditionTimestampMonotonic=0\n";
+        let expected = [
+            Unit {
+                name: "etcd.service".into(),
+                load: "loaded".into(),
+                file: "enabled".into(),
+                active: "activating".into(),
+                sub: "auto-restart".into(),
+                result: "exit-code".into(),
+                status: "1".into(),
+                pid: Some(812),
+                started: Some("2026-11-15T00:00:00.000001Z".parse().unwrap()),
+                restarts: 3,
+                drop_ins: vec!["/a/x.conf".into(), "/b/y.conf".into()],
+                active_since: Some(Duration::from_millis(1500)),
+                changed: None,
+                is_held_back: true,
+            },
+            Unit {
+                name: "no.service".into(),
+                load: "not-found".into(),
+                active: "inactive".into(),
+                changed: Some(Duration::from_secs(60)),
+                ..Unit::default()
+            },
+        ];
+        let units = parse(shown);
+        assert_eq!(units, expected);
+        let states: Vec<_> = units.iter().map(|unit| (unit.state(), unit.is_up(), unit.is_failing())).collect();
+        assert_eq!(states, [("auto-restart", true, true), ("inactive", false, false)]);
+        assert_eq!(parse(""), []);
+    }
+
+    #[test]
+    fn one_that_has_just_come_back_once_more_is_not_back() {
+        let unit = |sub: &str, restarts| Unit {
+            active: "active".into(),
+            sub: sub.into(),
+            restarts,
+            active_since: Some(Duration::from_secs(100)),
+            ..Unit::default()
+        };
+        for (unit, uptime, expected) in [
+            (unit("running", 0), 101, false),
+            (unit("running", 1), 101, false),
+            (unit("running", 9), 101, true),
+            (unit("running", 9), 200, false),
+            (unit("auto-restart", 0), 200, true),
+            (Unit { active: "failed".into(), ..Unit::default() }, 200, true),
+            (Unit { active: "inactive".into(), restarts: 9, ..Unit::default() }, 1, false),
+        ] {
+            assert_eq!(unit.is_crash_looping(Duration::from_secs(uptime)), expected, "{unit:?} at {uptime}");
+        }
+        assert_eq!(seconds("12.50 3.00\n"), Some(Duration::from_millis(12_500)));
+        assert_eq!(seconds("garbage"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-use spec::{Endpoint, Node, San, ValidatedCluster, ports};
+use spec::{BootstrapRole, Endpoint, Node, San, ValidatedCluster, ports};
 
 use crate::table::{Names, Server};
 
@@ -44,6 +44,17 @@ pub struct Input {
 }
 
 impl Input {
+    /// For a node in its bootstrap: only the first master may make CAs.
+    pub fn for_node(cluster: &ValidatedCluster, node: &Node) -> Self {
+        let shared = match cluster.bootstrap_role(node) {
+            BootstrapRole::Bootstrap => Shared::Make,
+            // With a bootstrap node the CAs come from there: others would be those of a second cluster.
+            BootstrapRole::MasterFirst if cluster.bootstrap_node().is_none() => Shared::Make,
+            _ => Shared::Bring,
+        };
+        Self::new(cluster, node, shared)
+    }
+
     /// For one master of a cluster.
     pub fn new(cluster: &ValidatedCluster, node: &Node, shared: Shared) -> Self {
         Self {

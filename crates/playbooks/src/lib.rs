@@ -9,7 +9,7 @@ pub mod ceph;
 pub mod cluster;
 pub mod codes;
 mod etcd_access;
-pub mod preflight;
+mod membership;
 pub mod prep;
 pub mod program_image;
 pub mod remove;

@@ -73,8 +73,8 @@ fn is_of_signer(agent: &Agent, path: &str) -> Result<Option<bool>, AgentError> {
 }
 
 async fn is_stopped(agent: &Agent) -> Result<bool, AgentError> {
-    let units = systemd::parse(&agent.host.commands.run(&systemd::show(&[KUBELET])).await?.stdout);
-    Ok(units.get(KUBELET).is_some_and(|unit| unit.state == "inactive"))
+    let units = systemd::units(agent, &[KUBELET]).await?;
+    Ok(units.get(KUBELET).is_some_and(|unit| unit.state() == "inactive"))
 }
 
 #[cfg(test)]
@@ -89,8 +89,9 @@ mod tests {
 
     const STOP: &str = "systemctl stop kubelet.service";
     const START: &str = "systemctl start kubelet.service";
-    const SHOW: &str = "systemctl show --timestamp=us+utc --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
-                        kubelet.service";
+    fn shown() -> String {
+        systemd::show(&["kubelet.service"]).to_string()
+    }
 
     /// A master with CAs, whose kubelet has certificates of them.
     fn master(commands: &Arc<Scripted>) -> Agent {
@@ -122,7 +123,7 @@ mod tests {
     }
 
     fn state(commands: &Scripted, state: &str) {
-        commands.answer(SHOW, &format!("Id=kubelet.service\nLoadState=loaded\nActiveState={state}\n"));
+        commands.answer(&shown(), &format!("Id=kubelet.service\nLoadState=loaded\nActiveState={state}\n"));
     }
 
     #[tokio::test]
@@ -145,7 +146,7 @@ mod tests {
         let commands = Arc::new(Scripted::default());
         let agent = master(&commands);
         host::remove_file(&*agent.host.disk, Path::new(SERVING)).unwrap();
-        for (found, expected) in [("active", vec![SHOW]), ("inactive", vec![SHOW, START])] {
+        for (found, expected) in [("active", vec![shown()]), ("inactive", vec![shown(), START.to_owned()])] {
             state(&commands, found);
             shed(&agent).await.unwrap();
             assert_eq!(commands.ran(), expected, "{found}");

@@ -38,7 +38,7 @@ pub(super) const KUBELET: &str = "kubelet.service";
 pub(crate) async fn outdated(agent: &Agent, read: &[(&str, &'static str)]) -> Result<Vec<&'static str>, AgentError> {
     let mut units: Vec<&str> = read.iter().map(|(_, unit)| *unit).collect();
     units.dedup();
-    let units = systemd::parse(&agent.host.commands.run(&systemd::show(&units)).await?.stdout);
+    let units = systemd::units(agent, &units).await?;
     let mut written = BTreeMap::new();
     for (file, _) in read {
         let path = agent.paths.kubernetes_dir.join(file);
@@ -76,7 +76,7 @@ fn older_than_file(
 ) -> Vec<&'static str> {
     let is_older = |file: &str, unit: &str| {
         let (Some(&written), Some(unit)) = (written.get(file), units.get(unit)) else { return false };
-        unit.state == "active" && written <= now && unit.started.is_some_and(|started| started < written + TICK)
+        unit.state() == "active" && written <= now && unit.started.is_some_and(|started| started < written + TICK)
     };
     let mut older: Vec<_> = read.iter().filter(|(file, unit)| is_older(file, unit)).map(|(_, unit)| *unit).collect();
     older.dedup();
@@ -91,8 +91,9 @@ mod tests {
     fn only_running_processes_that_are_older_than_their_file() {
         let at = Timestamp::from_microsecond;
         let unit = |state: &str, micros: Option<i64>| Unit {
-            state: state.to_owned(),
+            active: state.to_owned(),
             started: micros.map(|micros| at(micros).unwrap()),
+            ..Unit::default()
         };
         for (what, written, scheduler, expected) in [
             ("younger", 100_000, unit("active", Some(110_000)), false),

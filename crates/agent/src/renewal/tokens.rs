@@ -26,7 +26,7 @@ pub(super) async fn renew(agent: &Agent, reported: &Reported) -> Result<(), Agen
     if pods.is_empty() {
         return Ok(());
     }
-    let units = systemd::parse(&agent.host.commands.run(&systemd::show(&[KUBELET])).await?.stdout);
+    let units = systemd::units(agent, &[KUBELET]).await?;
     let started = units.get(KUBELET).and_then(|unit| unit.started);
     if started.is_some_and(|started| started < reported.since) {
         tracing::info!(pods = pods.len(), "restarting the kubelet: another key signs the tokens of its pods");
@@ -109,8 +109,9 @@ mod tests {
     use crate::testing::{Scripted, agent};
 
     const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
-    const SHOW: &str = "systemctl show --timestamp=us+utc --property=Id,LoadState,ActiveState,SubState,ExecMainStartTimestamp \
-                        kubelet.service";
+    fn shown() -> String {
+        systemd::show(&["kubelet.service"]).to_string()
+    }
 
     fn token(kid: &str, claims: &Value) -> String {
         let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
@@ -162,10 +163,11 @@ mod tests {
         assert_eq!(of_other_keys(&agent, "new").unwrap(), ["b"]);
         for (started, restarts) in [(999, true), (1001, false)] {
             let since = Timestamp::from_second(started).unwrap().strftime("%a %Y-%m-%d %H:%M:%S.000000 UTC");
-            let shown = format!("ExecMainStartTimestamp={since}\nId={KUBELET}\nLoadState=loaded\nActiveState=active\n");
-            commands.answer(SHOW, &shown);
+            let answer =
+                format!("ExecMainStartTimestamp={since}\nId={KUBELET}\nLoadState=loaded\nActiveState=active\n");
+            commands.answer(&shown(), &answer);
             renew(&agent, &reported).await.unwrap();
-            let expected = [SHOW, "systemctl restart kubelet.service"];
+            let expected = [shown(), "systemctl restart kubelet.service".to_owned()];
             assert_eq!(commands.ran(), expected[..=usize::from(restarts)], "{started}");
         }
     }

@@ -46,12 +46,12 @@ pub struct Status {
 /// Looks at this machine.
 pub(super) async fn check(agent: &Agent, outage: &Outage) -> Result<Status, AgentError> {
     let state = agent.host.disk.read_optional(&agent.paths.state_dir.join("bootstrap-state"))?;
-    let printed = agent.host.commands.run(&systemd::show(render::units::NAMES)).await?.stdout;
+    let units = systemd::units(agent, render::units::NAMES).await?;
     Ok(Status {
         unheard_seconds: outage.lasting().map(|lasting| lasting.as_secs()),
         run: (agent.last_run)(),
         machine: agent.host.disk.read_optional(Path::new(MACHINE_ID))?.as_deref().map(machine),
-        ..status(agent, state.as_deref(), systemd::parse(&printed))
+        ..status(agent, state.as_deref(), units)
     })
 }
 
@@ -65,7 +65,7 @@ fn status(agent: &Agent, state: Option<&[u8]>, units: BTreeMap<String, Unit>) ->
         node: agent.node.name.clone(),
         role: agent.cluster.bootstrap_role(&agent.node).to_string(),
         bootstrap: state.map(|state| String::from_utf8_lossy(state).trim().to_owned()),
-        units: units.into_iter().map(|(name, unit)| (name, unit.state)).collect(),
+        units: units.into_iter().map(|(name, unit)| (name, unit.state().to_owned())).collect(),
         unheard_seconds: None,
         converged_on: converged.on,
         not_converged: converged.why_not,
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_status_is_small_and_says_what_matters() {
         let agent = agent("worker-01", &Arc::new(Scripted::default()));
-        let unit = |state: &str| Unit { state: state.to_owned(), started: None };
+        let unit = |state: &str| Unit { active: state.to_owned(), ..Unit::default() };
         let units = [("kubelet.service", unit("active")), ("kube-proxy.service", unit("failed"))];
         let units = units.map(|(name, unit)| (name.to_owned(), unit)).into();
         let status = Status { version: "1.2.3".into(), ..status(&agent, Some(b"joined\n"), units) };

@@ -1,5 +1,6 @@
 //! `blackstart diagnose`: why this node does not work.
 
+use checks::Subject;
 use diagnose::{Check, Diagnosis, registry};
 use playbooks::cluster;
 use serde::Serialize;
@@ -24,7 +25,7 @@ pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(
     }
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
-    let diagnosis = diagnosis(context, &cluster, node, registry())?;
+    let diagnosis = diagnosis(context, &cluster, node, registry().iter())?;
     if context.out.is_json() {
         context.out.json(&Reported { node: &node.name, diagnosis: &diagnosis })?;
     } else {
@@ -36,15 +37,15 @@ pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(
 /// Says under the error of a failed `node up` what is most likely behind it. `output` are the codes of that error: what it
 /// has told already is not told again. A diagnosis that cannot be made is no second error.
 pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: &Node, output: &[&str]) {
-    let checks: Vec<Check> = registry().iter().filter(|check| check.name != ABOUT_NODE_UP).copied().collect();
-    let Ok(diagnosis) = diagnosis(context, cluster, node, &checks) else { return };
+    let checks = registry().iter().filter(|check| check.name != ABOUT_NODE_UP);
+    let Ok(diagnosis) = diagnosis(context, cluster, node, checks) else { return };
     if context.out.is_json() {
         let line = json!({ "diagnosis": Reported { node: &node.name, diagnosis: &diagnosis } });
         // The run has failed already; a reader who has gone does not make it worse.
         let _ = print(format!("{line}\n").as_bytes());
         return;
     }
-    let is_new = diagnosis.likely_cause().is_some_and(|finding| !output.contains(&finding.code.id));
+    let is_new = diagnosis.likely_cause().is_some_and(|finding| !output.contains(&finding.id()));
     if let Some(text) = diagnose::show_likely_cause(&diagnosis).filter(|_| is_new) {
         note(&coloured(context.out.color_errors(), &text));
     }
@@ -59,10 +60,20 @@ struct Reported<'a> {
 }
 
 /// Looks at everything once.
-fn diagnosis(context: &Context, cluster: &ValidatedCluster, node: &Node, checks: &[Check]) -> Result<Diagnosis, Ended> {
-    let machine_ids = cluster::machine_ids(cluster, node, &context.layout);
-    let checked_at = diagnose::Context::new(&context.host, cluster, node, &context.layout, machine_ids);
-    Ok(block_on(diagnose::run(checks, &checked_at))?)
+fn diagnosis(
+    context: &Context,
+    cluster: &ValidatedCluster,
+    node: &Node,
+    checks: impl Iterator<Item = &'static Check>,
+) -> Result<Diagnosis, Ended> {
+    let subject = Subject {
+        host: context.host.clone(),
+        cluster: cluster.clone(),
+        node: node.clone(),
+        layout: context.layout.clone(),
+        machine_ids: cluster::machine_ids(cluster, node, &context.layout),
+    };
+    Ok(block_on(diagnose::run(checks, &diagnose::Context::new(subject)))?)
 }
 
 fn show_list(context: &Context) -> Result<(), Ended> {

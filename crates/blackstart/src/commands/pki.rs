@@ -61,7 +61,7 @@ pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask
         Some(engine::lock_machine(&context.host, &context.layout.state_dir, "pki renew")?)
     };
     let now = context.host.clock.now();
-    let changes = pki::renewal(&existing(context)?, &cluster::pki_input(&cluster, node), now, which)?;
+    let changes = pki::renewal(&existing(context)?, &pki::Input::for_node(&cluster, node), now, which)?;
     let lines: Vec<String> = changes.iter().map(ToString::to_string).collect();
     if !context.out.is_json() {
         context.out.text(&as_text(&lines))?;

@@ -5,18 +5,12 @@ use std::net::IpAddr;
 use playbooks::cluster::ids;
 use serde::Deserialize;
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::ADDRESS_GONE, finding::Inconclusive};
+use crate::{Check, Checking, Context, Finding, Inconclusive, Part, codes::ADDRESS_GONE};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "address",
-    about: "the node's address is on an interface",
-    codes: &[ADDRESS_GONE],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new("address", "the node's address is on an interface", &[ADDRESS_GONE], check);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::NETWORK).await? {
             return Ok(Vec::new());

@@ -14,21 +14,18 @@ use tls::Distrust;
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Inconclusive, Part,
     codes::{API_DISTRUSTED, API_NOT_READY, BALANCER_SILENT, JOIN_SERVICE_DOWN},
-    finding::Inconclusive,
     view::{ApiAnswer, ask_api},
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "api",
-    about: "the API servers, the join services and the balancer, as this node reaches them",
-    codes: &[API_SILENT, API_NOT_READY, API_DISTRUSTED, BALANCER_SILENT, JOIN_SERVICE_DOWN, join::codes::UNREACHABLE],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "api",
+    "the API servers, the join services and the balancer, as this node reaches them",
+    &[API_SILENT, API_NOT_READY, API_DISTRUSTED, BALANCER_SILENT, JOIN_SERVICE_DOWN, join::codes::UNREACHABLE],
+    check,
+);
 
 /// A machine of the same network answers at once or not at all.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -49,7 +46,7 @@ struct Asked<'a> {
     join: Port,
 }
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::JOIN } else { ids::API_READY }).await? {
@@ -57,7 +54,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
         }
         let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else { return Ok(Vec::new()) };
         let balancer = knock((Ipv4Addr::LOCALHOST, ports::API_BALANCER).into());
-        let masters: Vec<&Node> = if is_worker { context.cluster.masters().collect() } else { vec![context.node] };
+        let masters: Vec<&Node> = if is_worker { context.cluster.masters().collect() } else { vec![&context.node] };
         let ask = |master| ask(master, context.cluster.api().port, &ca);
         let (balancer, asked) = tokio::join!(balancer, join_all(masters.into_iter().map(ask)));
         let asked = asked.into_iter().collect::<Result<Vec<_>, _>>().map_err(Inconclusive)?;
@@ -182,7 +179,7 @@ mod tests {
         let asked: Vec<Asked<'_>> =
             answers.iter().map(|(api, join)| Asked { master, api: api.clone(), join: *join }).collect();
         let line =
-            |finding: &Finding| format!("{} {:?} {:?} {}", finding.code, finding.kind, finding.part, finding.evidence);
+            |finding: &Finding| format!("{} {:?} {:?} {}", finding.id(), finding.kind, finding.part, finding.evidence);
         of_worker(&asked).iter().map(line).collect()
     }
 
@@ -211,11 +208,11 @@ mod tests {
         let cluster = cluster();
         let master = cluster.masters().next().unwrap();
         let reported =
-            |api| of_master(&Asked { master, api, join: Port::Open }).map(|finding| (finding.code, finding.evidence));
+            |api| of_master(&Asked { master, api, join: Port::Open }).map(|finding| (finding.id(), finding.evidence));
         assert_eq!(reported(ApiAnswer::Ready), None);
         let expected = "this node's API server is not ready: etcd".to_owned();
-        assert_eq!(reported(ApiAnswer::NotReady(vec!["etcd".into()])), Some((API_NOT_READY, expected)));
+        assert_eq!(reported(ApiAnswer::NotReady(vec!["etcd".into()])), Some((API_NOT_READY.id, expected)));
         let expected = "the certificate of this node's API server is not trusted: it is not valid at this time";
-        assert_eq!(reported(ApiAnswer::Distrusted(Distrust::Time)), Some((API_DISTRUSTED, expected.to_owned())));
+        assert_eq!(reported(ApiAnswer::Distrusted(Distrust::Time)), Some((API_DISTRUSTED.id, expected.to_owned())));
     }
 }

@@ -2,24 +2,21 @@
 
 use jiff::{SignedDuration, Timestamp};
 use nodekit::run_record::{Outcome, Purpose, RunRecord};
+use nodekit::systemd::Unit;
 use playbooks::cluster::ids;
 
 use crate::{
-    Check, Context, Finding, Kind, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Inconclusive, Kind, Part,
     codes::{BOOTSTRAP_FAILED, BOOTSTRAP_OFF, BOOTSTRAP_WAITS, NEVER_STARTED},
-    finding::Inconclusive,
-    unit::Unit,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "bootstrap",
-    about: "the last `node up`, and whether the next boot repeats it",
-    codes: &[NEVER_STARTED, BOOTSTRAP_FAILED, BOOTSTRAP_WAITS, BOOTSTRAP_OFF],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "bootstrap",
+    "the last `node up`, and whether the next boot repeats it",
+    &[NEVER_STARTED, BOOTSTRAP_FAILED, BOOTSTRAP_WAITS, BOOTSTRAP_OFF],
+    check,
+);
 
 const UNIT: &str = "cluster-bootstrap.service";
 const LINK: &str = "/etc/systemd/system/multi-user.target.wants/cluster-bootstrap.service";
@@ -27,7 +24,7 @@ const LINK: &str = "/etc/systemd/system/multi-user.target.wants/cluster-bootstra
 /// Machines of one cluster are switched on one after the other; longer than this somebody should look.
 const LONG: SignedDuration = SignedDuration::from_secs(60);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let disk = &*context.host.disk;
         let run = RunRecord::latest_for(Purpose::Up, disk, &context.layout.state_dir);
@@ -138,7 +135,7 @@ mod tests {
         ] {
             let found = evaluate(&run, outcome, false, now);
             let reported = found
-                .map_or_else(|| "nothing".to_owned(), |one| format!("{}: {}; {}", one.code, one.evidence, one.fix));
+                .map_or_else(|| "nothing".to_owned(), |one| format!("{}: {}; {}", one.id(), one.evidence, one.fix));
             text += &format!("{outcome:?}: {reported}\n");
         }
         insta::assert_snapshot!(text);

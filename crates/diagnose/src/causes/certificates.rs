@@ -8,8 +8,7 @@ use playbooks::cluster::ids;
 use spec::BootstrapRole;
 
 use crate::{
-    Check, Context, Finding, Kind, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Kind, Part,
     codes::{
         CERTIFICATE_ENDS, CERTIFICATE_EXPIRED, CERTIFICATE_MISSING, CERTIFICATE_NAMES, CERTIFICATE_UNFIT,
         KUBECONFIG_ASTRAY,
@@ -17,10 +16,10 @@ use crate::{
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "certificates",
-    about: "certificates, keys and kubeconfigs: age, names, signatures",
-    codes: &[
+pub(crate) const CHECK: Check = Check::new(
+    "certificates",
+    "certificates, keys and kubeconfigs: age, names, signatures",
+    &[
         CERTIFICATE_EXPIRED,
         CERTIFICATE_ENDS,
         CERTIFICATE_NAMES,
@@ -31,11 +30,10 @@ pub(crate) const CHECK: Check = Check {
         pki_codes::KEY_MISMATCH,
         pki_codes::NOT_SIGNED,
     ],
-    roles: Roles::All,
-    run: check,
-};
+    check,
+);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::JOIN } else { ids::PKI }).await? {
@@ -70,7 +68,7 @@ fn together(faults: &[&Fault], is_worker: bool) -> Option<Finding> {
         if is_missing && is_worker { Some(Part::Joining) } else { faults.iter().map(|fault| part(fault.name)).min() };
     let evidence: Vec<String> = faults.iter().map(|fault| seen(fault)).collect();
     let fix = fix(faults, is_worker).unwrap_or_else(|| code.fix.to_owned());
-    Some(Finding { code, kind, part: part?, evidence: evidence.join("; "), fix })
+    Some(Finding { code: Some(code), kind, part: part?, evidence: evidence.join("; "), fix })
 }
 
 fn code(flaw: &Flaw) -> Code {
@@ -156,8 +154,8 @@ mod tests {
 
     fn reported(faults: &[Fault], is_worker: bool) -> String {
         let line = |finding: &Finding| {
-            let Finding { code, kind, part, evidence, fix } = finding;
-            format!("{code} {kind:?} {part:?}: {evidence}\n  fix: {fix}")
+            let Finding { kind, part, evidence, fix, .. } = finding;
+            format!("{} {kind:?} {part:?}: {evidence}\n  fix: {fix}", finding.id())
         };
         evaluate(faults, is_worker).iter().map(line).collect::<Vec<_>>().join("\n")
     }

@@ -1,20 +1,15 @@
 //! The kubelet and containerd make control groups in the same way.
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::CGROUP_DRIVER};
+use crate::{Check, Checking, Context, Finding, Part, codes::CGROUP_DRIVER};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "cgroup-driver",
-    about: "the cgroup drivers of the kubelet and containerd",
-    codes: &[CGROUP_DRIVER],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("cgroup-driver", "the cgroup drivers of the kubelet and containerd", &[CGROUP_DRIVER], check);
 
 const KUBELET: &str = "/var/lib/kubelet/config.yaml";
 const CONTAINERD: &str = "/etc/containerd/config.toml";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let (kubelet, containerd) = (context.text(KUBELET)?, context.text(CONTAINERD)?);
         Ok(kubelet

@@ -2,22 +2,16 @@
 //! it counts as the reason only where the service does not work.
 
 use host::Disk;
+use nodekit::systemd::Unit;
 use render::RenderedFile;
 
-use crate::{
-    Check, Context, Finding, Roles, check::Checking, codes::SERVICE_CHANGED, finding::Inconclusive, unit::Unit,
-};
+use crate::{Check, Checking, Context, Finding, Inconclusive, codes::SERVICE_CHANGED, unit::part};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "changed",
-    about: "units and configuration files that were changed by hand",
-    codes: &[SERVICE_CHANGED],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("changed", "units and configuration files that were changed by hand", &[SERVICE_CHANGED], check);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {
@@ -72,7 +66,7 @@ fn evaluate(unit: &Unit, changes: &[String]) -> Option<Finding> {
     } else {
         format!("`rm {} && systemctl daemon-reload && systemctl restart {name}`", drop_ins.join(" "))
     };
-    Some(Finding::suspicion(SERVICE_CHANGED, unit.part(), evidence).with_fix(fix))
+    Some(Finding::suspicion(SERVICE_CHANGED, part(unit), evidence).with_fix(fix))
 }
 
 #[cfg(test)]

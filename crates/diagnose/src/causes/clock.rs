@@ -9,20 +9,17 @@ use jiff::{SignedDuration, Timestamp};
 use spec::ports;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Inconclusive, Part,
     codes::{CLOCK_DIFFERS, CLOCK_WENT_BACK},
-    finding::Inconclusive,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "clock",
-    about: "the clock, compared with the masters' and with what was written earlier",
-    codes: &[CLOCK_DIFFERS, CLOCK_WENT_BACK],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "clock",
+    "the clock, compared with the masters' and with what was written earlier",
+    &[CLOCK_DIFFERS, CLOCK_WENT_BACK],
+    check,
+);
 
 /// An answer says full seconds and takes some time; leases and certificates forgive this much.
 const TOLERATED: SignedDuration = SignedDuration::from_secs(10);
@@ -30,7 +27,7 @@ const TOLERATED: SignedDuration = SignedDuration::from_secs(10);
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let others = context.cluster.masters().filter(|master| master.name != context.node.name);
         let reported = join_all(others.map(async |master| {
@@ -55,7 +52,7 @@ async fn date_of(server: SocketAddr) -> Option<Timestamp> {
 }
 
 /// When something was last noted in the ledger.
-async fn last_noted(context: &Context<'_>) -> Result<Option<Timestamp>, Inconclusive> {
+async fn last_noted(context: &Context) -> Result<Option<Timestamp>, Inconclusive> {
     let steps = context.ledger().await?.steps.values();
     Ok(steps.flat_map(|step| [Some(step.started), step.verified]).flatten().max())
 }

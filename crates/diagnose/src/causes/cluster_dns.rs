@@ -12,20 +12,14 @@ use playbooks::cluster::{ask_dns, ids};
 use spec::BootstrapRole;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Part,
     codes::{DNS_GONE, DNS_SILENT},
     view::{Objects, Unread},
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "cluster-dns",
-    about: "the cluster's DNS: its objects, its pods, its answers",
-    codes: &[DNS_GONE, DNS_SILENT],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("cluster-dns", "the cluster's DNS: its objects, its pods, its answers", &[DNS_GONE, DNS_SILENT], check);
 
 const NAMESPACE: &str = "kube-system";
 
@@ -36,7 +30,7 @@ struct Seen {
     pods: Vec<Pod>,
 }
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let is_worker = context.role() == BootstrapRole::Worker;
         if !context.was_done(if is_worker { ids::NODE_READY } else { ids::CLUSTER_DNS }).await? {
@@ -56,10 +50,10 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 }
 
 /// One lost packet is no silence.
-async fn ask_with_retries(context: &Context<'_>) -> Result<(), String> {
-    match ask_dns(context.cluster).await {
+async fn ask_with_retries(context: &Context) -> Result<(), String> {
+    match ask_dns(&context.cluster).await {
         Ok(()) => Ok(()),
-        Err(_) => ask_dns(context.cluster).await,
+        Err(_) => ask_dns(&context.cluster).await,
     }
 }
 
@@ -124,7 +118,7 @@ mod tests {
     }
 
     fn reported(seen: &Seen, answer: Result<(), String>) -> Vec<String> {
-        evaluate(seen, answer).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect()
+        evaluate(seen, answer).iter().map(|finding| format!("{} {}", finding.id(), finding.evidence)).collect()
     }
 
     #[test]

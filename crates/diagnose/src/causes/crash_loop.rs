@@ -1,28 +1,23 @@
 //! A service that ends again and again, with the line of its log that tells why.
 
 use nodekit::systemd;
+use nodekit::systemd::Unit;
 
-use crate::{Check, Context, Finding, Roles, check::Checking, codes::CRASH_LOOP, unit::Unit};
+use crate::{Check, Checking, Context, Finding, codes::CRASH_LOOP, unit::part};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "crash-loop",
-    about: "services that are crash-looping",
-    codes: &[CRASH_LOOP],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new("crash-loop", "services that are crash-looping", &[CRASH_LOOP], check);
 
 /// They come back until they succeed, and have a look of their own.
 const RUN_TO_AN_END: [&str; 2] = ["cluster-detect.service", "cluster-bootstrap.service"];
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let units = context.units().await?;
         let mut found = Vec::new();
         for (name, unit) in &units.all {
-            if unit.is_failing(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
-                let output = systemd::last_log_line(context.host, name).await;
+            if unit.is_crash_looping(units.uptime) && !RUN_TO_AN_END.contains(&name.as_str()) {
+                let output = systemd::last_log_line(&context.host, name).await;
                 found.push(evaluate(unit, &output));
             }
         }
@@ -36,7 +31,7 @@ fn evaluate(unit: &Unit, output: &str) -> Finding {
     let again = if *restarts == 0 { String::new() } else { format!(", started again {restarts} times") };
     let evidence = format!("{name} is {active}{again}; {output}");
     let fix = format!("its last log line is above; `journalctl -u {name}` shows the whole log");
-    Finding::symptom(CRASH_LOOP, unit.part(), evidence).with_fix(fix)
+    Finding::symptom(CRASH_LOOP, part(unit), evidence).with_fix(fix)
 }
 
 #[cfg(test)]

@@ -10,21 +10,19 @@ use tokio::{net::UnixStream, time::timeout};
 use playbooks::cluster::ids;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Inconclusive, Part, Roles,
     codes::{ENCRYPTION_CHANGED, ENCRYPTION_KEY, KMS_DIFFERS, KMS_SILENT},
-    finding::Inconclusive,
     view::Unread,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "encryption",
-    about: "whether Secrets can be decrypted",
-    codes: &[ENCRYPTION_KEY, ENCRYPTION_CHANGED, KMS_SILENT, KMS_DIFFERS],
-    roles: Roles::Masters,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "encryption",
+    "whether Secrets can be decrypted",
+    &[ENCRYPTION_KEY, ENCRYPTION_CHANGED, KMS_SILENT, KMS_DIFFERS],
+    check,
+)
+.only(Roles::Masters);
 
 /// Whoever exchanges the key loses all Secrets: a few of them will do.
 const TRIED: u32 = 5;
@@ -35,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Where the API server keeps them; namespace and name follow.
 const SECRETS: &str = "/registry/secrets/";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::ENCRYPTION_KEY).await? {
             return Ok(Vec::new());
@@ -88,7 +86,7 @@ fn kms_differs(used: Option<&Kms>, wanted: Option<&Kms>) -> Option<Finding> {
 
 /// Has the API server read some Secrets. They are named by etcd, because a list comes from the server's memory, and one
 /// that cannot decrypt never fills it. Only metadata is asked for: no secret comes here.
-async fn read_some(context: &Context<'_>) -> Result<Result<(), Unread>, Inconclusive> {
+async fn read_some(context: &Context) -> Result<Result<(), Unread>, Inconclusive> {
     let etcd = context.etcd_access()?.own();
     let keys = etcd.keys(SECRETS, TRIED).await.map_err(|_| Inconclusive("etcd does not answer".to_owned()))?;
     let objects = context.objects().await?;
@@ -150,7 +148,7 @@ mod tests {
         let socket = std::env::temp_dir().join(format!("blackstart-kms-{}.sock", std::process::id()));
         let kms = Kms { name: "vault".into(), socket: socket.clone(), timeout: Duration::from_secs(3) };
         let encryption = Encryption::first("b2xk", Some(&kms));
-        assert_eq!(silent_kms(Some(&encryption)).await.map(|found| found.code), Some(KMS_SILENT));
+        assert_eq!(silent_kms(Some(&encryption)).await.and_then(|found| found.code), Some(KMS_SILENT));
         let listening = tokio::net::UnixListener::bind(&socket).unwrap();
         assert!(silent_kms(Some(&encryption)).await.is_none());
         drop(listening);
@@ -175,7 +173,7 @@ mod tests {
             (true, away(), None),
         ] {
             let reported = evaluate(Path::new("/etc/kubernetes/encryption.yaml"), is_changed, &read);
-            assert_eq!(reported.map(|finding| finding.code), expected, "{is_changed} {read:?}");
+            assert_eq!(reported.and_then(|finding| finding.code), expected, "{is_changed} {read:?}");
         }
     }
 }

@@ -8,19 +8,18 @@ use playbooks::cluster::ids;
 
 use super::etcd_members::evaluate::REMOVED;
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Part, Roles,
     codes::{ETCD_ALARM, ETCD_DATA, ETCD_DATA_GONE, ETCD_NEARLY_FULL, ETCD_SLOW},
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "etcd",
-    about: "etcd: answers, alarms, size, data, speed of its disk",
-    codes: &[UNREACHABLE, ETCD_ALARM, ETCD_NEARLY_FULL, ETCD_SLOW, ETCD_DATA, ETCD_DATA_GONE],
-    roles: Roles::Masters,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "etcd",
+    "etcd: answers, alarms, size, data, speed of its disk",
+    &[UNREACHABLE, ETCD_ALARM, ETCD_NEARLY_FULL, ETCD_SLOW, ETCD_DATA, ETCD_DATA_GONE],
+    check,
+)
+.only(Roles::Masters);
 
 /// A sync that takes longer than this holds up the whole cluster; the boundary is one of etcd's own buckets.
 const SLOW_SECONDS: f64 = 0.128;
@@ -55,7 +54,7 @@ const DATA_ERRORS: &[&str] = &[
     "Was the raft log corrupted, truncated, or lost?",
 ];
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::ETCD).await? {
             return Ok(Vec::new());
@@ -145,7 +144,7 @@ mod tests {
             let status = json!({ "header": {"member_id": "7"}, "version": "3.7.3", "leader": "7", "errors": errors,
                                  "dbSize": size, "dbSizeInUse": in_use, "dbSizeQuota": quota });
             let found = full(&serde_json::from_value(status).unwrap());
-            found.map(|finding| format!("{} {:?}: {}", finding.code, finding.kind, finding.evidence))
+            found.map(|finding| format!("{} {:?}: {}", finding.id(), finding.kind, finding.evidence))
         };
         for (mebibytes, quota, errors) in
             [(3, 0, vec![]), (3, 2048, vec![]), (1638, 2048, vec![]), (3, 2048, vec!["etcdserver: no leader"])]

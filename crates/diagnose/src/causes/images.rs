@@ -2,28 +2,22 @@
 
 use playbooks::cluster::{self, ids};
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::NO_BUNDLE_IMAGE, finding::Inconclusive};
+use crate::{Check, Checking, Context, Finding, Inconclusive, Part, codes::NO_BUNDLE_IMAGE};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "images",
-    about: "images of the bundle in containerd",
-    codes: &[NO_BUNDLE_IMAGE],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new("images", "images of the bundle in containerd", &[NO_BUNDLE_IMAGE], check);
 
 /// Every pod needs it.
 const PAUSE: &str = "pause";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         // A containerd that does not run is told elsewhere, and cannot be asked.
         let is_up = context.units().await?.get("containerd.service").is_up();
         if !is_up || !context.was_done(ids::IMAGES).await? {
             return Ok(Vec::new());
         }
-        let manifest = cluster::installed_bundle(context.host);
+        let manifest = cluster::installed_bundle(&context.host);
         let Some(manifest) = manifest.map_err(|error| Inconclusive(explain::chain(&error)))? else {
             return Ok(Vec::new());
         };

@@ -9,13 +9,13 @@ use join::{Client, JoinError, NodeSecret, Trust, codes, seal::Sealed};
 use playbooks::cluster::ids;
 use tokio::time::timeout;
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, finding::Inconclusive};
+use crate::{Check, Checking, Context, Finding, Inconclusive, Part, Roles};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "joining",
-    about: "a worker outside the cluster: its secret, its trust, the masters' join services",
-    codes: &[
+pub(crate) const CHECK: Check = Check::new(
+    "joining",
+    "a worker outside the cluster: its secret, its trust, the masters' join services",
+    &[
         codes::EXPIRED,
         codes::OTHER_NODE,
         codes::UNREACHABLE,
@@ -28,14 +28,14 @@ pub(crate) const CHECK: Check = Check {
         codes::WRONG_PIN,
         codes::INCOMPLETE,
     ],
-    roles: Roles::Workers,
-    run: check,
-};
+    check,
+)
+.only(Roles::Workers);
 
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(6);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let has_joined = context.host.disk.exists(&context.layout.kubernetes_dir.join("agent.conf"))?;
         if has_joined || !context.was_done(ids::PREFLIGHT).await? {
@@ -52,7 +52,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
             Err(finding) => return Ok(vec![*finding]),
         };
         let Some(trust) = trust else { return Ok(Vec::new()) };
-        let client = Client::new(Sealed::masters(context.cluster), trust);
+        let client = Client::new(Sealed::masters(&context.cluster), trust);
         match timeout(LIMIT, client.hello(None)).await {
             Ok(Ok(_)) => Ok(Vec::new()),
             Ok(Err(error)) => Ok(vec![kept_out(&error)]),
@@ -62,7 +62,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 }
 
 /// What the node proves itself with, where that is a secret of its own, and whom it believes.
-fn read_trust(disk: &dyn Disk, context: &Context<'_>) -> Result<(Option<NodeSecret>, Option<Trust>), Box<Finding>> {
+fn read_trust(disk: &dyn Disk, context: &Context) -> Result<(Option<NodeSecret>, Option<Trust>), Box<Finding>> {
     let reported = |error: &dyn Explain| Box::new(found(error.code(), explain::chain(&error), error.advice()));
     match Sealed::read(disk, &context.layout.config_dir) {
         Ok(Some(sealed)) => Ok((Some(sealed.secret), Some(Trust::Ca(sealed.ca_pem)))),
@@ -112,7 +112,7 @@ mod tests {
             (key.node_secret("worker-02", Generation(1), None), Some(codes::OTHER_NODE)),
         ] {
             let reported = evaluate(&secret, "worker-01", now);
-            assert_eq!(reported.map(|finding| finding.code), expected, "{:?}", secret.expires);
+            assert_eq!(reported.and_then(|finding| finding.code), expected, "{:?}", secret.expires);
         }
     }
 
@@ -120,8 +120,8 @@ mod tests {
     fn who_is_not_there_is_a_symptom_and_who_is_not_believed_a_cause() {
         let master = "10.0.0.11:7444".parse().unwrap();
         let wrong = kept_out(&JoinError::WrongCa { master });
-        assert_eq!((wrong.code, wrong.kind), (codes::WRONG_CA, crate::Kind::Cause));
+        assert_eq!((wrong.code, wrong.kind), (Some(codes::WRONG_CA), crate::Kind::Cause));
         let away = kept_out(&JoinError::Unreachable { tried: Vec::new() });
-        assert_eq!((away.code, away.kind), (codes::UNREACHABLE, crate::Kind::Symptom));
+        assert_eq!((away.code, away.kind), (Some(codes::UNREACHABLE), crate::Kind::Symptom));
     }
 }

@@ -4,24 +4,18 @@ use std::path::Path;
 
 use playbooks::cluster::{self, ids};
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::KERNEL_SETTING};
+use crate::{Check, Checking, Context, Finding, Part, codes::KERNEL_SETTING};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "kernel-settings",
-    about: "sysctls that pods need",
-    codes: &[KERNEL_SETTING],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new("kernel-settings", "sysctls that pods need", &[KERNEL_SETTING], check);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::KERNEL_SETTINGS).await? {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for (name, wanted) in cluster::kernel_settings(context.cluster) {
+        for (name, wanted) in cluster::kernel_settings(&context.cluster) {
             let value = context.text(Path::new("/proc/sys").join(name.replace('.', "/")))?;
             found.extend(evaluate(name, wanted, value.as_deref()));
         }

@@ -1,24 +1,21 @@
 //! A service that the kernel ended because memory ran out.
 
-use crate::{Check, Context, Finding, Roles, check::Checking, codes::OUT_OF_MEMORY, unit::Unit};
+use nodekit::systemd::Unit;
+
+use crate::{Check, Checking, Context, Finding, codes::OUT_OF_MEMORY, unit::part};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "memory",
-    about: "services that the kernel killed for lack of memory",
-    codes: &[OUT_OF_MEMORY],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("memory", "services that the kernel killed for lack of memory", &[OUT_OF_MEMORY], check);
 
 /// `SIGKILL`, which is also what others may send: only with the kernel's word for it does it mean memory.
 const KILLED: &str = "9";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let units = context.units().await?;
         let killed: Vec<&Unit> =
-            units.all.values().filter(|unit| was_killed(unit) && unit.is_failing(units.uptime)).collect();
+            units.all.values().filter(|unit| was_killed(unit) && unit.is_crash_looping(units.uptime)).collect();
         if killed.is_empty() {
             return Ok(Vec::new());
         }
@@ -42,7 +39,7 @@ fn evaluate(unit: &Unit, log: &str) -> Option<Finding> {
     };
     let evidence = format!("{} ran out of memory {} times; {output}", unit.name, unit.restarts.max(1));
     let fix = format!("more memory, or a higher limit: `systemctl show -p MemoryMax,MemoryCurrent {}`", unit.name);
-    Some(Finding::cause(OUT_OF_MEMORY, unit.part(), evidence).with_fix(fix))
+    Some(Finding::cause(OUT_OF_MEMORY, part(unit), evidence).with_fix(fix))
 }
 
 /// `Memory cgroup out of memory: Killed process 4711 (kube-scheduler) total-vm:…`; the kernel keeps 15 letters of a name.

@@ -9,16 +9,11 @@ use futures::future::join_all;
 use playbooks::cluster::{Options, ids};
 use tokio::{net::UdpSocket, time::timeout};
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::NO_NAME_SERVER, finding::Inconclusive};
+use crate::{Check, Checking, Context, Finding, Inconclusive, Part, codes::NO_NAME_SERVER};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "name-server",
-    about: "name servers of the machine, asked for an answer",
-    codes: &[NO_NAME_SERVER],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("name-server", "name servers of the machine, asked for an answer", &[NO_NAME_SERVER], check);
 
 /// Packets may get lost; a server that was asked twice in vain is not there.
 const TRIES: usize = 2;
@@ -27,12 +22,12 @@ const LIMIT: Duration = Duration::from_millis(1500);
 /// "Who serves the root?": every server that works has some answer to it, if only a refusal.
 const QUESTION: [u8; 17] = [0xb5, 0x01, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1];
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::PREFLIGHT).await? {
             return Ok(Vec::new());
         }
-        let options = Options::read(context.host).map_err(|error| Inconclusive(explain::chain(&error)))?;
+        let options = Options::read(&context.host).map_err(|error| Inconclusive(explain::chain(&error)))?;
         let path = options.machine.resolv_conf;
         let servers = servers(&context.text(&path)?.unwrap_or_default());
         let answers = join_all(servers.iter().map(async |server| answers(*server).await)).await;

@@ -5,29 +5,26 @@ use playbooks::cluster::ids;
 use spec::{UnlistedNodes, ValidatedCluster};
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Inconclusive, Part,
     codes::{API_REFUSES, NODE_CORDONED, NODE_GONE, NODE_NOT_READY, OTHER_NODE, ROLES_GONE, UNLISTED_NODE},
-    finding::Inconclusive,
     view::Unread,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "node",
-    about: "the Node object: there, Ready, not cordoned; the other nodes",
-    codes: &[NODE_GONE, NODE_NOT_READY, NODE_CORDONED, OTHER_NODE, UNLISTED_NODE, API_REFUSES, ROLES_GONE],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "node",
+    "the Node object: there, Ready, not cordoned; the other nodes",
+    &[NODE_GONE, NODE_NOT_READY, NODE_CORDONED, OTHER_NODE, UNLISTED_NODE, API_REFUSES, ROLES_GONE],
+    check,
+);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
         }
         match context.nodes().await? {
-            Ok(nodes) => Ok(evaluate(context.cluster, &context.node.name, nodes)),
+            Ok(nodes) => Ok(evaluate(&context.cluster, &context.node.name, nodes)),
             Err(Unread::Refused { status, message }) => {
                 let kubeconfig = context.objects().await?.kubeconfig.display().to_string();
                 Ok(vec![refused(*status, &kubeconfig, message)])
@@ -118,7 +115,7 @@ mod tests {
     }
 
     fn reported(nodes: &[ApiNode]) -> Vec<String> {
-        let line = |finding: &Finding| format!("{} {:?} {}", finding.code, finding.kind, finding.evidence);
+        let line = |finding: &Finding| format!("{} {:?} {}", finding.id(), finding.kind, finding.evidence);
         evaluate(&cluster(), "worker-01", nodes).iter().map(line).collect()
     }
 
@@ -151,7 +148,7 @@ mod tests {
 
     #[test]
     fn who_is_not_known_and_who_may_not() {
-        assert_eq!(refused(401, "/etc/kubernetes/agent.conf", "Unauthorized").code, API_REFUSES);
-        assert_eq!(refused(403, "/etc/kubernetes/agent.conf", "nodes is forbidden").code, ROLES_GONE);
+        assert_eq!(refused(401, "/etc/kubernetes/agent.conf", "Unauthorized").code, Some(API_REFUSES));
+        assert_eq!(refused(403, "/etc/kubernetes/agent.conf", "nodes is forbidden").code, Some(ROLES_GONE));
     }
 }

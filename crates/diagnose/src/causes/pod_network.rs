@@ -7,26 +7,24 @@ use serde_json::Value;
 use spec::NetworkAddOn;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Part,
     codes::{FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN, NO_POD_NETWORK},
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "pod-network",
-    about: "the CNI configuration and its plugins",
-    codes: &[NO_POD_NETWORK, FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "pod-network",
+    "the CNI configuration and its plugins",
+    &[NO_POD_NETWORK, FOREIGN_POD_NETWORK, NO_NETWORK_PLUGIN],
+    check,
+);
 
 const CONFIGURATIONS: &str = "/etc/cni/net.d";
 const PLUGINS: &str = "/opt/cni/bin";
 /// What the agent writes for the built-in network.
 const OURS: &str = "10-blackstart.conflist";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::KUBELET).await? {
             return Ok(Vec::new());
@@ -96,7 +94,7 @@ mod tests {
     fn the_first_configuration_counts() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let reported =
-            |list: &[&str], is_built_in| evaluate(first(&names(list)), is_built_in).map(|finding| finding.code.id);
+            |list: &[&str], is_built_in| evaluate(first(&names(list)), is_built_in).map(|finding| finding.id());
         assert_eq!(reported(&[OURS, "README", "99-other.conf"], true), None);
         assert_eq!(reported(&["00-other.conflist", OURS], true), Some(FOREIGN_POD_NETWORK.id));
         assert_eq!(reported(&["10-calico.conflist"], false), None);

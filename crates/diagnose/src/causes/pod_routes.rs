@@ -8,18 +8,12 @@ use playbooks::cluster::ids;
 use serde::Deserialize;
 use spec::{NetworkAddOn, Node};
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::POD_ROUTE};
+use crate::{Check, Checking, Context, Finding, Part, codes::POD_ROUTE};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "pod-routes",
-    about: "routes to the pods of other nodes",
-    codes: &[POD_ROUTE],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new("pod-routes", "routes to the pods of other nodes", &[POD_ROUTE], check);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let networking = context.cluster.networking();
         if networking.add_on != NetworkAddOn::Basic || !context.was_done(ids::NODE_READY).await? {
@@ -42,7 +36,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 }
 
 /// The kernel's answer, or its words where it has no way.
-async fn ask(context: &Context<'_>, pod: IpAddr) -> Result<String, String> {
+async fn ask(context: &Context, pod: IpAddr) -> Result<String, String> {
     let command = Cmd::new("ip").args(["-j", "route", "get", &pod.to_string()]).env("LC_ALL", "C");
     context.host.commands.run(&command).await.map(|printed| printed.stdout).map_err(|error| error.to_string())
 }

@@ -1,17 +1,15 @@
 //! What must hold before a bootstrap must hold after it, too: the preflight checks, asked again.
 
-use playbooks::{
-    codes,
-    preflight::{self, Finding as Checked, Stage},
-};
+use checks::{Outcome, Subject, codes, preflight};
+use playbooks::cluster;
 
-use crate::{Check, Context, Finding, Kind, Part, Roles, check::Checking, finding::Inconclusive};
+use crate::{Check, Checking, Context, Inconclusive};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "machine",
-    about: "what `blackstart node preflight` checks",
-    codes: &[
+pub(crate) const CHECK: Check = Check::new(
+    "machine",
+    "what `blackstart node preflight` checks",
+    &[
         codes::NOT_ROOT,
         codes::NO_PROGRAM,
         codes::CLOCK_WRONG,
@@ -26,30 +24,28 @@ pub(crate) const CHECK: Check = Check {
         codes::DISK_SLOW,
         codes::OTHER_CLUSTER,
     ],
-    roles: Roles::All,
-    run: check,
-};
+    check,
+);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
-        let stage =
-            Stage::read(&*context.host.disk, context.layout).map_err(|error| Inconclusive(explain::chain(&error)))?;
-        let asked = preflight::Context {
-            host: context.host,
-            cluster: context.cluster,
-            node: context.node,
-            layout: context.layout,
-            stage,
-            machine_ids: &*context.machine_ids,
-        };
+        let stage = cluster::stage(&*context.host.disk, &context.layout)
+            .map_err(|error| Inconclusive(explain::chain(&error)))?;
+        let asked = preflight::Context { subject: Subject::clone(context), stage };
         let outcomes = preflight::run(preflight::registry(), &[], &asked).await;
         let outcomes = outcomes.map_err(|error| Inconclusive(error.to_string()))?;
-        Ok(outcomes.into_iter().filter_map(|outcome| evaluate(outcome.finding)).collect())
+        // Warnings of a preflight are said at every `node up`; here only what is wrong counts.
+        Ok(outcomes.iter().flat_map(Outcome::problems).cloned().collect())
     })
 }
 
-/// Warnings of a preflight are said at every `node up`; here only what is wrong counts.
-fn evaluate(finding: Checked) -> Option<Finding> {
-    let Checked::Problem { code, message, hint } = finding else { return None };
-    Some(Finding { code, kind: Kind::Cause, part: Part::Machine, evidence: message, fix: hint })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_can_answer_with_every_code_of_a_preflight() {
+        let codes = preflight::registry().iter().flat_map(|check| check.codes);
+        assert_eq!(CHECK.codes.iter().collect::<Vec<_>>(), codes.collect::<Vec<_>>());
+    }
 }

@@ -7,25 +7,25 @@
 use std::path::{Path, PathBuf};
 
 use bundle::{Manifest, Sum};
-use playbooks::{cluster, codes::COMPONENTS_UNFIT};
+use checks::codes::COMPONENTS_UNFIT;
+use playbooks::cluster;
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, finding::Inconclusive};
+use crate::{Check, Checking, Context, Finding, Inconclusive, Part};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "programs",
-    about: "the programs of the bundle, where they are and whether they were changed",
-    codes: &[COMPONENTS_UNFIT],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "programs",
+    "the programs of the bundle, where they are and whether they were changed",
+    &[COMPONENTS_UNFIT],
+    check,
+);
 
 const HOME: &str = "/opt/blackstart/current";
 const PROGRAMS: &str = "/usr/local/bin";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
-        let manifest = cluster::installed_bundle(context.host);
+        let manifest = cluster::installed_bundle(&context.host);
         let Some(manifest) = manifest.map_err(|error| Inconclusive(explain::chain(&error)))? else {
             return Ok(Vec::new());
         };
@@ -65,7 +65,7 @@ fn displaced(link: &Path, target: Option<PathBuf>, exists: bool) -> Option<Strin
 }
 
 /// What is wrong with the program of a service, compared by its sum.
-async fn changed(context: &Context<'_>, manifest: &Manifest, unit: &str) -> Result<Option<String>, Inconclusive> {
+async fn changed(context: &Context, manifest: &Manifest, unit: &str) -> Result<Option<String>, Inconclusive> {
     let path = format!("bin/{}", unit.strip_suffix(".service").unwrap_or(unit));
     let Some(file) = manifest.files().find(|file| file.path == path) else { return Ok(None) };
     let (disk, program) = (context.host.disk.clone(), Path::new(HOME).join(&path));

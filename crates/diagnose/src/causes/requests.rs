@@ -9,19 +9,14 @@ use playbooks::cluster::ids;
 use spec::ValidatedCluster;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Part, Roles,
     codes::{CSR_DENIED, CSR_PENDING},
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "requests",
-    about: "CSRs that are pending or were denied",
-    codes: &[CSR_PENDING, CSR_DENIED],
-    roles: Roles::Masters,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("requests", "CSRs that are pending or were denied", &[CSR_PENDING, CSR_DENIED], check)
+        .only(Roles::Masters);
 
 /// Masters' agents decide at once; a node whose object is about to appear gets a minute.
 const DEADLINE: SignedDuration = SignedDuration::from_secs(10);
@@ -32,14 +27,14 @@ const RECENT: SignedDuration = SignedDuration::from_mins(15);
 /// The user name of a node's kubelet.
 const NODE: &str = "system:node:";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::API_READY).await? {
             return Ok(Vec::new());
         }
         let list = async |client| Api::<CertificateSigningRequest>::all(client).list(&ListParams::default()).await;
         let requests = context.objects().await?.ask("list the certificate requests", list).await?;
-        Ok(evaluate(context.cluster, &requests.items, context.host.clock.now()))
+        Ok(evaluate(&context.cluster, &requests.items, context.host.clock.now()))
     })
 }
 
@@ -130,7 +125,7 @@ mod tests {
             .unwrap()
         };
         let requests: Vec<_> = requests.iter().enumerate().map(request).collect();
-        let line = |finding: &Finding| format!("{} {:?} {}", finding.code, finding.kind, finding.evidence);
+        let line = |finding: &Finding| format!("{} {:?} {}", finding.id(), finding.kind, finding.evidence);
         evaluate(&cluster(), &requests, "2026-11-16T03:30:00Z".parse().unwrap()).iter().map(line).collect()
     }
 

@@ -6,27 +6,21 @@ use playbooks::cluster::ids;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::{
-    Check, Context, Finding, Part, Roles, check::Checking, codes::ROLES_GONE, finding::Inconclusive, view::Unread,
-};
+use crate::{Check, Checking, Context, Finding, Inconclusive, Part, Roles, codes::ROLES_GONE, view::Unread};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "roles",
-    about: "the roles and bindings that nodes and administrators need",
-    codes: &[ROLES_GONE],
-    roles: Roles::Masters,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("roles", "the roles and bindings that nodes and administrators need", &[ROLES_GONE], check)
+        .only(Roles::Masters);
 
 const LIMIT: Duration = Duration::from_secs(4);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::ROLES).await? {
             return Ok(Vec::new());
         }
-        let wanted = render::objects::rbac(context.cluster);
+        let wanted = render::objects::rbac(&context.cluster);
         let client = context.objects().await?.client()?;
         let differing = timeout(LIMIT, kubeapi::differing(client, &wanted)).await;
         let differing = differing.map_err(|_| Inconclusive("the API does not answer".to_owned()))?;

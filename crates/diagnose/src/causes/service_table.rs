@@ -4,18 +4,13 @@ use host::{Cmd, CommandError};
 
 use playbooks::cluster::ids;
 
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::SERVICE_TABLE_GONE};
+use crate::{Check, Checking, Context, Finding, Part, codes::SERVICE_TABLE_GONE};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "service-table",
-    about: "kube-proxy's nftables rules for Services",
-    codes: &[SERVICE_TABLE_GONE],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("service-table", "kube-proxy's nftables rules for Services", &[SERVICE_TABLE_GONE], check);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::KUBE_PROXY).await? {
             return Ok(Vec::new());

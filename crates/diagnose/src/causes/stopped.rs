@@ -1,27 +1,26 @@
 //! A service that ran once and was stopped, masked, or kept from starting at the next boot.
 
+use nodekit::systemd::Unit;
 use std::path::Path;
 
 use crate::{
-    Check, Context, Finding, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding,
     codes::{SERVICE_DISABLED, SERVICE_STOPPED},
-    unit::Unit,
+    unit::part,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "stopped",
-    about: "services that were stopped, masked or disabled",
-    codes: &[SERVICE_STOPPED, SERVICE_DISABLED],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "stopped",
+    "services that were stopped, masked or disabled",
+    &[SERVICE_STOPPED, SERVICE_DISABLED],
+    check,
+);
 
 /// What starts with the machine has a link here.
 const WANTED_BY: &str = "/etc/systemd/system/multi-user.target.wants";
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (service, unit) in context.started_services().await? {
@@ -36,7 +35,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 fn evaluate(unit: &Unit, is_enabled: bool) -> Option<Finding> {
     let Unit { name, load, active, sub, .. } = unit;
     let stopped =
-        |evidence: String, fix: String| Some(Finding::cause(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix));
+        |evidence: String, fix: String| Some(Finding::cause(SERVICE_STOPPED, part(unit), evidence).with_fix(fix));
     match (load.as_str(), active.as_str()) {
         ("masked", _) if !unit.is_up() => stopped(
             format!("{name} is masked, so nothing can start it"),
@@ -46,7 +45,7 @@ fn evaluate(unit: &Unit, is_enabled: bool) -> Option<Finding> {
         ("loaded", "inactive" | "failed") if unit.is_held_back => {
             let evidence = format!("{name} is {active}: a condition in its file does not hold");
             let fix = format!("`systemctl status {name}` shows which; fix it, then `systemctl start {name}`");
-            Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
+            Some(Finding::symptom(SERVICE_STOPPED, part(unit), evidence).with_fix(fix))
         }
         // systemd starts our services again whenever they end: one that is not started again was stopped, however it ended.
         ("loaded", "inactive" | "deactivating" | "failed") => {
@@ -56,13 +55,13 @@ fn evaluate(unit: &Unit, is_enabled: bool) -> Option<Finding> {
         ("bad-setting" | "error", _) if !unit.is_up() => {
             let evidence = format!("{name} is {active} and cannot be started: systemd calls its file `{load}`");
             let fix = format!("`systemd-analyze verify {name}` shows what is wrong with it");
-            Some(Finding::symptom(SERVICE_STOPPED, unit.part(), evidence).with_fix(fix))
+            Some(Finding::symptom(SERVICE_STOPPED, part(unit), evidence).with_fix(fix))
         }
         ("loaded" | "masked", _) if !is_enabled || load == "masked" => {
             let evidence = format!("{name} runs and is {}", if load == "masked" { "masked" } else { "disabled" });
             let fix =
                 format!("`systemctl unmask {name}; systemctl enable {name}`: else it is gone after the next boot");
-            Some(Finding::warning(SERVICE_DISABLED, unit.part(), evidence).with_fix(fix))
+            Some(Finding::warning(SERVICE_DISABLED, part(unit), evidence).with_fix(fix))
         }
         _ => None,
     }

@@ -2,31 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
+use checks::codes::DISK_FULL;
 use host::Disk;
-use playbooks::codes::DISK_FULL;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Inconclusive, Part, Roles,
     codes::{NO_INODES, READ_ONLY},
-    finding::Inconclusive,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "storage",
-    about: "file systems that are full, out of inodes or read-only",
-    codes: &[DISK_FULL, NO_INODES, READ_ONLY],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "storage",
+    "file systems that are full, out of inodes or read-only",
+    &[DISK_FULL, NO_INODES, READ_ONLY],
+    check,
+);
 
 /// Less than a fiftieth is as good as nothing, except on large disks, where it is still plenty: in KiB.
 const PLENTY: u64 = 256 * 1024;
 /// The same for inodes.
 const PLENTY_OF_INODES: u64 = 10_000;
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mounts = context.text("/proc/self/mountinfo")?.unwrap_or_default();
         let mut places = Vec::new();
@@ -52,7 +49,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 }
 
 /// Who writes where.
-fn written<'a>(context: &'a Context<'a>) -> Vec<(&'static str, &'a Path)> {
+fn written(context: &Context) -> Vec<(&'static str, &Path)> {
     let mut all: Vec<(&str, &Path)> = vec![
         ("the state of the bootstrap", &context.layout.state_dir),
         ("certificates", &context.layout.kubernetes_dir),
@@ -196,7 +193,7 @@ mod tests {
         let what = ["etcd (/var/lib/etcd)".to_owned()];
         let reported = |total, free, inodes: (u64, u64)| {
             used_up(mount, &what, Share { total, free }, Share { total: inodes.0, free: inodes.1 })
-                .map(|finding| format!("{}: {}", finding.code, finding.evidence))
+                .map(|finding| format!("{}: {}", finding.id(), finding.evidence))
         };
         let enough = (1000, 500);
         assert_eq!(reported(10_000_000, 5_000_000, enough), None);

@@ -12,19 +12,18 @@ use kubeapi::{
 use playbooks::cluster::ids;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Part, Roles,
     codes::{POD_FAILS, POD_IMAGE, POD_UNSCHEDULED},
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "workloads",
-    about: "pods without an image, without a node, or that do not stay up",
-    codes: &[POD_IMAGE, POD_UNSCHEDULED, POD_FAILS],
-    roles: Roles::Masters,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "workloads",
+    "pods without an image, without a node, or that do not stay up",
+    &[POD_IMAGE, POD_UNSCHEDULED, POD_FAILS],
+    check,
+)
+.only(Roles::Masters);
 
 /// So many are named; more only make a person scroll.
 const NAMED: usize = 5;
@@ -32,7 +31,7 @@ const NAMED: usize = 5;
 /// More than this nobody reads, and the API server has other things to do.
 const LISTED: u32 = 500;
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
@@ -104,7 +103,7 @@ mod tests {
         ];
         pods.extend((0..7).map(|number| waiting(&format!("web-{number}"), "ImagePullBackOff")));
         let reported: Vec<String> =
-            evaluate(&pods).iter().map(|finding| format!("{} {}", finding.code, finding.evidence)).collect();
+            evaluate(&pods).iter().map(|finding| format!("{} {}", finding.id(), finding.evidence)).collect();
         insta::assert_snapshot!(reported.join("\n"));
     }
 }

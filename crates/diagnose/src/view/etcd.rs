@@ -9,7 +9,7 @@ use etcd::{
 use host::Cmd;
 use spec::ports;
 
-use crate::{Context, finding::Inconclusive};
+use crate::{Context, Inconclusive};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
@@ -24,7 +24,7 @@ pub(crate) struct EtcdView {
 
 impl EtcdView {
     /// Asks all masters at once; this one on loopback, which it has whatever happened to its address.
-    pub(super) async fn read(context: &Context<'_>) -> Result<Self, Inconclusive> {
+    pub(super) async fn read(context: &Context) -> Result<Self, Inconclusive> {
         let access = context.etcd_access()?;
         let own = context.node.name.clone();
         let masters = context.cluster.masters().map(|master| {
@@ -42,7 +42,7 @@ impl EtcdView {
     }
 }
 
-impl Context<'_> {
+impl Context {
     /// The way to any member.
     pub(crate) fn etcd_access(&self) -> Result<Access, Inconclusive> {
         let access = Access::read(&*self.host.disk, &self.layout.kubernetes_dir);

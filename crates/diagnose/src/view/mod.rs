@@ -19,7 +19,7 @@ pub(crate) use self::{
     etcd::EtcdView,
     objects::{Objects, Unread},
 };
-use crate::{Context, finding::Inconclusive};
+use crate::{Context, Inconclusive};
 
 /// What was read so far.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(crate) struct Views {
     certificates: OnceCell<Certificates>,
 }
 
-impl Context<'_> {
+impl Context {
     fn is_worker(&self) -> bool {
         self.role() == BootstrapRole::Worker
     }
@@ -66,7 +66,7 @@ impl Context<'_> {
             if self.is_worker() {
                 return Ok(Certificates::of_worker(disk, root, now)?);
             }
-            let input = Input::new(self.cluster, self.node, Shared::Bring);
+            let input = Input::new(&self.cluster, &self.node, Shared::Bring);
             Ok(Certificates::of_master(disk, root, &input, now)?)
         };
         self.views.certificates.get_or_try_init(read).await

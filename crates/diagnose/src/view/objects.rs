@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use kubeapi::{ApiError, Client, kube};
 use tokio::time::timeout;
 
-use crate::finding::Inconclusive;
+use crate::Inconclusive;
 
 /// One request; a balancer without a healthy master holds a connection much longer.
 const LIMIT: Duration = Duration::from_secs(3);

@@ -6,7 +6,7 @@ use ::ceph::paths;
 use engine::{Planned, StepError};
 use host::{Change, Host};
 
-use nodekit::systemd::{self, UnitState};
+use nodekit::systemd::{self, Unit};
 
 const WANTED: &str = "/etc/systemd/system";
 const UNITS: &str = "/lib/systemd/system";
@@ -53,7 +53,7 @@ pub(super) struct Daemon {
 /// How it is.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
-    pub(super) unit: UnitState,
+    pub(super) unit: Unit,
     /// What has to be written so that it starts at every boot.
     pub(super) missing: Vec<Change>,
     /// What it said before it ended.
@@ -115,7 +115,7 @@ impl Daemon {
 
     /// What is being waited for while it does not answer.
     pub(super) fn silence(&self, seen: &Seen) -> String {
-        let UnitState { active, sub, restarts, .. } = &seen.unit;
+        let Unit { active, sub, restarts, .. } = &seen.unit;
         let again = if *restarts > 0 { format!(", started {restarts} times again") } else { String::new() };
         let output = if seen.last_log_line.is_empty() {
             String::new()
@@ -142,13 +142,13 @@ mod tests {
                 "start ceph-mon@m1.service"
             ]
         );
-        let up = Seen { unit: UnitState { active: "active".into(), ..UnitState::default() }, ..Seen::default() };
+        let up = Seen { unit: Unit { active: "active".into(), ..Unit::default() }, ..Seen::default() };
         assert_eq!(shown(&up), Vec::<String>::new());
     }
 
     #[test]
     fn a_daemon_that_ends_again_and_again_is_quoted() {
-        let unit = UnitState { active: "activating".into(), sub: "auto-restart".into(), pid: None, restarts: 3 };
+        let unit = Unit { active: "activating".into(), sub: "auto-restart".into(), restarts: 3, ..Unit::default() };
         let seen = Seen { unit, missing: Vec::new(), last_log_line: "error: no space".into() };
         assert_eq!(
             Daemon::new(Kind::Osd, "7").silence(&seen),

@@ -7,14 +7,14 @@ use std::{
     sync::Arc,
 };
 
-use ::ceph::{Entity, Handed, Key, keyring_text, paths};
+use ::ceph::{Entity, Handed, Key, keyring_text, owned, paths};
 use engine::{About, Act, Notes, Planned, Step, StepError, Undo};
 use host::{Change, Content, Disk, Host, HostError};
 use spec::{Node, Role};
 
 use super::{
     daemon::Kind,
-    foreign, ids, owned,
+    foreign, ids,
     source::Source,
     undo::{Daemons, remove_all},
 };
@@ -141,7 +141,7 @@ impl Step for Keys {
     /// The only one: [`OWN`].
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         match self.manager_dir() {
-            Some(dir) => owned::give(host, &dir).await,
+            Some(dir) => Ok(owned::give(host, &dir).await?),
             None => Ok(()),
         }
     }

@@ -28,7 +28,6 @@ mod managers;
 mod mgr;
 mod mon;
 mod osd;
-mod owned;
 mod packages;
 mod source;
 #[cfg(test)]
@@ -38,7 +37,7 @@ mod workspace;
 
 use std::sync::Arc;
 
-use engine::{PlaybookBuilder, Stays, Undos};
+use engine::{PlaybookBuilder, Stays, StepId, Undos};
 use spec::{Ceph, Node, Role, ValidatedCluster};
 
 pub use packages::{PACKAGES, unwanted_units};
@@ -52,10 +51,7 @@ use self::{
     source::Source,
     undo::Daemons,
 };
-use crate::{
-    access::Access,
-    cluster::{ids::NODE_READY, membership::Membership},
-};
+use crate::{access::Access, membership::Membership};
 use nodekit::Layout;
 
 /// A node, and how it reaches the rest of the cluster.
@@ -69,6 +65,8 @@ pub(crate) struct CephContext<'a> {
     pub(crate) access: &'a Arc<Access>,
     /// The join services.
     pub(crate) membership: &'a Arc<Membership>,
+    /// The step that makes it a node of Kubernetes.
+    pub(crate) after: StepId,
 }
 
 /// The steps of a node with a role in Ceph, behind those that make it a node of Kubernetes.
@@ -88,7 +86,7 @@ fn append<'a>(all: PlaybookBuilder<'a>, context: &CephContext<'_>, settings: &Ce
     let has_dashboard = leads_managers && settings.dashboard;
     let daemons_after = if is_monitor { MON } else { CONF };
     let last = [INITIALIZED, MGR, OSD, MANAGERS, DASHBOARD_USER];
-    all.step(packages::Packages::new(settings, node), &[NODE_READY])
+    all.step(packages::Packages::new(settings, node), &[context.after])
         .step(keys::Keys::new(node, &source), &[INSTALLED])
         .step(conf::Conf::new(cluster, settings, context.has_own_disk), &[KEYS])
         .step_if(is_monitor, mon::Monitor::new(cluster, node, &source), &[CONF])

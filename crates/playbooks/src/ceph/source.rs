@@ -13,7 +13,7 @@ use spec::{Node, Role, ValidatedCluster};
 
 use crate::{
     access::{self, Access},
-    cluster::membership::{self, Membership},
+    membership::{self, Membership},
 };
 
 /// Whom a node asks.

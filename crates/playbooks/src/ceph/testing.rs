@@ -9,7 +9,7 @@ use spec::ValidatedCluster;
 use tempfile::TempDir;
 
 use super::source::Source;
-use crate::{access::Access, cluster::membership::Membership};
+use crate::{access::Access, membership::Membership};
 use nodekit::Layout;
 
 /// Two monitors, a manager alone and an OSD alone.

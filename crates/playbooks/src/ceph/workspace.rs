@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use ::ceph::owned;
 use engine::StepError;
 use host::{Cmd, Disk, Host};
 
-use super::{owned, undo};
+use super::undo;
 
 /// What the names of workspaces begin with. Ceph's own tools pass over them.
 const PREFIX: &str = ".blackstart-";

@@ -9,7 +9,8 @@ use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::Host;
 use join::{Credential, JoinError};
 
-use super::{ids, membership::Membership};
+use super::ids;
+use crate::membership::Membership;
 
 /// Waits for a join service that can do something for this node.
 pub(super) struct AwaitMaster {

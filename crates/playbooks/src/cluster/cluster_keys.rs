@@ -14,11 +14,8 @@ use etcd::{Initial, State};
 use host::{Change, Content, Disk, Host, HostError};
 use join::{Claim, MasterKeys, NoClaim, wire::ClaimedRole};
 
-use super::{
-    ids,
-    membership::{self, Membership},
-    split_brain,
-};
+use super::{ids, split_brain};
+use crate::membership::{self, Membership};
 use nodekit::Layout;
 
 const ENCRYPTION: &str = "encryption.yaml";

@@ -14,10 +14,8 @@ use pki::{Proof, kubeconfig};
 use secrecy::ExposeSecret;
 use spec::ports;
 
-use super::{
-    ids,
-    membership::{self, Membership},
-};
+use super::ids;
+use crate::membership::{self, Membership};
 use nodekit::cleanup::tree::Own;
 
 /// Where the kubelet keeps and renews its certificates.

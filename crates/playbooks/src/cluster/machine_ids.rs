@@ -4,11 +4,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use checks::{Answer, MachineIds};
 use host::Host;
 use tokio::time::timeout;
 
-use super::membership::Membership;
-use crate::preflight::{Answer, MachineIds};
+use crate::membership::Membership;
 
 /// Whoever is there answers at once; a bootstrap does not wait for this question.
 const LIMIT: Duration = Duration::from_secs(1);

@@ -24,7 +24,6 @@ mod kernel;
 mod kms_plugin;
 mod leave;
 mod machine_ids;
-pub(crate) mod membership;
 mod network;
 mod network_add_on;
 mod node_identity;
@@ -46,6 +45,7 @@ mod unit_files;
 
 use std::{net::IpAddr, path::Path, sync::Arc};
 
+use checks::{MachineIds, NoPeers};
 pub use cluster_dns::ask_dns;
 pub use components::{Components, bundle_id, verified as verified_bundle};
 use engine::{About, Playbook, PlaybookBuilder, PlaybookError, StepId, Undos};
@@ -55,7 +55,7 @@ pub use kernel::kernel_settings;
 pub use node_identity::NodeIdentity;
 pub use node_role::NodeRole;
 pub use options::Options;
-pub use preflight::Preflight;
+pub use preflight::{Preflight, stage};
 use render::{
     objects::{self as rendered, Upstream},
     units,
@@ -63,7 +63,7 @@ use render::{
 pub use reset::{INSTALLED, KEYS, Reset, arm_again, enable_again, hold_still, may_leave, tidy, undos};
 use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
 
-pub use self::pki::{Pki, input as pki_input};
+pub use self::pki::Pki;
 use self::{
     admin_kubeconfig::AdminKubeconfig,
     await_master::AwaitMaster,
@@ -87,7 +87,6 @@ use self::{
     kernel::KernelSettings,
     kms_plugin::KmsPlugin,
     machine_ids::AskMasters,
-    membership::Membership,
     network::Network,
     node_ready::NodeReady,
     objects::Objects,
@@ -98,11 +97,7 @@ use self::{
     split_brain::SplitBrainGuard,
     unit_files::UnitFiles,
 };
-use crate::{
-    access::Access,
-    ceph,
-    preflight::{MachineIds, NoPeers},
-};
+use crate::{access::Access, ceph, membership::Membership};
 use nodekit::Layout;
 
 /// The playbook's name in ledger and events.
@@ -141,7 +136,15 @@ pub fn playbook(
     };
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     let has_own_disk = options.machine.has_own_disk;
-    let context = ceph::CephContext { cluster, node, layout, has_own_disk, access: &access, membership: &membership };
+    let context = ceph::CephContext {
+        cluster,
+        node,
+        layout,
+        has_own_disk,
+        access: &access,
+        membership: &membership,
+        after: NODE_READY,
+    };
     ceph::steps(list.step(OwnImage, &[IMAGES]), &context).build()
 }
 

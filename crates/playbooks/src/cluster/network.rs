@@ -13,20 +13,19 @@
 //!
 //! An image has no NetworkManager that runs; there, the files are all there is to do.
 
-mod guard;
-mod interface;
-mod links;
-mod manager;
-mod reach;
 mod staged;
 mod trial;
 
 use engine::{About, Act, Planned, Step, StepError, Undo};
 use host::{Change, Facts, Host};
+use nodekit::network::{
+    interface::{self, Found},
+    links,
+    manager::Manager,
+};
 use spec::{Node, ValidatedCluster};
 
-use self::{interface::Found, manager::Manager, staged::Staged};
-
+use self::staged::Staged;
 use super::ids;
 
 const LEAVE_PODS_ALONE: &str = "leave-pods-alone";
@@ -78,7 +77,7 @@ impl Network {
     }
 
     async fn live(&self, host: &Host, found: &Found) -> Result<Live, StepError> {
-        let active = Manager::of(host).active(&found.name).await?;
+        let active = Manager::new(host).active(&found.name).await?;
         let ours = active.filter(|profile| profile.uuid == staged::UUID);
         // A run that was killed at its very end has removed the file, and NetworkManager does not know.
         let mut is_on_trial = ours.as_ref().is_some_and(|profile| staged::trials().contains(&profile.file));
@@ -141,7 +140,7 @@ impl Step for Network {
         match key.as_str() {
             LEAVE_PODS_ALONE => {
                 Staged::settings().on_trial().apply(&*host.disk)?;
-                Manager::of(host).reload_settings().await
+                Manager::new(host).reload_settings().await
             }
             ACTIVATE => self.try_out(host).await,
             _ => end_trial(host).await,
@@ -167,7 +166,7 @@ impl Undo for Addressed {
     async fn after(&self, host: &Host) -> Result<(), StepError> {
         end_trial(host).await?;
         staged::remove_trial_directory(&*host.disk)?;
-        Manager::of(host).settle_all().await
+        Manager::new(host).settle_all().await
     }
 }
 
@@ -176,7 +175,7 @@ async fn end_trial(host: &Host) -> Result<(), StepError> {
     for trial in staged::trials() {
         host::remove_file(&*host.disk, &trial)?;
     }
-    let manager = Manager::of(host);
+    let manager = Manager::new(host);
     manager.reload_settings().await?;
     manager.reload_connections().await
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Host};
 use pki::{Existing, Input, Shared};
-use spec::{BootstrapRole, Node, ValidatedCluster};
+use spec::{Node, ValidatedCluster};
 
 use super::ids;
 use nodekit::Layout;
@@ -32,20 +32,9 @@ impl Pki {
         Self {
             root: layout.kubernetes_dir.clone(),
             sealed: layout.config_dir.join(join::seal::layout::PKI),
-            input: input(cluster, node),
+            input: Input::for_node(cluster, node),
         }
     }
-}
-
-/// What the certificates of this master are made from.
-pub fn input(cluster: &ValidatedCluster, node: &Node) -> Input {
-    let shared = match cluster.bootstrap_role(node) {
-        BootstrapRole::Bootstrap => Shared::Make,
-        // With a bootstrap node the CAs come from there: others would be those of a second cluster.
-        BootstrapRole::MasterFirst if cluster.bootstrap_node().is_none() => Shared::Make,
-        _ => Shared::Bring,
-    };
-    Input::new(cluster, node, shared)
 }
 
 impl Step for Pki {

@@ -1,19 +1,29 @@
-//! The checks of [`crate::preflight`] as a step: nothing after it begins on a machine that cannot become a node.
+//! The checks of [`checks::preflight`] as a step: nothing after it begins on a machine that cannot become a node.
 //!
-//! It changes nothing. One problem or ten, all are told at once. What a check warns of, or could not look at, is told
-//! and stops nobody. Once the step is verified, its record in the ledger tells later runs that what they find may be the
+//! It changes nothing. One problem or ten, all are reported at once. What a check advises, or could not check, is reported
+//! and stops nothing. Once the step is verified, its record in the ledger tells later runs that what they find may be the
 //! node itself.
 
 use std::sync::Arc;
 
-use engine::{About, FilesOnly, Step, StepError};
+use checks::{
+    End, Finding, MachineIds, NoPeers, Outcome, Subject,
+    preflight::{self, Context, Stage},
+};
+use engine::{About, FilesOnly, Ledger, LedgerError, LedgerStore, Step, StepError};
 use explain::counted;
-use host::{Change, Host};
+use host::{Change, Disk, Host};
 use spec::{Node, ValidatedCluster};
 
 use super::ids;
-use crate::preflight::{self, Context, Finding, MachineIds, NoPeers, Outcome, Stage};
 use nodekit::Layout;
+
+/// How far the machine is, as its ledger says: undoing a bootstrap undoes the record, too.
+pub fn stage(disk: &dyn Disk, layout: &Layout) -> Result<Stage, LedgerError> {
+    let ledger = LedgerStore::new(&layout.state_dir).open(disk)?.ledger;
+    let passed = ledger.is_verified(&Ledger::key(super::NAME, ids::PREFLIGHT.as_str()));
+    Ok(if passed { Stage::Begun } else { Stage::Untouched })
+}
 
 /// Runs the checks that are meant for this node.
 pub struct Preflight {
@@ -52,15 +62,15 @@ impl Preflight {
 
     /// Runs the checks, as the step does, for those who want to see how each one ended.
     pub async fn outcomes(&self, host: &Host) -> Result<Vec<Outcome>, StepError> {
-        let stage = Stage::read(&*host.disk, &self.layout).map_err(|error| StepError::from_explained(&error))?;
-        let context = Context {
-            host,
-            cluster: &self.cluster,
-            node: &self.node,
-            layout: &self.layout,
-            stage,
-            machine_ids: &*self.machine_ids,
+        let stage = stage(&*host.disk, &self.layout).map_err(|error| StepError::from_explained(&error))?;
+        let subject = Subject {
+            host: host.clone(),
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            layout: self.layout.clone(),
+            machine_ids: self.machine_ids.clone(),
         };
+        let context = Context { subject, stage };
         let outcomes = preflight::run(preflight::registry(), &self.skip, &context).await;
         outcomes.map_err(|error| StepError::from_explained(&error))
     }
@@ -76,11 +86,13 @@ impl Step for Preflight {
 
     async fn observe(&self, host: &Host) -> Result<Vec<Outcome>, StepError> {
         let outcomes = self.outcomes(host).await?;
-        for Outcome { check, finding } in &outcomes {
-            match finding {
-                Finding::Warning { message, hint } => host.doing(format!("{check}: warning: {message}; {hint}")),
-                Finding::Unknown { why } => host.doing(format!("{check}: could not be checked: {why}")),
-                Finding::Fine | Finding::Problem { .. } | Finding::Skipped { .. } => {}
+        for outcome in &outcomes {
+            let check = outcome.check;
+            for Finding { evidence, fix, .. } in outcome.warnings() {
+                host.doing(format!("{check}: warning: {evidence}; {fix}"));
+            }
+            if let End::Inconclusive(why) = &outcome.end {
+                host.doing(format!("{check}: could not be checked: {why}"));
             }
         }
         Ok(outcomes)
@@ -96,20 +108,17 @@ impl Step for Preflight {
 
 /// All problems as one error, with the code of the first.
 fn problems(outcomes: &[Outcome]) -> Option<StepError> {
-    let found = outcomes.iter().filter_map(|Outcome { check, finding }| match finding {
-        Finding::Problem { code, message, hint } => Some((check, code, message, hint)),
-        Finding::Fine | Finding::Warning { .. } | Finding::Unknown { .. } | Finding::Skipped { .. } => None,
-    });
-    let found: Vec<_> = found.collect();
-    let (first, code, message, hint) = found.first()?;
+    let problems = outcomes.iter().flat_map(|outcome| outcome.problems().map(|found| (outcome.check, found)));
+    let found: Vec<_> = problems.filter_map(|(check, one)| Some((check, one.code?, &one.evidence, &one.fix))).collect();
+    let (first, code, message, hint) = *found.first()?;
     if found.len() == 1 {
-        return Some(StepError::new(**code, format!("{first}: {message}")).with_hint(hint.as_str()));
+        return Some(StepError::new(code, format!("{first}: {message}")).with_hint(hint.as_str()));
     }
     let each: Vec<String> =
         found.iter().map(|(check, code, message, _)| format!("{code} {check}: {message}")).collect();
     let hints: Vec<String> = found.iter().map(|(check, _, _, hint)| format!("{check}: {hint}")).collect();
     let message = format!("{} found: {}", counted(found.len(), "problem"), each.join("; "));
-    Some(StepError::new(**code, message).with_hint(hints.join("; ")))
+    Some(StepError::new(code, message).with_hint(hints.join("; ")))
 }
 
 #[cfg(test)]
@@ -117,10 +126,10 @@ mod tests {
     use explain::Explain;
 
     use super::*;
-    use crate::codes;
+    use checks::{Part, codes};
 
     fn problem(check: &'static str, code: explain::Code, message: &str) -> Outcome {
-        Outcome { check, finding: Finding::Problem { code, message: message.into(), hint: code.fix.into() } }
+        Outcome { check, end: vec![Finding::cause(code, Part::Machine, message)].into() }
     }
 
     #[test]
@@ -129,11 +138,9 @@ mod tests {
             let error = problems(outcomes)?;
             Some(format!("{}: {error}\nhint: {}", error.code(), error.advice()))
         };
-        let swap = Outcome {
-            check: "swap",
-            finding: Finding::Warning { message: "swap is on".into(), hint: "`swapoff -a`".into() },
-        };
-        let clock = Outcome { check: "clock", finding: Finding::Unknown { why: "no `timedatectl`".into() } };
+        let swapping = Finding::advice(Part::Machine, "swap is on", "`swapoff -a`");
+        let swap = Outcome { check: "swap", end: vec![swapping].into() };
+        let clock = Outcome { check: "clock", end: End::Inconclusive("no `timedatectl`".into()) };
         let root = problem("root", codes::NOT_ROOT, "the program runs as user 1000");
         let port = problem("ports", codes::PORT_HELD, "ports are held: 6443 (for the API server) by `nginx`");
         assert_eq!(reported(&[swap.clone(), clock.clone()]), None);

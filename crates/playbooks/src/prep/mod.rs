@@ -14,8 +14,6 @@
 mod gpu;
 pub mod ids;
 mod iscsi;
-mod manager;
-mod modules;
 mod note;
 mod packages;
 mod report;

@@ -9,10 +9,10 @@ use std::{
 
 use engine::{About, Act, Notes, Planned, Step, StepError, Undo};
 use host::{Disk, Host};
+use nodekit::package_manager::{Installed as Found, Manager};
 
 use super::{
     Task, ids,
-    manager::{Installed as Found, Manager},
     note::{self, PackageNote},
 };
 use crate::codes;

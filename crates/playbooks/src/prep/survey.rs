@@ -4,8 +4,9 @@ use std::path::Path;
 
 use engine::StepError;
 use host::{Cmd, Disk, Host, HostError};
+use nodekit::package_manager::Manager;
 
-use super::{Goal, Task, gpu::Evidence, iscsi, manager::Manager, report};
+use super::{Goal, Task, gpu::Evidence, iscsi, report};
 
 /// What the machine is like.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -23,7 +23,7 @@ pub(crate) use probe::{Health, Probe};
 use render::{CONFIG_VARIABLE, RenderedFile};
 pub(crate) use undo::{Started, clear, shows, stop};
 
-use nodekit::systemd::{self, UnitState};
+use nodekit::systemd::{self, Unit};
 
 /// systemd is asked at most this often while a process is known to run: a question costs more than the answer is worth
 /// on a machine that is busy starting a control plane.
@@ -37,7 +37,7 @@ pub(crate) struct Service<U = Started> {
     about: About,
     rendered: render::Service,
     probe: Probe,
-    last: Mutex<Option<(Instant, UnitState)>>,
+    last: Mutex<Option<(Instant, Unit)>>,
     undo: PhantomData<U>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Service<U = Started> {
 pub(crate) struct Seen {
     missing: Vec<Change>,
     is_live: bool,
-    unit: UnitState,
+    unit: Unit,
     configuration: Configuration,
     health: Health,
     last_log_line: String,
@@ -62,7 +62,7 @@ impl<U: Undo> Service<U> {
     }
 
     /// The unit, as systemd said a moment ago or says now.
-    async fn unit(&self, host: &Host) -> Result<UnitState, StepError> {
+    async fn unit(&self, host: &Host) -> Result<Unit, StepError> {
         let remembered = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((when, state)) = remembered
             && when.elapsed() < TRUSTED
@@ -82,7 +82,7 @@ impl<U: Undo> Service<U> {
     }
 
     /// Whether a process was started with the configuration as it is now.
-    fn configuration(&self, host: &Host, unit: &UnitState) -> Result<Configuration, StepError> {
+    fn configuration(&self, host: &Host, unit: &Unit) -> Result<Configuration, StepError> {
         let Some(pid) = unit.pid else { return Ok(Configuration::Unknown) };
         let process = Path::new("/proc").join(pid.to_string());
         // Between its birth and its first instruction a service is a copy of systemd or of a command before it. The program
@@ -139,7 +139,7 @@ impl<U: Undo> Step for Service<U> {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let missing = Change::missing(self.wanted(), &*host.disk)?;
         let is_live = host.is_live;
-        let unit = if is_live { self.unit(host).await? } else { UnitState::default() };
+        let unit = if is_live { self.unit(host).await? } else { Unit::default() };
         let configuration = if is_live { self.configuration(host, &unit)? } else { Configuration::Unknown };
         let health =
             if configuration == Configuration::Current { self.probe.check(host).await? } else { Health::Unknown };
@@ -176,7 +176,7 @@ impl<U: Undo> Step for Service<U> {
         };
         let waiting = |what: String, progress: &str| Verdict::Waiting { what, progress: progress.to_owned() };
         if seen.configuration != Configuration::Current {
-            let UnitState { active, sub, restarts, .. } = &seen.unit;
+            let Unit { active, sub, restarts, .. } = &seen.unit;
             let again = if *restarts > 0 { format!(", started {restarts} times again") } else { String::new() };
             return waiting(format!("{name} to run; it is {active} ({sub}){again}{output}"), "");
         }

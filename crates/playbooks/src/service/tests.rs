@@ -7,18 +7,18 @@ use host::{Change, Content, Host};
 use render::CONFIG_VARIABLE;
 
 use super::{Configuration, Health, Probe, Seen, Service};
-use nodekit::systemd::UnitState;
+use nodekit::systemd::Unit;
 
 fn service() -> Service {
     let rendered = render::units::agent();
     Service::new(About::new(StepId::new("x"), "Start x", "it is needed"), rendered, Probe::Port(1))
 }
 
-fn unit(active: &str, sub: &str, pid: Option<u32>, restarts: u32) -> UnitState {
-    UnitState { active: active.into(), sub: sub.into(), pid, restarts }
+fn unit(active: &str, sub: &str, pid: Option<u32>, restarts: u32) -> Unit {
+    Unit { active: active.into(), sub: sub.into(), pid, restarts, ..Unit::default() }
 }
 
-fn seen(unit: UnitState, configuration: Configuration, health: Health) -> Seen {
+fn seen(unit: Unit, configuration: Configuration, health: Health) -> Seen {
     Seen { missing: Vec::new(), is_live: true, unit, configuration, health, last_log_line: String::new() }
 }
 

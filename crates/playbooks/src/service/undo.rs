@@ -85,9 +85,8 @@ pub(crate) async fn clear(host: &Host, unit: &str) -> Result<(), StepError> {
 
 /// Stops a unit, also one that is about to start, and lets systemd forget that it failed.
 pub(crate) async fn stop(host: &Host, unit: &str) -> Result<(), StepError> {
-    let shown = systemd::systemctl(host, &["show", "--property=LoadState,ActiveState", unit]).await?.stdout;
-    let says = |line: &str| shown.lines().any(|shown| shown == line);
-    if says("LoadState=not-found") && says("ActiveState=inactive") {
+    let found = systemd::check(host, unit).await?;
+    if found.load == "not-found" && found.active == "inactive" {
         return Ok(());
     }
     systemd::systemctl(host, &["stop", unit]).await?;

@@ -1,9 +1,7 @@
 //! `blackstart node preflight`: the checks without the bootstrap.
 
-use playbooks::{
-    cluster::{self, Options},
-    preflight::{self, Finding},
-};
+use checks::preflight;
+use playbooks::cluster::{self, Options};
 use serde_json::json;
 
 use crate::{
@@ -34,10 +32,13 @@ pub(in crate::commands) fn preflight(
     let step = cluster::preflight(&cluster, node, &context.layout, &options);
     let outcomes = block_on(step.outcomes(&context.host))?.map_err(|error| Failure::in_step("preflight", &error))?;
     if context.out.is_json() {
-        context.out.json(&json!({ "node": node.name, "checks": outcomes }))?;
+        context.out.json(&json!({ "node": node.name, "checks": preflight::lines(&outcomes) }))?;
     } else {
         context.out.text(&preflight::show(&outcomes))?;
     }
-    let has_problem = outcomes.iter().any(|outcome| matches!(outcome.finding, Finding::Problem { .. }));
-    if has_problem { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
+    if outcomes.iter().any(|outcome| outcome.problems().next().is_some()) {
+        Err(Ended::Reported(Exit::Failed))
+    } else {
+        Ok(())
+    }
 }

@@ -1,25 +1,22 @@
 //! Ceph's daemons on this node: stopped, kept from their port, not believed by the monitors, or failing for another reason.
 
 use ceph::paths;
-use nodekit::systemd::{self, UnitState};
+use nodekit::systemd::{self, Unit};
 use playbooks::ceph::ids;
 use spec::Role;
 
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Inconclusive, Part,
     codes::{CEPH_FAILS, CEPH_KEY, CEPH_PORT, CEPH_STOPPED},
-    finding::Inconclusive,
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "ceph-daemons",
-    about: "monitors, managers and OSDs of Ceph that do not run",
-    codes: &[CEPH_STOPPED, CEPH_FAILS, CEPH_PORT, CEPH_KEY],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "ceph-daemons",
+    "monitors, managers and OSDs of Ceph that do not run",
+    &[CEPH_STOPPED, CEPH_FAILS, CEPH_PORT, CEPH_KEY],
+    check,
+);
 
 /// The ports of a monitor; the other daemons take any that is free.
 const MONITOR_PORTS: &str = "( sport = :3300 or sport = :6789 )";
@@ -33,17 +30,17 @@ struct Daemon {
     unit: String,
     /// Where its key is.
     keyring: String,
-    state: UnitState,
+    state: Unit,
     output: String,
     /// Who else has one of its ports.
     port: Option<String>,
 }
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mut found = Vec::new();
         for (unit, keyring) in expected(context).await? {
-            let state = systemd::check(context.host, &unit).await.map_err(|error| Inconclusive(error.to_string()))?;
+            let state = systemd::check(&context.host, &unit).await.map_err(|error| Inconclusive(error.to_string()))?;
             let output = recently(context, &unit).await?;
             let is_monitor_down = unit.starts_with("ceph-mon@") && (state.active != "active" || state.is_failing());
             let port = if is_monitor_down { foreign_holder(context).await? } else { None };
@@ -54,7 +51,7 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 }
 
 /// The daemons that were once seen to work here, each with its keyring.
-async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, Inconclusive> {
+async fn expected(context: &Context) -> Result<Vec<(String, String)>, Inconclusive> {
     let name = &context.node.name;
     let mut units = Vec::new();
     for (role, step, kind, dir) in
@@ -73,7 +70,7 @@ async fn expected(context: &Context<'_>) -> Result<Vec<(String, String)>, Inconc
 }
 
 /// What a daemon said since it was last started.
-async fn recently(context: &Context<'_>, unit: &str) -> Result<String, Inconclusive> {
+async fn recently(context: &Context, unit: &str) -> Result<String, Inconclusive> {
     let journal = ["--unit", unit, "--lines=40", "--output=cat", "--no-pager", "--quiet"];
     Ok(since_start(&context.output("journalctl", journal).await?).to_owned())
 }
@@ -85,7 +82,7 @@ fn since_start(journal: &str) -> &str {
 }
 
 /// Who listens on a monitor's port and is none.
-async fn foreign_holder(context: &Context<'_>) -> Result<Option<String>, Inconclusive> {
+async fn foreign_holder(context: &Context) -> Result<Option<String>, Inconclusive> {
     Ok(holder(&context.output("ss", ["-Hltnp", MONITOR_PORTS]).await?))
 }
 
@@ -130,7 +127,7 @@ mod tests {
     #[test]
     fn each_state_has_its_answer() {
         let state =
-            |active: &str, sub: &str| UnitState { active: active.into(), sub: sub.into(), pid: None, restarts: 4 };
+            |active: &str, sub: &str| Unit { active: active.into(), sub: sub.into(), restarts: 4, ..Unit::default() };
         let refused = "monclient(hunting): handle_auth_bad_method server allowed_methods [2] but i only support [2]\n";
         let held = Some("port 3300 is held by `socat`, process 812".to_owned());
         let mut reported = String::new();
@@ -148,7 +145,7 @@ mod tests {
             let found = evaluate(&Daemon { unit, keyring, state, output: output.to_owned(), port });
             reported += &found.map_or_else(
                 || "nothing\n".to_owned(),
-                |one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence),
+                |one| format!("{} {:?}: {}\n", one.id(), one.kind, one.evidence),
             );
         }
         insta::assert_snapshot!(reported);

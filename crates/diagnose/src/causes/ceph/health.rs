@@ -7,19 +7,17 @@ use ceph::{
 
 use super::{has_monitor, inconclusive};
 use crate::{
-    Check, Context, Finding, Part, Roles,
-    check::Checking,
+    Check, Checking, Context, Finding, Part,
     codes::{CEPH_CLOCK, CEPH_FULL, CEPH_KEY, CEPH_SLOW, CEPH_UNWELL},
 };
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "ceph-health",
-    about: "what Ceph says about clocks, space, disks and itself",
-    codes: &[CEPH_CLOCK, CEPH_FULL, CEPH_SLOW, CEPH_UNWELL, CEPH_KEY],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "ceph-health",
+    "what Ceph says about clocks, space, disks and itself",
+    &[CEPH_CLOCK, CEPH_FULL, CEPH_SLOW, CEPH_UNWELL, CEPH_KEY],
+    check,
+);
 
 const CLOCK: &[&str] = &["MON_CLOCK_SKEW"];
 const FULL: &[&str] =
@@ -27,12 +25,12 @@ const FULL: &[&str] =
 const MONITORS_DISK: &str = "make room on the file system of /var/lib/ceph/mon on the nodes that are named: a monitor ends itself before it is full";
 const SLOW: &[&str] = &["SLOW_OPS", "BLUESTORE_SLOW_OP_ALERT", "OSD_SLOW_PING_TIME_BACK", "OSD_SLOW_PING_TIME_FRONT"];
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !has_monitor(context).await? {
             return Ok(Vec::new());
         }
-        match Client::admin(context.host).with_short_timeout().health().await {
+        match Client::admin(&context.host).with_short_timeout().health().await {
             Ok(health) => Ok(evaluate(&health)),
             // Who does not answer is told by those who look at the monitors.
             Err(CephError::Silent { .. }) => Ok(Vec::new()),
@@ -104,7 +102,7 @@ mod tests {
         let health = Health { status: "HEALTH_ERR".into(), checks: checks.into_iter().collect() };
         let reported = evaluate(&health)
             .iter()
-            .map(|one| format!("{} {:?}: {}\n", one.code.id, one.kind, one.evidence))
+            .map(|one| format!("{} {:?}: {}\n", one.id(), one.kind, one.evidence))
             .collect::<String>();
         insta::assert_snapshot!(reported);
     }

@@ -10,10 +10,10 @@ use ceph::CephError;
 use playbooks::ceph::ids;
 use spec::Role;
 
-use crate::{Context, finding::Inconclusive};
+use crate::{Context, Inconclusive};
 
 /// Whether this node has a monitor that was once seen to work.
-async fn has_monitor(context: &Context<'_>) -> Result<bool, Inconclusive> {
+async fn has_monitor(context: &Context) -> Result<bool, Inconclusive> {
     Ok(context.node.has(Role::CephMon) && context.was_done(ids::MON).await?)
 }
 

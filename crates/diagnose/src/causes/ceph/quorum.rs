@@ -7,22 +7,16 @@ use spec::Role;
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{has_monitor, inconclusive};
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::CEPH_NO_QUORUM};
+use crate::{Check, Checking, Context, Finding, Part, codes::CEPH_NO_QUORUM};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "ceph-quorum",
-    about: "the quorum of Ceph's monitors",
-    codes: &[CEPH_NO_QUORUM],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new("ceph-quorum", "the quorum of Ceph's monitors", &[CEPH_NO_QUORUM], check);
 
 /// Where monitors are reached.
 const PORT: u16 = 3300;
 const DEADLINE: Duration = Duration::from_secs(2);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !has_monitor(context).await? {
             return Ok(Vec::new());

@@ -14,36 +14,26 @@ use join::{Client, Trust, seal::Sealed};
 
 use self::evaluate::{ClusterStates, Seen, evaluate};
 use crate::{
-    Check, Context, Roles,
-    check::Checking,
+    Check, Checking, Context, Inconclusive, Roles,
     codes::{
         ETCD_APART, ETCD_LEARNER, ETCD_MEMBER_LOST, ETCD_MEMBER_SILENT, ETCD_NEVER_CAME, ETCD_NO_LEADER, ETCD_NO_MEMBER,
     },
-    finding::Inconclusive,
 };
 use playbooks::cluster::ids;
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "etcd-members",
-    about: "etcd's members: quorum, one cluster, all started and voting",
-    codes: &[
-        ETCD_NO_LEADER,
-        ETCD_MEMBER_SILENT,
-        ETCD_MEMBER_LOST,
-        ETCD_NEVER_CAME,
-        ETCD_LEARNER,
-        ETCD_NO_MEMBER,
-        ETCD_APART,
-    ],
-    roles: Roles::Masters,
-    run: check,
-};
+pub(crate) const CHECK: Check = Check::new(
+    "etcd-members",
+    "etcd's members: quorum, one cluster, all started and voting",
+    &[ETCD_NO_LEADER, ETCD_MEMBER_SILENT, ETCD_MEMBER_LOST, ETCD_NEVER_CAME, ETCD_LEARNER, ETCD_NO_MEMBER, ETCD_APART],
+    check,
+)
+.only(Roles::Masters);
 
 /// Whoever is there answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         if !context.was_done(ids::ETCD).await? {
             return Ok(Vec::new());
@@ -58,12 +48,12 @@ fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
 }
 
 /// Asks the join services. Those that do not answer, or are not believed, are left out: nothing is concluded from silence.
-async fn cluster_states(context: &Context<'_>) -> Result<ClusterStates, Inconclusive> {
+async fn cluster_states(context: &Context) -> Result<ClusterStates, Inconclusive> {
     let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else {
         return Ok(ClusterStates::new());
     };
-    let client = Client::new(Sealed::masters(context.cluster), Trust::Ca(ca));
-    let client = match playbooks::shown(&*context.host.disk, context.layout, context.host.clock.now()) {
+    let client = Client::new(Sealed::masters(&context.cluster), Trust::Ca(ca));
+    let client = match playbooks::shown(&*context.host.disk, &context.layout, context.host.clock.now()) {
         Some((certificate, key)) => client.showing(certificate, key),
         None => client,
     };

@@ -51,7 +51,7 @@ fn reported(masters: &str, cluster_states: &[(&str, ClusterState)], log: &str) -
         cluster_states.iter().map(|(name, cluster_state)| ((*name).to_owned(), *cluster_state)).collect();
     let found = evaluate(&Seen { own: "m1", heard: &heard(masters), cluster_states: &cluster_states, log });
     let lines: Vec<String> =
-        found.iter().map(|finding| format!("  {} {:?}: {}\n", finding.code, finding.kind, finding.evidence)).collect();
+        found.iter().map(|finding| format!("  {} {:?}: {}\n", finding.id(), finding.kind, finding.evidence)).collect();
     format!("{masters}\n{}", lines.concat())
 }
 

@@ -17,23 +17,18 @@ use self::{
     ruleset::{Place, Ruleset},
 };
 use super::address::addresses;
-use crate::{Check, Context, Finding, Part, Roles, check::Checking, codes::FIREWALL};
+use crate::{Check, Checking, Context, Finding, Part, codes::FIREWALL};
 
 /// See [`super`].
-pub(crate) const CHECK: Check = Check {
-    name: "firewall",
-    about: "firewall rules that block the node's own connections",
-    codes: &[FIREWALL],
-    roles: Roles::All,
-    run: check,
-};
+pub(crate) const CHECK: Check =
+    Check::new("firewall", "firewall rules that block the node's own connections", &[FIREWALL], check);
 
-fn check<'a>(context: &'a Context<'a>) -> Checking<'a> {
+fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let rules = Ruleset::parse(&context.output("nft", ["-j", "list", "ruleset"]).await?)?;
         let there = addresses(&context.output("ip", ["-json", "address", "show"]).await?)?;
         let outside = there.iter().find(|(_, address)| *address == context.node.ip).map(|(name, _)| name.as_str());
-        let dropped = dropped(&rules, &connections(context.cluster, context.node), outside);
+        let dropped = dropped(&rules, &connections(&context.cluster, &context.node), outside);
         let mut found = Vec::new();
         for (place, whose) in dropped {
             let Place { family, table, chain, .. } = &place;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::packet::{Packet, Truth};
-use crate::finding::Inconclusive;
+use crate::Inconclusive;
 
 /// Chains that call each other without end are the kernel's to refuse; this is only for safety.
 const DEEPEST: u8 = 16;

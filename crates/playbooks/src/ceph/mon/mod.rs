@@ -196,10 +196,10 @@ mod tests {
         super::testing::{cluster, source},
         *,
     };
-    use nodekit::systemd::UnitState;
+    use nodekit::systemd::Unit;
 
     fn seen(data: Data, active: &str, state: Option<&str>) -> Seen {
-        let unit = UnitState { active: active.into(), sub: "dead".into(), ..UnitState::default() };
+        let unit = Unit { active: active.into(), sub: "dead".into(), ..Unit::default() };
         let status = |state: &str| -> MonStatus {
             let map = serde_json::json!({ "fsid": "f", "mons": [{ "name": "m1" }, { "name": "m2" }] });
             serde_json::from_value(serde_json::json!({ "state": state, "monmap": map })).unwrap()

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use ::ceph::{Client, Handed, monmap, paths};
+use ::ceph::{
+    Client, Handed, monmap,
+    owned::{self, run},
+    paths,
+};
 use engine::StepError;
 use host::{Change, Cmd, Content, Host};
 use spec::{Role, ValidatedCluster};
 
-use super::super::{
-    client,
-    owned::{self, run},
-    workspace,
-};
+use super::super::{client, workspace};
 use nodekit::cleanup::tree;
 
 /// Where the first map comes from.

@@ -4,17 +4,12 @@
 
 use std::path::Path;
 
-use ::ceph::{Fsid, codes, paths};
+use ::ceph::{Fsid, codes, owned, paths};
 use engine::StepError;
 use host::{Change, Disk, Host};
 use spec::OsdStore;
 
-use super::{
-    super::{owned, workspace},
-    begun::Begun,
-    make,
-    places::BLOCK,
-};
+use super::{super::workspace, begun::Begun, make, places::BLOCK};
 use nodekit::cleanup::tree;
 
 /// Makes the files again.

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use ::ceph::{CephError, Client, Entity, Fsid, codes, keyring_text, paths};
+use ::ceph::{
+    CephError, Client, Entity, Fsid, codes, keyring_text,
+    owned::{self, run},
+    paths,
+};
 use engine::StepError;
 use host::{Change, Cmd, CommandError, Content, Disk, Host};
 use spec::{Osd, OsdStore};
 
 use super::{
-    super::{
-        client,
-        owned::{self, run},
-        workspace,
-    },
+    super::{client, workspace},
     begun::Begun,
     places::BLOCK,
 };
@@ -57,7 +57,8 @@ pub(super) fn tidy(disk: &dyn Disk, store: &Path) -> Result<(), StepError> {
 pub(super) async fn wipe(host: &Host, store: &Path) -> Result<(), StepError> {
     run(host, &Cmd::new("wipefs").arg("--all").arg(store)).await?;
     let to = format!("of={}", store.display());
-    run(host, &Cmd::new("dd").args(["if=/dev/zero", &to, "bs=1M", HEAD_MIB, "conv=notrunc,fsync"])).await.map(drop)
+    run(host, &Cmd::new("dd").args(["if=/dev/zero", &to, "bs=1M", HEAD_MIB, "conv=notrunc,fsync"])).await?;
+    Ok(())
 }
 
 async fn prepare(host: &Host, store: &OsdStore) -> Result<(), StepError> {
@@ -72,7 +73,8 @@ async fn prepare(host: &Host, store: &OsdStore) -> Result<(), StepError> {
 
 /// Lets the daemons read and write a device or file.
 pub(super) async fn give(host: &Host, store: &Path) -> Result<(), StepError> {
-    run(host, &Cmd::new("chown").args(["--dereference", "ceph:ceph"]).arg(store)).await.map(drop)
+    run(host, &Cmd::new("chown").args(["--dereference", "ceph:ceph"]).arg(store)).await?;
+    Ok(())
 }
 
 /// The monitors give the same number to the same UUID and key, however often they are asked.

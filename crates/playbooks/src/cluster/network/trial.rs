@@ -4,9 +4,18 @@ use std::time::Duration;
 
 use engine::StepError;
 use host::Host;
+use nodekit::network::{
+    guard::{self, Guard},
+    links,
+    manager::Manager,
+    reach::Proof,
+};
 use tokio::time::{Instant, sleep};
 
-use super::{Network, guard, guard::Guard, links, manager::Manager, reach::Proof, staged, staged::Staged};
+use super::{
+    Network,
+    staged::{self, Staged},
+};
 use crate::codes;
 
 /// A switch may take some seconds to let a changed machine talk.
@@ -16,7 +25,7 @@ const POLL: Duration = Duration::from_millis(100);
 impl Network {
     /// Activates the connection from `/run`, and lets it stay active if it proves itself.
     pub(super) async fn try_out(&self, host: &Host) -> Result<(), StepError> {
-        let manager = Manager::of(host);
+        let manager = Manager::new(host);
         let found = self.interface(host).await?;
         let connection = Staged::connection(&self.cluster, &self.node, found.mac);
         // The file is there before the guard, so a guard that a killed run left is known by it.
@@ -41,7 +50,7 @@ impl Network {
         connection: &Staged,
         proof: &Proof,
     ) -> Result<(), StepError> {
-        let manager = Manager::of(host);
+        let manager = Manager::new(host);
         manager.load(&connection.trial).await?;
         manager.up(staged::UUID, interface).await?;
         let until = Instant::now() + DEADLINE;
@@ -68,7 +77,7 @@ impl Network {
 
 async fn go_back(host: &Host, guard: Guard<'_>, interface: &str, connection: &Staged) -> Result<(), StepError> {
     host.doing("going back to the old configuration");
-    let manager = Manager::of(host);
+    let manager = Manager::new(host);
     guard.roll_back().await?;
     host::remove_file(&*host.disk, &connection.trial)?;
     manager.reload_connections().await?;

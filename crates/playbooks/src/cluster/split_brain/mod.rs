@@ -26,12 +26,11 @@ use join::{
 use spec::Role;
 
 use self::decide::{Answer, Decision, decide};
-use super::{
-    ids,
+use super::{ids, services::NodeContext};
+use crate::{
+    codes,
     membership::{Membership, machine_id},
-    services::NodeContext,
 };
-use crate::codes;
 use nodekit::systemd;
 
 /// Whoever is there answers at once.

@@ -4,17 +4,13 @@ use std::collections::BTreeMap;
 
 use engine::StepError;
 use host::{Cmd, CommandError, Host};
+use nodekit::{
+    kernel_modules::{Kernel, ModuleState},
+    package_manager::Manager,
+};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    super::{
-        manager::Manager,
-        modules::{Kernel, ModuleState},
-    },
-    WANTED,
-    device::Device,
-    modules::MODULES,
-};
+use super::{WANTED, device::Device, modules::MODULES};
 
 /// What was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

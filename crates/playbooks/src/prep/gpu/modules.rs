@@ -5,11 +5,9 @@
 
 use engine::{About, Act, Planned, Stays, Step, StepError};
 use host::{Change, Content, Host};
+use nodekit::kernel_modules::{self, Kernel, ModuleState};
 
-use super::{
-    super::ids,
-    super::modules::{self, Kernel, ModuleState},
-};
+use super::super::ids;
 
 const FILE: &str = "/etc/modules-load.d/gpu-bootstrap.conf";
 
@@ -48,7 +46,7 @@ impl Step for Modules {
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
-        modules::load(host, key).await
+        kernel_modules::load(host, key).await
     }
 }
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::{Change, Host};
+use nodekit::kernel_modules::ModuleState;
 
-use super::{super::ids, super::modules::ModuleState, Evidence, device::Device};
+use super::{super::ids, Evidence, device::Device};
 use crate::codes;
 
 /// It transcodes; on a machine without a GPU, on which everything was to be installed, nothing can be shown.

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use engine::{About, FilesOnly, Step, StepError};
 use host::{Change, Content, Disk, Host, HostError};
 use list::Entry;
+use nodekit::package_manager::Manager;
 
 use super::{
     super::ids,
-    super::{Task, manager::Manager, survey::Os},
+    super::{Task, survey::Os},
     WANTED,
 };
 use crate::codes;

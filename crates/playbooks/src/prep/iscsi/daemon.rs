@@ -3,14 +3,14 @@
 //! Debian's package enables only its socket, and a start that ends well proves nothing: the daemon may die a moment later.
 //! So it counts as up once it has been active for a while, by systemd's own clock; each restart begins that again.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use engine::{About, Act, Planned, Step, StepError, Undo, Verdict};
 use host::Host;
 
 use super::super::ids;
 use crate::{codes, service::stop};
-use nodekit::systemd::{last_log_line, systemctl};
+use nodekit::systemd::{self, Unit, last_log_line, systemctl};
 
 pub(super) const UNIT: &str = "iscsid.service";
 const SOCKET: &str = "iscsid.socket";
@@ -26,12 +26,7 @@ pub(super) struct Iscsid;
 /// What systemd says of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// `active`, `failed`.
-    pub(super) active: String,
-    /// `enabled`, `disabled`, `masked`.
-    pub(super) file: String,
-    /// How often it was started again by itself.
-    restarts: u32,
+    pub(super) unit: Unit,
     /// For how long it has been active.
     since: Option<Duration>,
     /// What it said last, where it does not run.
@@ -39,38 +34,16 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    fn parse(shown: &str, uptime: &str) -> Self {
-        let value =
-            |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default();
-        let entered = value("ActiveEnterTimestampMonotonic").parse().ok().filter(|micros| *micros != 0);
-        // Both clocks start with the machine; where they differ, it has slept in between, and the daemon with it.
-        let now = uptime.split(' ').next().and_then(|seconds| seconds.parse::<f64>().ok());
-        let since = entered.zip(now).map(|(entered, now)| {
-            Duration::try_from_secs_f64(now).unwrap_or_default().saturating_sub(Duration::from_micros(entered))
-        });
-        Self {
-            active: value("ActiveState").to_owned(),
-            file: value("UnitFileState").to_owned(),
-            restarts: value("NRestarts").parse().unwrap_or(0),
-            since: since.filter(|_| value("ActiveState") == "active"),
-            words: String::new(),
-        }
-    }
-
     pub(super) async fn check(host: &Host) -> Result<Self, StepError> {
-        const PROPERTIES: &str = "--property=ActiveState,UnitFileState,NRestarts,ActiveEnterTimestampMonotonic";
-        let shown = systemctl(host, &["show", PROPERTIES, UNIT]).await?.stdout;
-        let uptime = host.disk.read_optional(Path::new("/proc/uptime"))?.unwrap_or_default();
-        Ok(Self::parse(&shown, &String::from_utf8_lossy(&uptime)))
-    }
-
-    fn is_up(&self) -> bool {
-        matches!(self.active.as_str(), "active" | "activating" | "reloading")
+        let unit = systemd::check(host, UNIT).await?;
+        // Both clocks start with the machine; where they differ, it has slept in between, and the daemon with it.
+        let times = systemd::uptime(&*host.disk)?.zip(unit.active_since).filter(|_| unit.active == "active");
+        Ok(Self { since: times.map(|(now, entered)| now.saturating_sub(entered)), unit, words: String::new() })
     }
 
     fn is_enabled(&self) -> bool {
         // `static`, `indirect` and the like are started by others at each boot, if they are wanted at all.
-        matches!(self.file.as_str(), "enabled" | "static" | "indirect" | "generated" | "alias")
+        matches!(self.unit.file.as_str(), "enabled" | "static" | "indirect" | "generated" | "alias")
     }
 }
 
@@ -84,14 +57,14 @@ impl Step for Iscsid {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let mut seen = Seen::check(host).await?;
-        if !seen.is_up() {
+        if !seen.unit.is_up() {
             seen.words = last_log_line(host, UNIT).await;
         }
         Ok(seen)
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
-        if seen.file.starts_with("masked") {
+        if seen.unit.file.starts_with("masked") {
             return Err(StepError::new(codes::ISCSID_MASKED, format!("{UNIT} is masked, so nothing can start it")));
         }
         let mut changes = Vec::new();
@@ -99,7 +72,7 @@ impl Step for Iscsid {
         if !seen.is_enabled() {
             act(ENABLE, format!("enable {UNIT}"));
         }
-        if !seen.is_up() {
+        if !seen.unit.is_up() {
             let output =
                 if seen.words.is_empty() { String::new() } else { format!(" (last log line: {})", seen.words) };
             act(START, format!("start {UNIT}{output}"));
@@ -111,8 +84,11 @@ impl Step for Iscsid {
         if seen.since.is_some_and(|since| since >= LONG_ENOUGH) {
             return Verdict::Met;
         }
-        let restarts =
-            if seen.restarts == 0 { String::new() } else { format!(", restarted {} times so far", seen.restarts) };
+        let restarts = if seen.unit.restarts == 0 {
+            String::new()
+        } else {
+            format!(", restarted {} times so far", seen.unit.restarts)
+        };
         let what = format!("{UNIT} to stay active for {} s{restarts}", LONG_ENOUGH.as_secs());
         // A restart is no progress.
         Verdict::Waiting { what, progress: String::new() }
@@ -122,12 +98,12 @@ impl Step for Iscsid {
         if key == ENABLE {
             return systemctl(host, &["enable", UNIT]).await.map(drop);
         }
-        if Seen::check(host).await?.active == "failed" {
+        if systemd::check(host, UNIT).await?.active == "failed" {
             // Otherwise the failures before count, and systemd refuses to start it.
             systemctl(host, &["reset-failed", UNIT]).await?;
         }
         let started = systemctl(host, &["start", UNIT]).await;
-        if started.is_ok() && Seen::check(host).await?.is_up() {
+        if started.is_ok() && systemd::check(host, UNIT).await?.is_up() {
             return Ok(());
         }
         let words = last_log_line(host, UNIT).await;
@@ -156,14 +132,13 @@ impl Undo for Started {
         if key == START {
             return stop(host, UNIT).await;
         }
-        let shown = systemctl(host, &["show", "--property=LoadState", UNIT]).await?.stdout;
-        if shown.contains("not-found") {
+        if systemd::check(host, UNIT).await?.load == "not-found" {
             return Ok(());
         }
         // The unit names its socket as one to go with it, and that one the package had enabled before us.
-        let socket = systemctl(host, &["show", "--property=UnitFileState", SOCKET]).await?.stdout;
+        let socket = systemd::check(host, SOCKET).await?;
         systemctl(host, &["disable", UNIT]).await?;
-        if socket.trim() == "UnitFileState=enabled" {
+        if socket.file == "enabled" {
             systemctl(host, &["enable", SOCKET]).await?;
         }
         Ok(())

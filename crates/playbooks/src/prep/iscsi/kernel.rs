@@ -7,15 +7,12 @@ use std::path::Path;
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::{Change, Content, Disk, Host, HostError};
-
-use super::{
-    super::ids,
-    super::{
-        manager::Manager,
-        modules::{self, Kernel, ModuleState},
-    },
-    wanted,
+use nodekit::{
+    kernel_modules::{self, Kernel, ModuleState},
+    package_manager::Manager,
 };
+
+use super::{super::ids, wanted};
 use crate::codes;
 
 const MODULE: &str = "iscsi_tcp";
@@ -111,7 +108,7 @@ impl Step for KernelSupport {
     }
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        modules::load(host, MODULE).await
+        kernel_modules::load(host, MODULE).await
     }
 
     fn deadline(&self) -> std::time::Duration {

@@ -7,16 +7,16 @@ use engine::StepError;
 use host::{Disk, Host, HostError};
 
 use super::{
-    super::{
-        manager::Manager,
-        modules::{Kernel, ModuleState},
-        requirements::requirement,
-    },
+    super::requirements::requirement,
     daemon, initiator,
     kernel::{self, Support},
     proof, wanted,
 };
-use nodekit::systemd;
+use nodekit::{
+    kernel_modules::{Kernel, ModuleState},
+    package_manager::Manager,
+    systemd,
+};
 
 const MULTIPATH: &str = "multipathd.service";
 const MULTIPATH_CONF: &str = "/etc/multipath.conf";
@@ -44,9 +44,9 @@ pub(in super::super) async fn seen(
     if let Some(name) = initiator::name(disk)? {
         emit(Report::INITIATOR_NAME, name);
     }
-    let is_up = daemon.active == "active";
-    let file = if daemon.file.is_empty() { "unknown" } else { &daemon.file };
-    emit("iscsid", format!("{}, {file}", daemon.active));
+    let is_up = daemon.unit.active == "active";
+    let file = if daemon.unit.file.is_empty() { "unknown" } else { &daemon.unit.file };
+    emit("iscsid", format!("{}, {file}", daemon.unit.active));
     if is_up && support.state().works() {
         emit("proof", proof::proved(host, state_dir)?.to_owned());
     }

@@ -3,7 +3,7 @@
 use ::prep::Verdict;
 
 use super::{Check, Facts, always};
-use crate::prep::manager::Manager;
+use nodekit::package_manager::Manager;
 
 pub(super) const CHECK: Check = Check { name: "operating-system", is_for: always, evaluate };
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use engine::StepError;
+use nodekit::package_manager::Manager;
 
 use super::{
     super::{
         Goal,
-        manager::Manager,
         survey::{Cpu, Os},
     },
     *,

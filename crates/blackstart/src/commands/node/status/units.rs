@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use host::{Cmd, Host};
-use jiff::{SignedDuration, Timestamp};
+use host::Host;
+use jiff::Timestamp;
 use nodekit::systemd;
 use render::units::NAMES;
 use spec::BootstrapRole;
@@ -14,7 +14,6 @@ use super::facts::{Health, Seen, Unit};
 
 /// systemd answers at once, or has failed itself.
 const LIMIT: Duration = Duration::from_secs(2);
-const PROPERTIES: &str = "--property=Id,LoadState,ActiveState,SubState,NRestarts,StateChangeTimestampMonotonic";
 const MASTERS_ONLY: [&str; 4] =
     ["etcd.service", "kube-apiserver.service", "kube-controller-manager.service", "kube-scheduler.service"];
 
@@ -23,15 +22,15 @@ pub(super) async fn check(host: &Host, role: Option<BootstrapRole>, now: Timesta
     if !host.is_live {
         return Err("this machine was not booted by systemd".to_owned());
     }
-    let command = Cmd::new("systemctl").args(["show", PROPERTIES]).args(NAMES.iter().copied());
-    let shown = match timeout(LIMIT, host.commands.run(&command)).await {
+    let shown = match timeout(LIMIT, host.commands.run(&systemd::show(NAMES))).await {
         Ok(Ok(printed)) => printed.stdout,
         Ok(Err(error)) => return Err(explain::chain(&error)),
         Err(_) => return Err(format!("systemd does not answer within {} s", LIMIT.as_secs())),
     };
-    let uptime = host.disk.read("/proc/uptime".as_ref()).ok();
-    let booted = uptime.and_then(|uptime| booted(&String::from_utf8_lossy(&uptime), now));
-    let mut units = parse(&shown, booted);
+    // systemd tells times since the boot in a form that is the same in every version and language.
+    let uptime = systemd::uptime(&*host.disk).ok().flatten();
+    let booted = uptime.and_then(|uptime| now.checked_sub(uptime).ok());
+    let mut units: Vec<Unit> = systemd::parse(&shown).into_iter().map(|unit| reported(unit, booted)).collect();
     units.retain(|unit| belongs(unit, role));
     let failing = units.iter_mut().filter(|unit| unit.health == Health::Failing);
     join_all(failing.map(|unit| async {
@@ -55,33 +54,15 @@ fn belongs(unit: &Unit, role: Option<BootstrapRole>) -> bool {
     }
 }
 
-/// When the machine booted: systemd tells times since then in a form that is the same in every version and language.
-fn booted(uptime: &str, now: Timestamp) -> Option<Timestamp> {
-    let seconds: f64 = uptime.split_whitespace().next()?.parse().ok()?;
-    now.checked_sub(SignedDuration::try_from_secs_f64(seconds).ok()?).ok()
-}
-
-fn parse(shown: &str, booted: Option<Timestamp>) -> Vec<Unit> {
-    let blocks = shown.split("\n\n").filter(|block| !block.trim().is_empty());
-    blocks
-        .map(|block| {
-            let value = |name: &str| {
-                block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default()
-            };
-            let (active, sub) = (value("ActiveState"), value("SubState"));
-            let changed = value("StateChangeTimestampMonotonic").parse().ok().filter(|micros| *micros > 0);
-            Unit {
-                name: value("Id").to_owned(),
-                health: health(value("LoadState"), active, sub),
-                state: format!("{active} ({sub})"),
-                since: booted
-                    .zip(changed)
-                    .and_then(|(booted, micros)| booted.checked_add(SignedDuration::from_micros(micros)).ok()),
-                restarts: value("NRestarts").parse().unwrap_or_default(),
-                last_log_line: None,
-            }
-        })
-        .collect()
+fn reported(unit: systemd::Unit, booted: Option<Timestamp>) -> Unit {
+    Unit {
+        health: health(&unit.load, &unit.active, &unit.sub),
+        state: format!("{} ({})", unit.active, unit.sub),
+        since: booted.zip(unit.changed).and_then(|(booted, changed)| booted.checked_add(changed).ok()),
+        restarts: unit.restarts,
+        name: unit.name,
+        last_log_line: None,
+    }
 }
 
 fn health(load: &str, active: &str, sub: &str) -> Health {
@@ -101,13 +82,14 @@ mod tests {
     #[test]
     fn units_are_read_as_systemctl_shows_them() {
         let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
-        let booted = booted("3600.25 7000.00\n", now);
+        let booted = now.checked_sub(Duration::from_millis(3_600_250)).ok();
         let shown = "\
 NRestarts=0\nId=etcd.service\nLoadState=loaded\nActiveState=active\nSubState=running\nStateChangeTimestampMonotonic=60000000\n
 NRestarts=12\nId=kubelet.service\nLoadState=loaded\nActiveState=activating\nSubState=auto-restart\nStateChangeTimestampMonotonic=3599000000\n
 NRestarts=0\nId=kube-proxy.service\nLoadState=not-found\nActiveState=inactive\nSubState=dead\nStateChangeTimestampMonotonic=0\n";
-        let text: String = parse(shown, booted)
-            .iter()
+        let text: String = systemd::parse(shown)
+            .into_iter()
+            .map(|unit| reported(unit, booted))
             .map(|unit| {
                 let since = unit.since.map(|since| format!("{since:.0}")).unwrap_or_default();
                 format!("{} {:?} {} {since} {}\n", unit.name, unit.health, unit.state, unit.restarts)
