@@ -59,6 +59,7 @@ pub(crate) fn all() -> Vec<Code> {
         spec::codes::ALL,
         nodekit::codes::ALL,
         playbooks::codes::ALL,
+        operations::codes::ALL,
         ::prep::codes::ALL,
         kubeapi::codes::ALL,
         etcd::codes::ALL,
