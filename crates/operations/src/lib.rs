@@ -5,6 +5,7 @@
 //! | [`cordon`] | keeps new pods away from a node |
 //! | [`drain`] | evicts a node's pods, as their budgets allow, within a deadline |
 //! | [`readiness`] | says whether a node can run pods, of this boot or of any |
+//! | [`slots`] | lets no more than so many nodes be worked on at once |
 //!
 //! An operation takes values and clients, knows neither steps nor duties, and says what it is at through what the caller
 //! gives it. What it decides is a pure function beside what it does. Each looks at the cluster again, so it can be interrupted
@@ -14,5 +15,6 @@ pub mod codes;
 pub mod cordon;
 pub mod drain;
 pub mod readiness;
+pub mod slots;
 #[cfg(test)]
 mod testing;
