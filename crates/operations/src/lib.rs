@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`cordon`] | keeps new pods away from a node |
 //! | [`drain`] | evicts a node's pods, as their budgets allow, within a deadline |
+//! | [`quorum`] | refuses what could cost etcd its majority |
 //! | [`readiness`] | says whether a node can run pods, of this boot or of any |
 //! | [`slots`] | lets no more than so many nodes be worked on at once |
 //!
@@ -14,6 +15,7 @@
 pub mod codes;
 pub mod cordon;
 pub mod drain;
+pub mod quorum;
 pub mod readiness;
 pub mod slots;
 #[cfg(test)]
