@@ -5,6 +5,7 @@
 //! | [`cordon`] | keeps new pods away from a node |
 //! | [`drain`] | evicts a node's pods, as their budgets allow, within a deadline |
 //! | [`handover`] | lets another member of etcd lead, without losing a write |
+//! | [`node_snapshot`] | notes what others have set on a Node, and restores it |
 //! | [`quorum`] | refuses what could cost etcd its majority |
 //! | [`readiness`] | says whether a node can run pods, of this boot or of any |
 //! | [`slots`] | lets no more than so many nodes be worked on at once |
@@ -17,6 +18,7 @@ pub mod codes;
 pub mod cordon;
 pub mod drain;
 pub mod handover;
+pub mod node_snapshot;
 pub mod quorum;
 pub mod readiness;
 pub mod slots;
