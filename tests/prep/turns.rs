@@ -49,6 +49,6 @@ fn one_at_a_time(cluster: &Cluster) {
 /// Which nodes hold a slot, and which one.
 pub(crate) fn holders(cluster: &Cluster, prep: Prep) -> Vec<(String, String)> {
     let leases = cluster.get(&["leases", "-n", "kube-system"]);
-    let slots = leases.iter().filter(|lease| text(&lease["metadata"]["name"]).starts_with(&names::slots(prep)));
+    let slots = leases.iter().filter(|lease| text(&lease["metadata"]["name"]).starts_with(&names::slots(prep).prefix));
     slots.map(|slot| (text(&slot["metadata"]["name"]), text(&slot["spec"]["holderIdentity"]))).collect()
 }

@@ -4,8 +4,9 @@
 use std::{borrow::Cow, net::IpAddr};
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{api::core::v1::NodeCondition, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::core::{ClusterResourceScope, Resource};
+use operations::readiness::Readiness;
 use serde::Deserialize;
 
 /// A Node, without what is not asked for here.
@@ -23,19 +24,6 @@ pub(crate) struct NodeObject {
 pub(crate) struct Spec {
     #[serde(default, rename = "podCIDRs")]
     pub(crate) pod_cidrs: Vec<String>,
-    #[serde(default)]
-    pub(crate) unschedulable: bool,
-    #[serde(default)]
-    pub(crate) taints: Vec<Taint>,
-}
-
-/// What keeps pods away from it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Taint {
-    pub(crate) key: String,
-    #[serde(default)]
-    pub(crate) value: String,
-    pub(crate) effect: String,
 }
 
 /// What its kubelet says.
@@ -47,18 +35,7 @@ pub(crate) struct Status {
     #[serde(default)]
     pub(crate) node_info: NodeInfo,
     #[serde(default)]
-    pub(crate) conditions: Vec<Condition>,
-}
-
-/// One of the things that its kubelet, or the node controller, says of it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Condition {
-    #[serde(rename = "type")]
-    pub(crate) kind: String,
-    pub(crate) status: String,
-    #[serde(default)]
-    pub(crate) last_transition_time: Option<Timestamp>,
+    pub(crate) conditions: Vec<NodeCondition>,
 }
 
 /// One of its addresses or names.
@@ -83,8 +60,8 @@ impl NodeObject {
 
     /// Since when it is Ready, if it is.
     pub(crate) fn ready_since(&self) -> Option<Timestamp> {
-        let ready = self.status.conditions.iter().find(|condition| condition.kind == "Ready")?;
-        (ready.status == "True").then(|| ready.last_transition_time.unwrap_or_default())
+        let Readiness::Ready(since) = Readiness::of(&self.status.conditions) else { return None };
+        Some(since.unwrap_or_default())
     }
 
     /// The addresses under which other nodes reach it.

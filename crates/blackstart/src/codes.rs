@@ -60,6 +60,7 @@ pub(crate) fn all() -> Vec<Code> {
         nodekit::codes::ALL,
         checks::codes::ALL,
         playbooks::codes::ALL,
+        operations::codes::ALL,
         ::prep::codes::ALL,
         kubeapi::codes::ALL,
         etcd::codes::ALL,

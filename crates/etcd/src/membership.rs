@@ -1,4 +1,4 @@
-//! Changes of membership. Whether one may be made is decided before, by [`quorum`](crate::quorum).
+//! Changes of membership. Whether one may be made is decided before, by `operations::quorum`.
 
 use serde::Deserialize;
 use serde_json::json;

@@ -66,6 +66,15 @@ impl ApiError {
     }
 }
 
+/// What was done to an object; `None` if the object was gone already, which is as good where it is to go.
+pub fn unless_gone<T>(done: Result<T, kube::Error>, doing: impl Into<String>) -> Result<Option<T>, ApiError> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(ApiError::of(doing)(error)),
+    }
+}
+
 fn innermost(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.last().unwrap_or(error).to_string()

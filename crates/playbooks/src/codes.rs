@@ -28,12 +28,6 @@ explain::codes! {
         "remove or move that data yourself if it is not needed, then run `blackstart node reset` again";
     OWN_NODE = "BS-REMOVE-001", "a node cannot remove itself",
         "to take this machine out of the cluster run `blackstart node reset` on it; or run the command on another master";
-    NOT_DRAINED = "BS-REMOVE-002", "pods were not evicted in time",
-        "check what holds them (`kubectl get pdb -A`, `kubectl describe pod`), then run the command again, with a longer \
-         `--drain-timeout` if they need it; `kubectl uncordon NODE` cancels the drain";
-    SILENT_NODE = "BS-REMOVE-003", "the node is unreachable, so its pods cannot be confirmed stopped",
-        "start the machine and run the command again; if it is off for good, `--force` force-deletes its pods: on a \
-         machine that still runs they would keep running";
     MEMBERSHIP_BUSY = "BS-REMOVE-004", "another process is changing etcd's members",
         "wait for the process named above and retry; a stale lock expires after 30 s";
     CUT_OFF = "BS-NET-002", "the new network configuration cut the machine off; rolled back to the old one",

@@ -1,5 +1,7 @@
 //! What things are called in the cluster. The manifests in `infrastructure/node-bootstrap` say the same; a test compares.
 
+use operations::slots::Pool;
+
 use crate::Prep;
 
 /// Where everything lives.
@@ -28,14 +30,9 @@ pub fn since(prep: Prep) -> String {
     format!("blackstart.io/prep-{prep}-since")
 }
 
-/// One of the slots that limit how many nodes are worked on at once.
-pub fn slot(prep: Prep, index: usize) -> String {
-    format!("{}{index}", slots(prep))
-}
-
-/// How the names of all slots begin.
-pub fn slots(prep: Prep) -> String {
-    format!("node-bootstrap-{prep}-")
+/// The slots that limit how many nodes are worked on at once.
+pub fn slots(prep: Prep) -> Pool {
+    Pool { namespace: NAMESPACE, app: daemon_set(prep), prefix: format!("node-bootstrap-{prep}-") }
 }
 
 /// Where the pod offers its metrics, on its own address.

@@ -21,7 +21,6 @@ mod node_events;
 mod outage;
 mod put;
 mod settings;
-mod slots;
 #[cfg(test)]
 mod testing;
 mod turn;
@@ -33,6 +32,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use explain::Explain;
 use host::{Commands, Host, RealCommands};
 use jiff::Timestamp;
+use operations::slots::Slots;
 use tokio::{
     signal::unix::{SignalKind, signal},
     time::sleep,
@@ -45,7 +45,6 @@ use self::{
     next::{History, pause},
     put::Putting,
     settings::Settings,
-    slots::Slots,
 };
 use crate::{PodError, Prep, Report, Signs, State, probe::HOST};
 

@@ -170,7 +170,7 @@ fn pods_may_do_no_more_than_they_do() {
         assert!(policies.iter().all(|policy| policy.contains(&account)), "{policies:?}");
         assert!(policies[0].contains("authentication.kubernetes.io/node-name"), "{policies:?}");
         assert!(policies[0].contains(&format!("['{}']", names::label(prep))), "{policies:?}");
-        assert!(policies[1].contains(&format!("startsWith('{}')", names::slots(prep))), "{policies:?}");
+        assert!(policies[1].contains(&format!("startsWith('{}')", names::slots(prep).prefix)), "{policies:?}");
         let bound: BTreeSet<&str> = objects.iter().filter_map(|object| object["spec"]["policyName"].as_str()).collect();
         assert_eq!(bound.len(), 2);
     }

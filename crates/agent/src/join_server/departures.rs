@@ -1,28 +1,17 @@
 //! Nodes that leave: their Node objects are removed for them, unless others have set something on them.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use join::server::{Answer, Departure, Departures, NotReady};
+use k8s_openapi::api::core::v1::{Node as ApiNode, Taint};
 use kube::{
     Api, Client,
     api::{DeleteParams, Preconditions},
 };
+use operations::node_snapshot::NodeSnapshot;
 use spec::{Node, Role, ValidatedCluster};
 use tokio::sync::watch;
 
-use crate::node_object::{NodeObject, Taint};
-
-/// Taints that Kubernetes itself sets and takes away, by how the node is. `unschedulable` goes with the cordon, which is looked
-/// at by itself; `out-of-service` is set by people.
-const LIFECYCLE: [&str; 7] = [
-    "node.kubernetes.io/not-ready",
-    "node.kubernetes.io/unreachable",
-    "node.kubernetes.io/unschedulable",
-    "node.kubernetes.io/memory-pressure",
-    "node.kubernetes.io/disk-pressure",
-    "node.kubernetes.io/pid-pressure",
-    "node.kubernetes.io/network-unavailable",
-];
 /// What the kubelet of a master that takes no pods registers with.
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 /// Labels below this are for others to set, and a kubelet may not.
@@ -40,7 +29,7 @@ impl Departures for Leavers {
     fn remove<'a>(&'a self, node: &'a str) -> Answer<'a, Departure> {
         Box::pin(async move {
             let client = self.client.borrow().clone().ok_or(NotReady)?;
-            let nodes = Api::<NodeObject>::all(client);
+            let nodes = Api::<ApiNode>::all(client);
             self.removed(&nodes, node).await.map_err(|error| {
                 tracing::warn!(node, %error, "the Node object could not be removed");
                 NotReady
@@ -50,11 +39,11 @@ impl Departures for Leavers {
 }
 
 impl Leavers {
-    async fn removed(&self, nodes: &Api<NodeObject>, name: &str) -> Result<Departure, kube::Error> {
+    async fn removed(&self, nodes: &Api<ApiNode>, name: &str) -> Result<Departure, kube::Error> {
         let mut tries = TRIES;
         loop {
             let Some(node) = nodes.get_opt(name).await? else { return Ok(Departure::Gone) };
-            let by = set_by_others(&node, self.cluster.node(name));
+            let by = set_by_others(&NodeSnapshot::of(&node), self.cluster.node(name));
             if !by.is_empty() {
                 return Ok(Departure::Held(by));
             }
@@ -74,13 +63,12 @@ impl Leavers {
 }
 
 /// What others have set on a Node that its kubelet would not set again, in words.
-fn set_by_others(node: &NodeObject, listed: Option<&Node>) -> Vec<String> {
-    let cordon = node.spec.unschedulable.then(|| "it is cordoned".to_owned());
+fn set_by_others(node: &NodeSnapshot, listed: Option<&Node>) -> Vec<String> {
+    let cordon = node.unschedulable.then(|| "it is cordoned".to_owned());
     let registers = listed.is_some_and(|listed| listed.has(Role::Master) && !listed.has(Role::Worker));
     let is_own = |taint: &Taint| registers && taint.key == CONTROL_PLANE && taint.effect == "NoSchedule";
-    let taints = node.spec.taints.iter().filter(|taint| !LIFECYCLE.contains(&taint.key.as_str()) && !is_own(taint));
-    let labels = node.metadata.labels.iter().flatten().filter(|(key, _)| is_restricted(key));
-    let taints = taints.map(|taint| format!("the taint {taint}"));
+    let taints = node.taints.iter().filter(|taint| !is_own(taint)).map(words);
+    let labels = node.labels.iter().filter(|(key, _)| is_restricted(key));
     let labels = labels.map(|(key, value)| format!("the label {key}={value}"));
     cordon.into_iter().chain(taints).chain(labels).collect()
 }
@@ -92,10 +80,10 @@ fn is_restricted(label: &str) -> bool {
     prefix == domain || prefix.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
 }
 
-impl fmt::Display for Taint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, value, effect } = self;
-        if value.is_empty() { write!(f, "{key}:{effect}") } else { write!(f, "{key}={value}:{effect}") }
+fn words(Taint { key, value, effect, .. }: &Taint) -> String {
+    match value.as_deref().unwrap_or_default() {
+        "" => format!("the taint {key}:{effect}"),
+        value => format!("the taint {key}={value}:{effect}"),
     }
 }
 
@@ -108,7 +96,7 @@ mod tests {
 
     fn held(name: &str, labels: &Value, spec: &Value) -> String {
         let node = json!({ "metadata": { "name": name, "labels": labels }, "spec": spec });
-        set_by_others(&serde_json::from_value(node).unwrap(), cluster().node(name)).join(", ")
+        set_by_others(&NodeSnapshot::of(&serde_json::from_value(node).unwrap()), cluster().node(name)).join(", ")
     }
 
     #[test]

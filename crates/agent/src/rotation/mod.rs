@@ -2,13 +2,12 @@
 //!
 //! `blackstart pki rotate` gives the turns and waits for what masters say they have reached. A turn is: files, then a
 //! restart of whatever reads them only once, one after the other and each seen to be well before the next (an etcd that
-//! leads hands over before, see `handover`). It can be interrupted anywhere: files that are there are not written again,
+//! leads hands over before). It can be interrupted anywhere: files that are there are not written again,
 //! and a process that is younger than its file is not restarted again.
 //!
 //! What the controllers, the kubelets and everything else on a node needs is `renewal`'s concern, on masters as on
 //! workers. Nodes hear of a stage when all masters have reached it: see `ca`.
 
-mod handover;
 mod object;
 pub mod pass;
 mod restarts;

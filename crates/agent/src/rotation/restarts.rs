@@ -10,11 +10,12 @@ use std::{net::SocketAddr, time::Duration};
 
 use etcd::Access;
 use host::Cmd;
+use operations::handover::Handover;
 use pki::Stage;
 use tokio::time::{Instant, sleep};
 
-use super::{Subject, Subjects, handover};
-use crate::{Agent, AgentError, ca, renewal};
+use super::{Subject, Subjects};
+use crate::{Agent, AgentError, ca, renewal, report};
 
 const ETCD: &str = "etcd.service";
 const API: &str = "kube-apiserver.service";
@@ -51,13 +52,32 @@ pub(super) async fn control_plane(agent: &Agent, subjects: &Subjects, stage: Sta
         systemctl("stop", API).await?;
     }
     if outdated.contains(&ETCD) {
-        handover::away_from(agent).await;
+        lead_elsewhere(agent).await;
         systemctl("restart", ETCD).await?;
     }
     await_well(agent, ETCD).await?;
     // Also where an agent that was killed has left it stopped.
     systemctl("start", API).await?;
     await_well(agent, API).await
+}
+
+/// Lets another member lead if this master's does.
+async fn lead_elsewhere(agent: &Agent) {
+    match hand_over(agent).await {
+        Ok(Some(member)) => tracing::info!(member = format!("{member:x}"), "another member of etcd leads from now on"),
+        Ok(None) => {}
+        Err(error) => tracing::warn!(error = explain::chain(&error), "etcd's leader restarts without a successor"),
+    }
+}
+
+/// At each stage all masters believe what signs here, and show what is
+/// believed here: the stage before was reached by every node.
+async fn hand_over(agent: &Agent) -> Result<Option<u64>, AgentError> {
+    let access = Access::read(&*agent.host.disk, &agent.paths.kubernetes_dir)?;
+    let Some(handover) = Handover::away_from(&agent.node, &agent.cluster, &access).await else { return Ok(None) };
+    let identity = report::sign(agent)?;
+    let others = handover.others(&identity.ca, (&identity.certificate, &identity.key))?;
+    Ok(Some(handover.run(&others).await?))
 }
 
 /// The files that a stage replaces and a unit reads once.

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
-use etcd::{
-    Etcd,
-    quorum::{self, Change as Membership},
-};
+use etcd::Etcd;
 use host::Host;
+use operations::quorum::{self, Change as Membership};
 use spec::{Node, ValidatedCluster};
 
 use super::ids;

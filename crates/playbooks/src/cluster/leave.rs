@@ -12,10 +12,7 @@ use std::{
 };
 
 use engine::{Notes, StepError, Undo};
-use etcd::{
-    Etcd, Member as EtcdMember,
-    quorum::{self, Change},
-};
+use etcd::{Etcd, Member as EtcdMember};
 use explain::Explain;
 use host::Host;
 use join::Member;
@@ -23,10 +20,11 @@ use kubeapi::{
     ApiError,
     k8s_openapi::api::core::v1::Node as ApiNode,
     kube::{
-        self, Api,
+        Api,
         api::{DeleteParams, ListParams},
     },
 };
+use operations::quorum::{self, Change};
 use spec::{ValidatedCluster, ports};
 use tokio::time::timeout;
 
@@ -167,11 +165,8 @@ impl Cluster {
 
 async fn delete(host: &Host, kubeconfig: &Path, node: &str) -> Result<(), StepError> {
     let client = Access::new(kubeconfig).required(host).await?;
-    match Api::<ApiNode>::all(client).delete(node, &DeleteParams::default()).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        Err(error) => Err(access::failed(&ApiError::of(format!("delete Node {node}"))(error))),
-    }
+    let deleted = Api::<ApiNode>::all(client).delete(node, &DeleteParams::default()).await;
+    kubeapi::unless_gone(deleted, format!("delete Node {node}")).map(drop).map_err(|error| access::failed(&error))
 }
 
 fn internal_ip(node: &ApiNode) -> Option<IpAddr> {

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::Host;
 use kubeapi::{ApiError, k8s_openapi::api::core::v1::Node as ApiNode, kube::Api};
+use operations::readiness::Readiness;
 
 use super::ids;
 use crate::access::Access;
@@ -86,18 +87,14 @@ impl Step for NodeReady {
             Ok(None) => return waiting(format!("the kubelet to register node {}", self.node)),
             Ok(Some(node)) => node,
         };
-        let status = node.status.clone().unwrap_or_default();
-        if status.node_info.is_none_or(|info| info.boot_id != *boot_id) {
-            return waiting(format!("the kubelet of this boot to report node {}", self.node));
-        }
-        let conditions = status.conditions.unwrap_or_default();
-        match conditions.into_iter().find(|condition| condition.type_ == "Ready") {
-            Some(ready) if ready.status == "True" => Verdict::Met,
-            Some(ready) => {
-                let reason = ready.message.or(ready.reason).unwrap_or_default();
-                waiting(format!("node {} to be Ready; the kubelet says: {reason}", self.node))
+        match Readiness::of_boot(node, boot_id) {
+            Readiness::Ready(_) => Verdict::Met,
+            Readiness::OtherBoot => waiting(format!("the kubelet of this boot to report node {}", self.node)),
+            Readiness::Unreported => waiting(format!("node {} to have a Ready condition", self.node)),
+            other => {
+                let why = other.why().unwrap_or_default();
+                waiting(format!("node {} to be Ready; the kubelet says: {why}", self.node))
             }
-            None => waiting(format!("node {} to have a Ready condition", self.node)),
         }
     }
 }

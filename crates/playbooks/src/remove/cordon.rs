@@ -2,16 +2,10 @@
 
 use engine::{About, Act, Planned, Stays, Step, StepError};
 use host::Host;
-use kubeapi::{
-    k8s_openapi::api::core::v1::Node as ApiNode,
-    kube::{
-        Api,
-        api::{Patch, PatchParams},
-    },
-};
-use serde_json::json;
+use operations::cordon;
 
-use super::{Target, gone, ids};
+use super::{Target, ids};
+use crate::access;
 
 /// Marks the node as unschedulable, as `kubectl cordon` does.
 pub(super) struct Cordon {
@@ -35,7 +29,7 @@ impl Step for Cordon {
 
     async fn observe(&self, host: &Host) -> Result<bool, StepError> {
         let node = self.target.node(host).await?;
-        Ok(node.is_some_and(|node| node.spec.is_none_or(|spec| spec.unschedulable != Some(true))))
+        Ok(node.is_some_and(|node| !cordon::is_cordoned(&node)))
     }
 
     fn plan(&self, is_open: &bool) -> Result<Vec<Planned>, StepError> {
@@ -44,9 +38,7 @@ impl Step for Cordon {
     }
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let (name, client) = (&self.target.name, self.target.api.required(host).await?);
-        let patch = Patch::Merge(json!({ "spec": { "unschedulable": true } }));
-        let patched = Api::<ApiNode>::all(client).patch(name, &PatchParams::default(), &patch).await;
-        gone(patched, format!("cordon {name}"))
+        let client = self.target.api.required(host).await?;
+        cordon::cordon(&client, &self.target.name).await.map_err(|error| access::failed(&error))
     }
 }

@@ -8,10 +8,10 @@ use std::{path::PathBuf, time::Duration};
 use engine::{About, Act, Planned, Stays, Step, StepError};
 use etcd::{
     Access, Asked, EtcdError, Member, MembershipLock,
-    quorum::{self, Change as Membership},
     survey::{self, Agreed},
 };
 use host::Host;
+use operations::quorum::{self, Change as Membership};
 use tokio::time::{Instant, sleep};
 
 use super::{Removal, Target, ids};

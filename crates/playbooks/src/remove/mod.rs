@@ -15,7 +15,7 @@ mod etcd_member;
 pub mod ids;
 mod node_object;
 
-use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use engine::{Playbook, PlaybookError, StepError};
 use host::{Disk, Host, HostError};
@@ -24,6 +24,7 @@ use kubeapi::{
     k8s_openapi::api::core::v1::Node as ApiNode,
     kube::{self, Api},
 };
+use operations::drain::Drain as Operation;
 use spec::ValidatedCluster;
 
 use self::{
@@ -53,22 +54,8 @@ pub struct Removal<'a> {
     pub from: &'a str,
     /// Where things are on that master.
     pub layout: &'a Layout,
-    /// What becomes of its pods.
-    pub pods: Pods,
-}
-
-/// What becomes of the pods of a node that is removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pods {
-    /// They are evicted, within this time.
-    Evict {
-        /// For how long budgets and pods that end slowly are waited for.
-        within: Duration,
-        /// Those of a node that does not answer are deleted without its word.
-        force: bool,
-    },
-    /// They go with the node.
-    Leave,
+    /// How its pods leave it; otherwise they go with the node.
+    pub drain: Option<Operation>,
 }
 
 /// All steps, or why this node cannot be removed from here.
@@ -79,9 +66,9 @@ pub fn playbook(removal: &Removal<'_>) -> Result<Playbook, RemoveError> {
     let target = Target::new(removal);
     // What is removed from a cluster comes back by joining it again.
     let playbook = Playbook::never_undone(NAME).step(Cordon::new(&target), &[]);
-    let (playbook, drained) = match removal.pods {
-        Pods::Evict { within, force } => (playbook.step(Drain::new(&target, within, force), &[CORDON]), DRAIN),
-        Pods::Leave => (playbook, CORDON),
+    let (playbook, drained) = match removal.drain.clone() {
+        Some(operation) => (playbook.step(Drain { target: target.clone(), operation }, &[CORDON]), DRAIN),
+        None => (playbook, CORDON),
     };
     Ok(playbook
         .step(EtcdMember::new(removal, &target), &[drained])
@@ -162,22 +149,19 @@ fn refused(doing: impl Into<String>) -> impl FnOnce(kube::Error) -> StepError {
 
 /// What was deleted, or was gone already.
 fn gone<T>(deleted: Result<T, kube::Error>, doing: impl Into<String>) -> Result<(), StepError> {
-    match deleted {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        Err(error) => Err(refused(doing)(error)),
-    }
+    kubeapi::unless_gone(deleted, doing).map(drop).map_err(|error| access::failed(&error))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use explain::Explain;
 
     use super::*;
 
     fn removal<'a>(cluster: &'a ValidatedCluster, layout: &'a Layout, node: &'a str) -> Removal<'a> {
-        let pods = Pods::Evict { within: Duration::from_mins(2), force: false };
-        Removal { cluster, node, from: "master-01", layout, pods }
+        Removal { cluster, node, from: "master-01", layout, drain: None }
     }
 
     fn cluster() -> ValidatedCluster {
@@ -197,13 +181,13 @@ mod tests {
     #[test]
     fn without_a_drain_everything_else_is_done() {
         let (cluster, layout) = (cluster(), Layout::default());
-        let steps = |pods| {
-            let playbook = playbook(&Removal { pods, ..removal(&cluster, &layout, "worker-01") }).unwrap();
+        let steps = |drain| {
+            let playbook = playbook(&Removal { drain, ..removal(&cluster, &layout, "worker-01") }).unwrap();
             playbook.about().map(|about| about.id.to_string()).collect::<Vec<_>>().join(" ")
         };
-        let evict = Pods::Evict { within: Duration::from_mins(2), force: false };
-        assert_eq!(steps(evict), "cordon drain etcd-member node-object cleanup");
-        assert_eq!(steps(Pods::Leave), "cordon etcd-member node-object cleanup");
+        let drain = Operation { node: "worker-01".into(), within: Duration::from_mins(2), force: false };
+        assert_eq!(steps(Some(drain)), "cordon drain etcd-member node-object cleanup");
+        assert_eq!(steps(None), "cordon etcd-member node-object cleanup");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::slots::Limit;
+use operations::slots::Limit;
+
 use crate::PodError;
 
 /// How often a node is looked at again when nothing seems wrong with it.

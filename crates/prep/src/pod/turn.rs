@@ -3,13 +3,13 @@
 use std::{path::Path, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
+use operations::slots::Held;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
     Failure, Pod,
     next::{Next, Seen, Why, next},
     node_events::of_pod,
-    slots::Held,
     turns::spread,
     unit::{self, Journal},
 };

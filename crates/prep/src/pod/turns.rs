@@ -6,13 +6,11 @@ use std::{
 };
 
 use kubeapi::ApiError;
+use operations::slots::{Attempt, Held, Slots};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{
-    Pod,
-    slots::{Attempt, Held, Slots},
-};
-use crate::PodError;
+use super::Pod;
+use crate::{PodError, names};
 
 /// Between two attempts to take a slot; every node adds up to as much.
 const ATTEMPT: Duration = Duration::from_secs(5);
@@ -77,8 +75,8 @@ impl Pod {
 
     fn slots(&mut self) -> Option<&mut Slots> {
         if self.slots.is_none() {
-            let (prep, node, limit) = (self.prep, self.settings.node.clone(), self.settings.limit);
-            self.slots = self.cluster.client().map(|client| Slots::new(&client, prep, &node, limit));
+            let (pool, node, limit) = (names::slots(self.prep), self.settings.node.clone(), self.settings.limit);
+            self.slots = self.cluster.client().map(|client| Slots::new(&client, pool, &node, limit));
         }
         self.slots.as_mut()
     }

@@ -12,7 +12,8 @@ use std::time::Duration;
 use engine::StepPlan;
 use explain::Explain;
 use nodekit::identity;
-use playbooks::remove::{self, Pods, Removal};
+use operations::drain::Drain;
+use playbooks::remove::{self, Removal};
 use serde_json::{Value, json};
 use spec::Role;
 
@@ -34,8 +35,8 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
     let cluster = context.cluster(None)?;
     let own = context.node(&cluster, None)?;
     let name = options.name.as_str();
-    let pods = pods(options)?;
-    let removal = Removal { cluster: &cluster, node: name, from: &own.name, layout: &context.layout, pods };
+    let drain = drain(options)?;
+    let removal = Removal { cluster: &cluster, node: name, from: &own.name, layout: &context.layout, drain };
     let playbook = remove::playbook(&removal)?;
     if !own.has(Role::Master) {
         let message = format!("`{}` is no master, and only masters may remove nodes", own.name);
@@ -70,12 +71,12 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
     Ok(context.out.text(&show::end(name, cluster.name(), !changes.is_empty(), left))?)
 }
 
-fn pods(options: &RemoveOptions) -> Result<Pods, Failure> {
+fn drain(options: &RemoveOptions) -> Result<Option<Drain>, Failure> {
     if options.no_drain {
-        return Ok(Pods::Leave);
+        return Ok(None);
     }
-    let within = token::length(&options.drain_timeout)?;
-    Ok(Pods::Evict { within: Duration::from_secs(within.as_secs().unsigned_abs()), force: options.force })
+    let within = Duration::from_secs(token::length(&options.drain_timeout)?.as_secs().unsigned_abs());
+    Ok(Some(Drain { node: options.name.clone(), within, force: options.force }))
 }
 
 fn dry_run(context: &Context, name: &str, steps: &[StepPlan]) -> Result<(), Ended> {

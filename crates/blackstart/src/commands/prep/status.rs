@@ -16,6 +16,7 @@ use kubeapi::{
     k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Node},
     kube::{Api, api::ListParams},
 };
+use operations::readiness::Readiness;
 use tokio::time::timeout;
 
 use self::overview::{Overview, Row};
@@ -114,11 +115,10 @@ async fn rows(client: &Client) -> Result<Vec<Row>, ApiError> {
 fn row(node: Node) -> Row {
     let (labels, annotations) = (node.metadata.labels.as_ref(), node.metadata.annotations.as_ref());
     let reported = |prep| Reported::of(prep, labels, annotations);
-    let conditions = node.status.and_then(|status| status.conditions).unwrap_or_default();
     Row {
         iscsi: reported(Prep::Iscsi),
         gpu: reported(Prep::Gpu),
-        answers: conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True"),
+        answers: Readiness::of_node(&node).is_ready(),
         name: node.metadata.name.unwrap_or_default(),
     }
 }

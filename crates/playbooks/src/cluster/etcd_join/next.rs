@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use etcd::{
-    Member,
-    quorum::{self, Change},
-};
+use etcd::Member;
+use operations::quorum::{self, Change};
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq, Eq)]

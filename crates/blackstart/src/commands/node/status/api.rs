@@ -10,6 +10,7 @@ use kubeapi::{
     k8s_openapi::api::core::v1::{Node, NodeStatus},
     kube::{Api as Objects, api::ListParams},
 };
+use operations::readiness::Readiness;
 use tokio::time::timeout;
 
 use super::facts::{Api, ApiNode, Condition};
@@ -56,14 +57,17 @@ async fn nodes(kubeconfig: &str) -> Result<BTreeMap<String, ApiNode>, ApiError> 
     Ok(list.items.into_iter().map(|node| (node.metadata.name.unwrap_or_default(), seen(node.status))).collect())
 }
 
-fn seen(status: Option<NodeStatus>) -> ApiNode {
-    let status = status.unwrap_or_default();
-    let conditions = status.conditions.unwrap_or_default().into_iter().map(|condition| Condition {
+pub(super) fn seen(status: Option<NodeStatus>) -> ApiNode {
+    let NodeStatus { conditions, node_info, .. } = status.unwrap_or_default();
+    let conditions = conditions.unwrap_or_default();
+    let readiness = Readiness::of(&conditions);
+    let conditions = conditions.into_iter().map(|condition| Condition {
         kind: condition.type_,
         status: condition.status,
         reason: condition.reason.unwrap_or_default(),
         message: condition.message.unwrap_or_default(),
         since: condition.last_transition_time.and_then(|time| Timestamp::from_second(time.0.as_second()).ok()),
     });
-    ApiNode { boot_id: status.node_info.map(|info| info.boot_id).unwrap_or_default(), conditions: conditions.collect() }
+    let boot_id = node_info.map(|info| info.boot_id).unwrap_or_default();
+    ApiNode { boot_id, readiness, conditions: conditions.collect() }
 }

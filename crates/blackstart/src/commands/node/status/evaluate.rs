@@ -188,9 +188,9 @@ impl Inconclusive {
 /// What the API says of this node.
 enum Own {
     /// Ready, reported by this boot of the machine.
-    Ready(ApiNode),
+    Ready(Vec<Condition>),
     /// Something else, and why that is so.
-    NotReady(ApiNode, String),
+    NotReady(Vec<Condition>, String),
     /// No answer.
     Silent(String),
     /// Not asked.
@@ -206,14 +206,14 @@ impl Own {
         };
         let Some(name) = node else { return Self::Unknown };
         match nodes.get(name) {
-            None => Self::NotReady(ApiNode::default(), format!("the API knows no node {name}")),
-            Some(node) if node.boot_id != boot_id => {
-                Self::NotReady(node.clone(), "the kubelet of this boot has not reported yet".to_owned())
+            None => Self::NotReady(Vec::new(), format!("the API knows no node {name}")),
+            Some(ApiNode { boot_id: reported, conditions, .. }) if reported != boot_id => {
+                Self::NotReady(conditions.clone(), "the kubelet of this boot has not reported yet".to_owned())
             }
-            Some(node) if node.is_ready() => Self::Ready(node.clone()),
-            Some(node) => {
-                let last_log_line = node.ready().map(|ready| ready.message.clone()).unwrap_or_default();
-                Self::NotReady(node.clone(), format!("node {name} is not Ready: {last_log_line}"))
+            Some(ApiNode { readiness, conditions, .. }) if readiness.is_ready() => Self::Ready(conditions.clone()),
+            Some(ApiNode { readiness, conditions, .. }) => {
+                let why = format!("node {name} is not Ready: {}", readiness.why().unwrap_or_default());
+                Self::NotReady(conditions.clone(), why)
             }
         }
     }
@@ -311,11 +311,11 @@ fn view(api: Api, own: Own, configured: Vec<String>) -> ApiView {
         Api::Silent(why) | Api::NotAsked(why) => (false, Some(why), BTreeMap::new()),
     };
     let conditions = match own {
-        Own::Ready(node) | Own::NotReady(node, _) => node.conditions,
+        Own::Ready(conditions) | Own::NotReady(conditions, _) => conditions,
         Own::Silent(_) | Own::Unknown => Vec::new(),
     };
     let not_joined = configured.into_iter().filter(|name| reachable && !nodes.contains_key(name)).collect();
-    let nodes = nodes.into_iter().map(|(name, node)| (name, node.is_ready())).collect();
+    let nodes = nodes.into_iter().map(|(name, node)| (name, node.readiness.is_ready())).collect();
     ApiView { reachable, why, conditions, nodes, not_joined }
 }
 

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use jiff::Timestamp;
 use nodekit::run_record::RunRecord;
+use operations::readiness::Readiness;
 use serde::Serialize;
 use spec::BootstrapRole;
 
@@ -92,20 +93,11 @@ pub(super) enum Api {
 }
 
 /// A node as the API knows it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ApiNode {
     pub(super) boot_id: String,
+    pub(super) readiness: Readiness,
     pub(super) conditions: Vec<Condition>,
-}
-
-impl ApiNode {
-    pub(super) fn ready(&self) -> Option<&Condition> {
-        self.conditions.iter().find(|condition| condition.kind == "Ready")
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        self.ready().is_some_and(|ready| ready.status == "True")
-    }
 }
 
 /// A condition of a node.

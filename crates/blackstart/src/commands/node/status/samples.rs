@@ -7,11 +7,13 @@ use nodekit::run_record::{
     Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
 };
 use pki::Urgency;
+use serde_json::json;
 use spec::BootstrapRole;
 
 use super::{
+    api,
     evaluate::State,
-    facts::{Api, ApiNode, Certificate, Condition, Facts, Health, Identity, Unit},
+    facts::{Api, ApiNode, Certificate, Facts, Health, Identity, Unit},
 };
 
 fn now() -> Timestamp {
@@ -84,16 +86,14 @@ fn failed() -> RunRecord {
 }
 
 fn node(boot_id: &str, ready: &str, message: &str) -> ApiNode {
-    let condition = |kind: &str, status: &str, message: &str| Condition {
-        kind: kind.into(),
-        status: status.into(),
-        reason: "KubeletSays".into(),
-        message: message.into(),
-        since: Some(ago(7000)),
+    let condition = |kind: &str, status: &str, message: &str| {
+        json!({ "type": kind, "status": status, "reason": "KubeletSays", "message": message,
+                "lastTransitionTime": ago(7000) })
     };
     let conditions =
-        vec![condition("DiskPressure", "False", "kubelet has no disk pressure"), condition("Ready", ready, message)];
-    ApiNode { boot_id: boot_id.into(), conditions }
+        [condition("DiskPressure", "False", "kubelet has no disk pressure"), condition("Ready", ready, message)];
+    let seen = api::seen(serde_json::from_value(json!({ "conditions": conditions })).unwrap());
+    ApiNode { boot_id: boot_id.into(), ..seen }
 }
 
 fn nodes(own: Option<ApiNode>) -> Api {

@@ -19,14 +19,13 @@ use kubeapi::{
 };
 use tokio::time::Instant;
 
-use super::{Choice, EXPIRES, Found, Holders, Limit, choose};
-use crate::{Prep, names};
+use super::{Choice, EXPIRES, Found, Holders, Limit, Pool, choose};
 
-/// The slots of one preparation, as one node sees them.
-pub(in crate::pod) struct Slots {
+/// The slots of one kind of work, as one node sees them.
+pub struct Slots {
     leases: Api<Lease>,
     nodes: Api<Node>,
-    prep: Prep,
+    pool: Pool,
     node: String,
     limit: Limit,
     /// Which version of each lease was seen last, and since when.
@@ -34,21 +33,22 @@ pub(in crate::pod) struct Slots {
 }
 
 /// How an attempt to take a slot ended.
-pub(in crate::pod) enum Attempt {
-    /// It is ours.
+pub enum Attempt {
+    /// It is held now.
     Got(Box<Held>),
     /// There is none.
     Full(Holders),
-    /// Somebody was faster; there may be another.
+    /// Another node was faster; there may be another slot.
     Outrun,
 }
 
 impl Slots {
-    pub(in crate::pod) fn new(client: &Client, prep: Prep, node: &str, limit: Limit) -> Self {
+    /// For this node, which takes no more than one.
+    pub fn new(client: &Client, pool: Pool, node: &str, limit: Limit) -> Self {
         Self {
-            leases: Api::namespaced(client.clone(), names::NAMESPACE),
+            leases: Api::namespaced(client.clone(), pool.namespace),
             nodes: Api::all(client.clone()),
-            prep,
+            pool,
             node: node.to_owned(),
             limit,
             watched: BTreeMap::new(),
@@ -56,7 +56,7 @@ impl Slots {
     }
 
     /// Tries to take a slot, beginning with `start`.
-    pub(in crate::pod) async fn take(&mut self, start: usize) -> Result<Attempt, ApiError> {
+    pub async fn take(&mut self, start: usize) -> Result<Attempt, ApiError> {
         let slots = self.limit.slots(self.count_nodes().await?);
         let leases = self.list().await?;
         let found: Vec<Found> = leases.iter().filter_map(|lease| self.look_at(lease)).collect();
@@ -64,7 +64,7 @@ impl Slots {
             Choice::Full(holders) => return Ok(Attempt::Full(holders)),
             Choice::Create(index) => self.leases.create(&parameters(), &self.new_lease(index)).await,
             Choice::TakeOver(index) => {
-                let name = names::slot(self.prep, index);
+                let name = self.name(index);
                 let Some(lease) = leases.iter().find(|lease| lease.metadata.name.as_ref() == Some(&name)) else {
                     return Ok(Attempt::Outrun);
                 };
@@ -81,8 +81,8 @@ impl Slots {
         }
     }
 
-    /// The slot that an earlier pod of this node has left, if there is one.
-    pub(in crate::pod) async fn left_behind(&mut self) -> Result<Option<Held>, ApiError> {
+    /// The slot that an earlier process on this node has left, if there is one.
+    pub async fn left_behind(&mut self) -> Result<Option<Held>, ApiError> {
         let leases = self.list().await?;
         let is_own = |lease: &Lease| self.look_at(lease).is_some_and(|found| found.holder.as_ref() == Some(&self.node));
         let own = leases.into_iter().find(is_own);
@@ -98,7 +98,7 @@ impl Slots {
     }
 
     async fn list(&mut self) -> Result<Vec<Lease>, ApiError> {
-        let ours = ListParams::default().labels(&format!("app={}", names::daemon_set(self.prep)));
+        let ours = ListParams::default().labels(&format!("app={}", self.pool.app));
         let leases = self.leases.list(&ours).await.map_err(ApiError::of("list the slots"))?.items;
         self.watched.retain(|name, _| leases.iter().any(|lease| lease.metadata.name.as_ref() == Some(name)));
         Ok(leases)
@@ -106,7 +106,7 @@ impl Slots {
 
     fn look_at(&mut self, lease: &Lease) -> Option<Found> {
         let name = lease.metadata.name.clone()?;
-        let index = name.strip_prefix(&names::slots(self.prep))?.parse().ok()?;
+        let index = name.strip_prefix(&self.pool.prefix)?.parse().ok()?;
         let version = lease.metadata.resource_version.clone().unwrap_or_default();
         let now = Instant::now();
         let watched = self.watched.entry(name).or_insert_with(|| (version.clone(), now));
@@ -118,27 +118,31 @@ impl Slots {
         Some(Found { index, holder, unchanged: now.duration_since(watched.1) })
     }
 
+    fn name(&self, index: usize) -> String {
+        format!("{}{index}", self.pool.prefix)
+    }
+
     fn new_lease(&self, index: usize) -> Lease {
-        let labels = BTreeMap::from([("app".to_owned(), names::daemon_set(self.prep))]);
-        let metadata =
-            ObjectMeta { name: Some(names::slot(self.prep, index)), labels: Some(labels), ..ObjectMeta::default() };
+        let labels = BTreeMap::from([("app".to_owned(), self.pool.app.clone())]);
+        let metadata = ObjectMeta { name: Some(self.name(index)), labels: Some(labels), ..ObjectMeta::default() };
         Lease { metadata, spec: Some(spec(&self.node)) }
     }
 }
 
-/// A slot that is ours.
-pub(in crate::pod) struct Held {
+/// A slot that is held.
+pub struct Held {
     leases: Api<Lease>,
     lease: Lease,
 }
 
 impl Held {
-    pub(in crate::pod) fn name(&self) -> &str {
+    /// Of its Lease.
+    pub fn name(&self) -> &str {
         self.lease.metadata.name.as_deref().unwrap_or_default()
     }
 
     /// Keeps it fresh; false if it belongs to somebody else now.
-    pub(in crate::pod) async fn renew(&mut self) -> Result<bool, ApiError> {
+    pub async fn renew(&mut self) -> Result<bool, ApiError> {
         if let Some(spec) = &mut self.lease.spec {
             spec.renew_time = Some(MicroTime(Timestamp::now()));
         }
@@ -153,7 +157,7 @@ impl Held {
     }
 
     /// Gives it back. One that is somebody else's by now is left alone.
-    pub(in crate::pod) async fn release(self) -> Result<(), ApiError> {
+    pub async fn release(self) -> Result<(), ApiError> {
         let ObjectMeta { resource_version, uid, .. } = self.lease.metadata.clone();
         let as_we_know_it = DeleteParams::default().preconditions(Preconditions { resource_version, uid });
         match self.leases.delete(self.name(), &as_we_know_it).await {
@@ -194,7 +198,11 @@ fn is_gone(error: &kube::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pod::testing::Server;
+    use crate::testing::Server;
+
+    fn pool() -> Pool {
+        Pool { namespace: "kube-system", app: "node-bootstrap".into(), prefix: "node-bootstrap-iscsi-".into() }
+    }
 
     async fn take(slots: &mut Slots) -> Result<Held, String> {
         match slots.take(0).await.unwrap() {
@@ -209,7 +217,7 @@ mod tests {
         let server = Server::default();
         let client = server.serve().await;
         server.with(|held| held.nodes = 7);
-        let of = |node| Slots::new(&client, Prep::Iscsi, node, Limit::default());
+        let of = |node| Slots::new(&client, pool(), node, Limit::default());
         let (mut first, mut second) = (of("w1"), of("w2"));
 
         let mut held = take(&mut first).await.unwrap();
@@ -222,10 +230,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pod_finds_the_slot_of_the_one_before_it() {
+    async fn a_process_finds_the_slot_of_the_one_before_it() {
         let server = Server::default();
         let client = server.serve().await;
-        let of = |node| Slots::new(&client, Prep::Gpu, node, Limit::Nodes(2));
+        let of = |node| Slots::new(&client, pool(), node, Limit::Nodes(2));
         let lost = take(&mut of("w1")).await.unwrap();
         let found = take(&mut of("w1")).await.unwrap();
         assert_eq!(found.name(), lost.name());
@@ -240,7 +248,7 @@ mod tests {
     async fn a_slot_that_nobody_keeps_fresh_is_taken_over_once() {
         let server = Server::default();
         let client = server.serve().await;
-        let of = |node| Slots::new(&client, Prep::Iscsi, node, Limit::Nodes(1));
+        let of = |node| Slots::new(&client, pool(), node, Limit::Nodes(1));
         let mut gone = take(&mut of("w1")).await.unwrap();
         let (mut second, mut third) = (of("w2"), of("w3"));
         for slots in [&mut second, &mut third] {
@@ -262,6 +270,6 @@ mod tests {
         let server = Server::default();
         let client = server.serve().await;
         server.with(|held| held.is_away = true);
-        assert!(Slots::new(&client, Prep::Iscsi, "w1", Limit::default()).take(0).await.is_err());
+        assert!(Slots::new(&client, pool(), "w1", Limit::default()).take(0).await.is_err());
     }
 }

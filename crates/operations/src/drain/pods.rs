@@ -17,14 +17,14 @@ const SHOWN: usize = 5;
 
 /// A pod that has to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Leaving {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) uid: String,
+pub(crate) struct Leaving {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
     /// It was told to end already.
-    pub(super) is_ending: bool,
+    pub(crate) is_ending: bool,
     /// Nobody starts it again.
-    pub(super) is_alone: bool,
+    pub(crate) is_alone: bool,
 }
 
 impl fmt::Display for Leaving {

@@ -1,21 +1,35 @@
 //! How many nodes are worked on at once: slots, which are Leases in the cluster.
 //!
 //! A node that wants to start takes one of N slots, keeps it fresh while it works, and gives it back. N is a share of the
-//! nodes there are. Whoever dies with a slot stops keeping it fresh, and another takes it. Whether one is still fresh is
+//! nodes there are. A slot whose holder died is not kept fresh any more, and another node takes it. Whether one is still fresh is
 //! evaluated by whether it changes, never by the times in it: a node whose clock is wrong must not block the others.
+//!
+//! What is done to etcd's members, before there is an API that could keep a Lease, has a lock in etcd itself instead:
+//! `etcd::MembershipLock`.
 
 mod leases;
 
 use std::{fmt, time::Duration};
 
-pub(super) use leases::{Attempt, Held, Slots};
+pub use leases::{Attempt, Held, Slots};
 
 /// A slot that has not changed for so long belongs to nobody.
-pub(super) const EXPIRES: Duration = Duration::from_mins(1);
+const EXPIRES: Duration = Duration::from_mins(1);
+
+/// The slots of one kind of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// The namespace of their Leases.
+    pub namespace: &'static str,
+    /// The value of their label `app`.
+    pub app: String,
+    /// How their names begin; a number follows.
+    pub prefix: String,
+}
 
 /// How many nodes may be worked on at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Limit {
+pub enum Limit {
     /// So many.
     Nodes(usize),
     /// So many of a hundred.
@@ -30,7 +44,7 @@ impl Default for Limit {
 
 impl Limit {
     /// `3`, or `10%`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         match text.strip_suffix('%') {
             Some(percent) => percent.parse().ok().filter(|percent| (1..=100).contains(percent)).map(Self::Percent),
             None => text.parse().ok().filter(|nodes| *nodes >= 1).map(Self::Nodes),
@@ -38,7 +52,7 @@ impl Limit {
     }
 
     /// How many slots there are in a cluster of so many nodes: rounded up, so never none.
-    pub(super) fn slots(self, nodes: usize) -> usize {
+    pub fn slots(self, nodes: usize) -> usize {
         match self {
             Self::Nodes(slots) => slots,
             Self::Percent(percent) => (nodes * percent).div_ceil(100).max(1),
@@ -48,13 +62,13 @@ impl Limit {
 
 /// A slot as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+struct Found {
     /// Which one.
-    pub(super) index: usize,
+    index: usize,
     /// Whose it is.
-    pub(super) holder: Option<String>,
+    holder: Option<String>,
     /// For how long it has been seen unchanged.
-    pub(super) unchanged: Duration,
+    unchanged: Duration,
 }
 
 impl Found {
@@ -65,10 +79,10 @@ impl Found {
 
 /// Which slot to take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Choice {
+enum Choice {
     /// One that nobody has made yet.
     Create(usize),
-    /// One that is free, or the own one of an earlier pod, or of a node that is gone.
+    /// One that is free, or the own one of an earlier process, or of a node that is gone.
     TakeOver(usize),
     /// None: these hold them.
     Full(Holders),
@@ -76,7 +90,7 @@ pub(super) enum Choice {
 
 /// Who holds all slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Holders(pub(super) Vec<String>);
+pub struct Holders(Vec<String>);
 
 impl fmt::Display for Holders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,7 +99,7 @@ impl fmt::Display for Holders {
 }
 
 /// Which slot a node takes. The own one first; else the search begins at `start`, so that not all want the same.
-pub(super) fn choose(found: &[Found], slots: usize, node: &str, start: usize) -> Choice {
+fn choose(found: &[Found], slots: usize, node: &str, start: usize) -> Choice {
     let own = found.iter().find(|slot| slot.holder.as_deref() == Some(node));
     if let Some(own) = own.filter(|own| own.index < slots) {
         return Choice::TakeOver(own.index);
