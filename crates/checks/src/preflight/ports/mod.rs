@@ -9,7 +9,7 @@ use spec::{BootstrapRole, ValidatedCluster, ports};
 
 use self::holder::{Holder, Holders};
 use super::{Check, Context, problem};
-use crate::{Checking, Finding, Inconclusive, Roles, codes};
+use crate::{Checking, Finding, Inconclusive, codes};
 
 /// See [`super`].
 pub(super) const CHECK: Check =

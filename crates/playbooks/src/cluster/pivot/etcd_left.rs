@@ -12,11 +12,11 @@ use std::{
 use engine::{About, Act, Planned, Stays, Step, StepError};
 use etcd::{
     Access, Asked, EtcdError, MembershipLock,
-    quorum::{self, Change},
     survey::{self, Agreed, Heard},
 };
 use host::Host;
 use nodekit::Layout;
+use operations::quorum::{self, Change};
 use spec::{Node, ValidatedCluster, ports};
 use tokio::time::{Instant, sleep};
 

@@ -41,8 +41,9 @@ pub(super) struct Seen {
 impl KeysErased {
     pub(super) fn new(layout: &Layout) -> Self {
         let given = [sealed::SECRET, sealed::SERVING, sealed::JOIN_KEY, sealed::ENCRYPTION_KEY, sealed::PKI];
+        let noted = ["admissions.json", "keys-claim"].map(|name| layout.state_dir.join(name));
         let own = [layout.kubernetes_dir.clone(), etcd::DATA_DIR.into()];
-        let secrets = given.map(|name| layout.config_dir.join(name)).into_iter().chain(own).collect();
+        let secrets = given.map(|name| layout.config_dir.join(name)).into_iter().chain(noted).chain(own).collect();
         Self { retired: retired(layout), secrets }
     }
 }

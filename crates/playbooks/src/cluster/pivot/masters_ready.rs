@@ -11,6 +11,7 @@ use kubeapi::{
     kube::{Api, api::ListParams},
 };
 use nodekit::Layout;
+use operations::readiness::Readiness;
 use spec::{Node, ValidatedCluster};
 
 use super::super::{ids, services::api_url};
@@ -60,13 +61,13 @@ impl MastersReady {
         let client = self.access.required(host).await?;
         let nodes = Api::<ApiNode>::all(client).list(&ListParams::default()).await;
         let nodes = nodes.map_err(|error| access::failed(&ApiError::of("list the nodes")(error)))?;
-        Ok(nodes.items.iter().filter(|node| is_ready(node)).filter_map(|node| node.metadata.name.clone()).collect())
+        Ok(nodes
+            .items
+            .iter()
+            .filter(|node| Readiness::of_node(node).is_ready())
+            .filter_map(|node| node.metadata.name.clone())
+            .collect())
     }
-}
-
-fn is_ready(node: &ApiNode) -> bool {
-    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// What a master lacks, if it lacks something. Pure.
