@@ -5,7 +5,7 @@
 //! ```
 //! A check reads one thing that commonly breaks; what a check is, is said in the crate `checks`. A finding is either a
 //! *cause* (the evidence itself is what must be fixed) or a *symptom* (something does not work, and why is not said by
-//! it): `narrow` hides a symptom where a cause explains it, so that a full disk is told as a full disk and not as
+//! it): `narrow` hides a symptom where a cause explains it, so that a full disk is reported as a full disk and not as
 //! five services that crash.
 //!
 //! To add a cause: a file in `causes/` with a `CHECK`, its line in [`registry`], a code in `codes.rs`, and a case in

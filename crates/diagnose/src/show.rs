@@ -30,7 +30,7 @@ pub fn show(diagnosis: &Diagnosis) -> String {
     text
 }
 
-/// What cannot be looked at for the same reason is told together.
+/// What cannot be checked for the same reason is reported together.
 fn by_reason(unknown: &[InconclusiveCheck]) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for InconclusiveCheck { check, why } in unknown {

@@ -32,7 +32,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// All that is there in some way: what was begun by somebody else is not ours when it is finished by us.
+    /// All that is there in some way: what was begun by others is not ours when it is finished by us.
     pub fn names(&self) -> BTreeSet<String> {
         self.versions.keys().chain(&self.unfinished).cloned().collect()
     }
@@ -128,7 +128,7 @@ impl Manager {
         }
     }
 
-    /// Removes the packages `asked`, and those among `ours` that nobody needs without them. Returns what stayed, and why.
+    /// Removes the packages `asked`, and those among `ours` that are not needed without them. Returns what stayed, and why.
     pub async fn remove(
         self,
         host: &Host,

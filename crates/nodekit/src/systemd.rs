@@ -40,7 +40,7 @@ pub struct Unit {
     pub active_since: Option<Duration>,
     /// When its state changed last, counted from the machine's boot.
     pub changed: Option<Duration>,
-    /// Whether systemd was told to start it and did not, because a condition in its file did not hold.
+    /// Whether systemd was asked to start it and did not, because a condition in its file did not hold.
     pub is_held_back: bool,
 }
 

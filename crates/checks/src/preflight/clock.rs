@@ -1,4 +1,4 @@
-//! The clock can be right, and somebody keeps it right. Certificates made with a wrong clock are refused by everybody.
+//! The clock can be right, and is kept right. Certificates made with a wrong clock are refused everywhere.
 
 use std::path::Path;
 

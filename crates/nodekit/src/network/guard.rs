@@ -1,4 +1,4 @@
-//! NetworkManager's checkpoint: a change of an interface that is rolled back unless somebody confirms it in time.
+//! NetworkManager's checkpoint: a change of an interface that is rolled back unless it is confirmed in time.
 //!
 //! There is no command for it, so it is asked over D-Bus with systemd's `busctl`.
 
@@ -15,7 +15,7 @@ use crate::codes;
 const MANAGER: &str = "org.freedesktop.NetworkManager";
 const OBJECT: &str = "/org/freedesktop/NetworkManager";
 
-/// Seconds until NetworkManager rolls back what nobody confirmed. Longer than a trial takes.
+/// Seconds until NetworkManager rolls back what was not confirmed. Longer than a trial takes.
 const HOLDS: u32 = 30;
 /// Profiles that came after the checkpoint are deleted when it is rolled back.
 const DELETE_NEW_CONNECTIONS: u32 = 2;
@@ -48,7 +48,7 @@ impl<'a> Guard<'a> {
 }
 
 /// Makes sure that no guard is set. What one guards that a killed run left was never proved: it must be neither what a
-/// new one goes back to, nor what a new configuration is compared with. Somebody else's is waited for.
+/// new one goes back to, nor what a new configuration is compared with. Another program's is waited for.
 pub async fn clear(host: &Host, is_ours: bool) -> Result<(), StepError> {
     let until = Instant::now() + Duration::from_secs(u64::from(HOLDS));
     loop {

@@ -93,7 +93,7 @@ pub fn choose(
     chosen.cloned()
 }
 
-/// The MAC address to write where no machine can be looked at. Where the interface is named, nobody reads it.
+/// The MAC address to write where no machine can be looked at. Where the interface is named, it is not read.
 pub fn expected(choice: &InterfaceChoice, node: &Node) -> Result<Mac, NoInterface> {
     match (choice, node.hardware.mac_addresses.first()) {
         (_, Some(mac)) => Ok(*mac),

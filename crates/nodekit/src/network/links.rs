@@ -25,7 +25,7 @@ pub struct Address {
     pub ip: IpAddr,
     #[serde(rename = "prefixlen")]
     prefix: u8,
-    /// An address of IPv6 that may yet turn out to be somebody else's.
+    /// An address of IPv6 that may yet turn out to be another machine's.
     #[serde(default)]
     tentative: bool,
 }

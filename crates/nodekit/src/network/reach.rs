@@ -1,4 +1,4 @@
-//! Whether the machine still reaches somebody: what is asked before a change, and again after it.
+//! Whether the machine still reaches any other: what is asked before a change, and again after it.
 
 use std::net::IpAddr;
 

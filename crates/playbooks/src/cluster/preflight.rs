@@ -53,7 +53,7 @@ impl Preflight {
         self
     }
 
-    /// With somebody who knows the other machines.
+    /// With what knows the other machines.
     #[must_use]
     pub fn asking(mut self, machine_ids: Arc<dyn MachineIds>) -> Self {
         self.machine_ids = machine_ids;

@@ -56,7 +56,7 @@ fn wanted(cluster: &ValidatedCluster, role: BootstrapRole) -> BTreeMap<u16, &'st
     wanted
 }
 
-/// A port has one line per address somebody listens on; it is told once.
+/// A port has one line per address that is listened on; it is reported once.
 fn evaluate(
     wanted: &BTreeMap<u16, &'static str>,
     taken: &BTreeMap<u16, Option<&Holder>>,
