@@ -57,7 +57,8 @@ pub(super) fn there_is_a_master(draft: &Draft<'_>, problems: &mut Problems<'_>) 
 /// With a bootstrap node this is an error, of a code of its own.
 pub(super) fn masters_are_odd(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     if draft.with_role(Role::Bootstrap).next().is_none()
-        && let Some(finding) = even(draft, Role::Master, codes::EVEN_MASTERS, "masters") {
+        && let Some(finding) = even(draft, Role::Master, codes::EVEN_MASTERS, "masters")
+    {
         problems.push(finding);
     }
 }

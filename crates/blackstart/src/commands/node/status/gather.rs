@@ -99,12 +99,8 @@ fn names(cluster: &ValidatedCluster) -> Vec<String> {
 }
 
 fn role(word: &str) -> Option<BootstrapRole> {
-    let all = [
-        BootstrapRole::MasterFirst,
-        BootstrapRole::MasterAdditional,
-        BootstrapRole::Worker,
-        BootstrapRole::Bootstrap,
-    ];
+    let all =
+        [BootstrapRole::MasterFirst, BootstrapRole::MasterAdditional, BootstrapRole::Worker, BootstrapRole::Bootstrap];
     all.into_iter().find(|role| role.to_string() == word)
 }
 
