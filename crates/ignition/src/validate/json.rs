@@ -39,7 +39,8 @@ pub(super) fn read(text: &str) -> Result<Node, NotJson> {
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default().to_owned();
-        NotJson { line: error.line(), column: error.column(), why }
+        // An empty text ends before its first column.
+        NotJson { line: error.line().max(1), column: error.column().max(1), why }
     })?;
     let mut reader = Reader { text, at: 0 };
     reader.node().ok_or_else(|| {
