@@ -18,8 +18,13 @@ pub(crate) struct Caller<'a> {
 impl<'a> Caller<'a> {
     /// Begins, and returns when the first write was acknowledged.
     pub(crate) fn begin(cluster: &'a Cluster) -> Self {
-        let conf = cluster
-            .sh(MASTERS[0], "sed 's#server: .*#server: https://127.0.0.1:7443#' /etc/kubernetes/super-admin.conf");
+        Self::begin_as(cluster, MASTERS[0])
+    }
+
+    /// The same, with the rights that this machine has.
+    pub(crate) fn begin_as(cluster: &'a Cluster, master: &str) -> Self {
+        let conf =
+            cluster.sh(master, "sed 's#server: .*#server: https://127.0.0.1:7443#' /etc/kubernetes/super-admin.conf");
         let put = |path: &str, text: &str| {
             cluster
                 .lab

@@ -8,7 +8,7 @@ use crate::{
 
 /// The suites that boot machines, each named for what it proves, in the order of what they stand on.
 pub(crate) const SUITES: &[&str] =
-    &["lab", "cluster", "security", "ha", "backup", "diagnose", "reset", "faults", "recovery", "ceph", "prep"];
+    &["lab", "cluster", "security", "ha", "pivot", "backup", "diagnose", "reset", "faults", "recovery", "ceph", "prep"];
 
 /// How much of the suites that have more cases than anybody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -76,6 +76,7 @@ pub(crate) fn all() -> Vec<Code> {
         ::bundle::codes::ALL,
         ::lab::codes::ALL,
         ::gather::codes::ALL,
+        ::ignition::codes::ALL,
         ALL,
     ]
     .concat()

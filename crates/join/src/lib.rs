@@ -34,6 +34,7 @@ mod machine;
 mod mark;
 mod master_keys;
 mod new_secret;
+pub mod pointer;
 mod proof;
 mod purpose;
 mod refusal;

@@ -1,9 +1,10 @@
-//! Our own three units.
+//! Our own units.
 //!
 //! ```text
 //! cluster-detect      who is this machine, and what is its address?     once per boot, before the network is needed
 //! cluster-bootstrap   what is missing for it to be a node?              once per boot, until it succeeds
 //! blackstart-agent    API for this node, join service, renewal          always
+//! bootkube            the seed of the cluster                           on the bootstrap node, until masters have taken over
 //! ```
 
 use crate::{
@@ -23,6 +24,7 @@ pub const NAMES: &[&str] = &[
     "kube-scheduler.service",
     "kubelet.service",
     "kube-proxy.service",
+    "bootkube.service",
 ];
 
 /// `cluster-detect.service`.
@@ -79,6 +81,21 @@ pub fn agent() -> Service {
         .into_service(Vec::new())
 }
 
+/// `bootkube.service`, on the bootstrap node only.
+///
+/// What it starts itself (containerd, the kubelet) is started before it where it is there already, at a second boot.
+pub fn bootkube() -> Service {
+    Unit::new("bootkube.service", "Blackstart: hold the cluster until its masters have taken it over")
+        .follows("cluster-bootstrap.service")
+        .follows("containerd.service")
+        .follows("kubelet.service")
+        .unit("StartLimitIntervalSec", 0)
+        .service("ExecStart", "/opt/openshift/bootkube.sh")
+        .service("Restart", "on-failure")
+        .service("RestartSec", "5s")
+        .into_service(Vec::new())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +109,11 @@ mod tests {
     #[test]
     fn becoming_a_node() {
         insta::assert_snapshot!(whole(&bootstrap()));
+    }
+
+    #[test]
+    fn holding_the_cluster() {
+        insta::assert_snapshot!(whole(&bootkube()));
     }
 
     #[test]

@@ -10,7 +10,17 @@ const CONFIG: &str = "/etc/cluster-config";
 impl Cluster {
     /// Machines that are nothing yet, and a sealed directory for each of them.
     pub(crate) fn sealed(masters: u8, workers: u8) -> Self {
-        let lab = TestLab::with(masters, workers);
+        Self::seal(TestLab::with(masters, workers))
+    }
+
+    /// The same for the machines of a configuration.
+    pub(crate) fn sealed_from(config: &str) -> Self {
+        let lab = TestLab::unmade();
+        lab.run("up", &["--machines-only", "--config", config]).ok();
+        Self::seal(lab)
+    }
+
+    fn seal(lab: TestLab) -> Self {
         let [config, out] = ["config", "sealed"].map(|name| lab.dir().join(name).display().to_string());
         run(PROGRAM, &["config", "seal", &config, "--out", &out]).ok();
         Self { lab }

@@ -7,6 +7,7 @@ mod ceph;
 pub mod complete;
 mod config;
 mod etcd;
+mod ignition;
 mod lab;
 mod node;
 mod pki;
@@ -20,6 +21,7 @@ pub use bundle::{BundleCommand, BundleSource};
 pub use ceph::CephCommand;
 pub use config::{ConfigCommand, RevokeOptions, SealOptions};
 pub use etcd::EtcdCommand;
+pub use ignition::{IgnitionCommand, RenderOptions};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -128,6 +130,10 @@ pub enum Command {
     /// Configuration directories for the nodes
     #[command(subcommand)]
     Config(ConfigCommand),
+
+    /// Ignition configs for machines that are set up at their first boot
+    #[command(subcommand)]
+    Ignition(IgnitionCommand),
 
     /// Tokens by which machines join
     #[command(subcommand)]

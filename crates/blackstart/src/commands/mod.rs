@@ -11,6 +11,7 @@ mod etcd;
 mod explain;
 mod gather;
 mod generate;
+mod ignition;
 mod lab;
 mod node;
 mod pki;
@@ -71,6 +72,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Agent { node } => agent::run(context, node.as_deref()),
         Command::Config(ConfigCommand::Seal(options)) => config::seal(context, options),
         Command::Config(ConfigCommand::Revoke(options)) => config::revoke(context, options),
+        Command::Ignition(command) => ignition::run(context, command),
         Command::Token(command) => token::run(context, command),
         Command::Pki(PkiCommand::Init { node }) => pki::init(context, node.as_deref()),
         Command::Pki(PkiCommand::Show) => pki::show(context),

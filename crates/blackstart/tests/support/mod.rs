@@ -49,6 +49,7 @@ fn settle(output: &str) -> String {
         (r"\d{4}-\d{2}-\d{2}T[0-9:.]+Z", "TIME"),
         (r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}", "DATE"),
         (r"/tmp/\.tmp\w+", "ROOT"),
+        (r"\bid [0-9a-f]{12}\b", "id ID"),
         (r"\b(36[45]|3649|3650)d\b", "DAYS"), // one less as soon as a second has passed
     ] {
         output = Regex::new(pattern).expect("a pattern").replace_all(&output, word).into_owned();

@@ -23,7 +23,7 @@ impl Configuration {
         Self { from: from.to_path_buf(), to: layout.config_dir.clone() }
     }
 
-    fn wanted(&self) -> Result<Vec<Change>, HostError> {
+    pub(super) fn wanted(&self) -> Result<Vec<Change>, HostError> {
         let mut changes = vec![Change::Directory { path: self.to.clone(), mode: 0o700 }];
         let mut open = vec![PathBuf::new()];
         while let Some(below) = open.pop() {

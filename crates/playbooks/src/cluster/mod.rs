@@ -49,6 +49,7 @@ use checks::{MachineIds, NoPeers};
 pub use cluster_dns::ask_dns;
 pub use components::{Components, bundle_id, verified as verified_bundle};
 use engine::{About, Playbook, PlaybookBuilder, PlaybookError, StepId, Undos};
+use host::{Change, HostError};
 pub use images::installed as installed_bundle;
 pub use join_info::join_command;
 pub use kernel::kernel_settings;
@@ -329,13 +330,22 @@ pub fn detect(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Resul
 pub fn install(installation: &Installation<'_>) -> Result<Playbook, PlaybookError> {
     let Installation { program, bundle, config, layout } = installation;
     let about = About::new(OWN_UNITS, "Install our units", "they make the machine a node at every boot");
-    let own = [units::detect(), units::bootstrap(), units::agent()];
     Playbook::undone_by(&undos(&Reset::of(layout)))
-        .step(UnitFiles::new(about, own), &[])
+        .step(UnitFiles::new(about, own_units()), &[])
         .step_some(program.map(Program::new), &[])
         .step_some(config.map(|config| Configuration::new(config, layout)), &[])
         .step_some(bundle.map(Components::new), &[])
         .build()
+}
+
+/// The units by which a machine becomes a node, and stays one.
+pub fn own_units() -> [render::Service; 3] {
+    [units::detect(), units::bootstrap(), units::agent()]
+}
+
+/// The files of a configuration directory of this computer, as they are on the node.
+pub fn configuration(from: &Path, layout: &Layout) -> Result<Vec<Change>, HostError> {
+    Configuration::new(from, layout).wanted()
 }
 
 /// Only the components of a bundle.

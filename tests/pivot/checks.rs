@@ -1,0 +1,74 @@
+//! What is true when the masters have taken over.
+
+use serde_json::Value;
+
+use crate::{
+    BOOTSTRAP, MASTERS, NODES, install,
+    support::{Check, Cluster, eventually, text},
+};
+
+pub(crate) const CHECKS: &[Check] = &[
+    ("the bootstrap is complete, and the masters do all of its work", the_masters_do_it),
+    ("no trace of the bootstrap node is left on a master", no_trace),
+    ("the bootstrap node has no key, starts nothing, and can run again", it_is_retired),
+    ("a second bootstrap node is refused", a_second_one_is_refused),
+];
+
+fn the_masters_do_it(cluster: &Cluster) {
+    cluster.await_ready(&NODES);
+    let status = "jsonpath={.data.status}";
+    assert_eq!(cluster.kubectl(&["-n", "kube-system", "get", "configmap", "bootstrap", "-o", status]), "complete");
+    let list = cluster.sh(MASTERS[0], "blackstart etcd status -o json");
+    let list: Value = serde_json::from_str(&list).unwrap();
+    let members: Vec<String> = list["members"].as_array().unwrap().iter().map(|row| text(&row["name"])).collect();
+    assert_eq!((members, list["healthy"].as_u64()), (MASTERS.map(str::to_owned).to_vec(), Some(3)));
+    for lease in ["kube-controller-manager", "kube-scheduler"] {
+        let holder =
+            cluster.kubectl(&["-n", "kube-system", "get", "lease", lease, "-o", "jsonpath={.spec.holderIdentity}"]);
+        assert!(MASTERS.iter().any(|master| holder.starts_with(master)), "{lease}: {holder}");
+    }
+    let addresses = "jsonpath={.endpoints[*].addresses[*]}";
+    let addresses = cluster.kubectl(&["get", "endpointslice", "kubernetes", "-o", addresses]);
+    let mut addresses: Vec<&str> = addresses.split_whitespace().collect();
+    addresses.sort_unstable();
+    assert_eq!(addresses, MASTERS.map(|master| cluster.ip(master)));
+    assert_eq!(
+        cluster.kubectl(&["get", "pods", "-A", "--field-selector", "spec.nodeName=bootstrap", "-o", "name"]),
+        ""
+    );
+}
+
+/// Apart from cluster.yaml itself, which is the operator's.
+fn no_trace(cluster: &Cluster) {
+    let ip = cluster.ip(BOOTSTRAP);
+    for master in MASTERS {
+        let files = "/etc/kubernetes /etc/systemd /etc/hosts /var/lib/kubelet/config.yaml /root/.kube";
+        let found = cluster.sh(master, &format!("grep -rlwF '{ip}' {files} 2>/dev/null || true"));
+        assert_eq!(found, "", "{master}");
+    }
+}
+
+fn it_is_retired(cluster: &Cluster) {
+    let keys = "ls -d /etc/kubernetes /var/lib/etcd /etc/cluster-config/pki /etc/cluster-config/join* \
+                /etc/cluster-config/encryption.key 2>/dev/null || true";
+    let units = "systemctl is-active kubelet containerd blackstart-agent || true";
+    assert_eq!(cluster.sh(BOOTSTRAP, keys), "");
+    assert_eq!(cluster.sh(BOOTSTRAP, units), "inactive\ninactive\ninactive");
+    cluster.lab.run("kill", &[BOOTSTRAP]).ok();
+    cluster.lab.run("up", &["--machines-only"]).ok();
+    assert_eq!(cluster.sh(BOOTSTRAP, units), "inactive\ninactive\ninactive", "after a restart");
+    cluster.node_up(BOOTSTRAP, "").ok();
+    assert_eq!(cluster.sh(BOOTSTRAP, keys), "", "after another run");
+    cluster.await_ready(&NODES);
+}
+
+fn a_second_one_is_refused(cluster: &Cluster) {
+    cluster.lab.run("wipe", &["--yes", BOOTSTRAP]).ok();
+    cluster.lab.run("up", &["--machines-only"]).ok();
+    install(cluster, BOOTSTRAP);
+    eventually("it is refused", || {
+        cluster.last_up(BOOTSTRAP).is_some_and(|run| run.message().contains("is part of a cluster already"))
+    });
+    assert_eq!(cluster.sh(BOOTSTRAP, "ls /var/lib/etcd /etc/kubernetes/manifests 2>/dev/null || true"), "");
+    cluster.await_ready(&NODES);
+}
