@@ -3,10 +3,10 @@
 //! ```text
 //! the node answers        evict, which respects budgets ─► wait until the kubelet says that it has ended ─► gone
 //! it does not, force      delete without its word ─► gone
-//! it does not             refused: nobody can see whether they have ended
+//! it does not             refused: it cannot be seen whether they have ended
 //! ```
-//! Which pods go is decided in [`pods`]. A run that was killed finds fewer of them the next time. The client must pass on that
-//! the server is too busy (`kubeapi::connect_with_short_timeout`): that is how a budget that holds a pod back is told.
+//! Which pods go is decided in `pods.rs`. A run that was killed finds fewer of them the next time. The client must pass on that
+//! the server is too busy (`kubeapi::connect_with_short_timeout`): that is its answer where a budget holds a pod back.
 
 mod pods;
 

@@ -29,7 +29,7 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// Away from this master; `None` if it does not lead, or nobody else could.
+    /// Away from this master; `None` if it does not lead, or no other member could.
     pub async fn away_from(master: &Node, cluster: &ValidatedCluster, access: &Access) -> Option<Self> {
         let masters = cluster.masters().map(|master| (master.name.clone(), etcd::client_url(master.ip)));
         let (successor, others) = plan(&survey::ask(access, masters).await, master, cluster)?;

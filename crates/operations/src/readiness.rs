@@ -1,6 +1,6 @@
 //! Whether a node can run pods, as Kubernetes says it: the Ready condition of its Node. Pure.
 //!
-//! A Node stays Ready for a while after its machine went down. Whoever has restarted a machine asks for the boot as well.
+//! A Node stays Ready for a while after its machine went down. After a restart of the machine the boot counts as well.
 
 use jiff::Timestamp;
 use kubeapi::k8s_openapi::api::core::v1::{Node, NodeCondition};

@@ -16,7 +16,7 @@ pub(super) struct Drain {
 fn failed(error: DrainError) -> StepError {
     match error {
         DrainError::Api(error) => access::failed(&error),
-        refused => StepError::from_explained(&refused),
+        DrainError::Refused(code, message) => StepError::new(code, message),
     }
 }
 

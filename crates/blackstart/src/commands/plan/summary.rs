@@ -12,38 +12,25 @@ const NAMED: usize = 3;
 /// What is done, and in which directory.
 type Group<'a> = (&'static str, &'a Path);
 
-/// Lines that may become one.
-#[derive(Default)]
-struct Entries<'a>(Vec<(Option<Group<'a>>, Vec<String>)>);
-
-impl<'a> Entries<'a> {
-    fn add(&mut self, group: Option<Group<'a>>, line: String) {
-        match self.0.iter_mut().find(|(known, _)| group.is_some() && *known == group) {
-            Some((_, lines)) => lines.push(line),
-            None => self.0.push((group, vec![line])),
-        }
-    }
-}
-
 /// The lines, in the order in which each was first planned.
 pub(super) fn summary(changes: &[Planned]) -> Vec<String> {
-    let mut entries = Entries::default();
+    let mut lines: Vec<(Option<Group<'_>>, String)> = Vec::new();
     for planned in changes {
         match planned {
             Planned::File(Change::Directory { path, .. }) if holds_one(path, changes) => {}
             Planned::File(Change::Directory { path, .. }) => {
-                entries.add(None, format!("create directory {}", path.display()));
+                lines.push((None, format!("create directory {}", path.display())));
             }
-            Planned::File(Change::Link { path, .. }) => entries.add(in_dir("create", path), planned.to_string()),
-            Planned::File(Change::Remove { path }) => entries.add(in_dir("remove", path), planned.to_string()),
+            Planned::File(Change::Link { path, .. }) => lines.push((in_dir("create", path), planned.to_string())),
+            Planned::File(Change::Remove { path }) => lines.push((in_dir("remove", path), planned.to_string())),
             Planned::File(Change::File { path, .. } | Change::Copy { path, .. }) => {
-                entries.add(in_dir("write", path), write(path));
+                lines.push((in_dir("write", path), write(path)));
             }
-            Planned::Act(act) => entries.add(None, act.what.clone()),
+            Planned::Act(act) => lines.push((None, act.what.clone())),
             Planned::Fetch(act, files) => {
-                entries.add(None, act.what.clone());
+                lines.push((None, act.what.clone()));
                 for path in files {
-                    entries.add(in_dir("write", path), write(path));
+                    lines.push((in_dir("write", path), write(path)));
                 }
             }
             Planned::Claim(_) => {}
@@ -51,7 +38,26 @@ pub(super) fn summary(changes: &[Planned]) -> Vec<String> {
     }
     let claims = changes.iter().filter(|planned| matches!(planned, Planned::Claim(_))).count();
     let claimed = (claims > 0).then(|| format!("claim {}, which a reset undoes", counted(claims, "resource")));
-    entries.0.into_iter().flat_map(shortened).chain(claimed).collect()
+    shortened(&lines).into_iter().chain(claimed).collect()
+}
+
+/// Many lines of one group are one, in the place of the first of them.
+fn shortened(lines: &[(Option<Group<'_>>, String)]) -> Vec<String> {
+    let mut short: Vec<String> = Vec::new();
+    for (group, line) in lines {
+        let count = lines.iter().filter(|(other, _)| other == group).count();
+        let line = match group {
+            Some((verb, dir)) if count > NAMED => {
+                let what = if *verb == "create" { "link" } else { "file" };
+                format!("{verb} {} in {}", counted(count, what), dir.display())
+            }
+            _ => line.clone(),
+        };
+        if !short.contains(&line) {
+            short.push(line);
+        }
+    }
+    short
 }
 
 fn in_dir<'a>(verb: &'static str, path: &'a Path) -> Option<Group<'a>> {
@@ -69,16 +75,6 @@ fn holds_one(dir: &Path, changes: &[Planned]) -> bool {
         Planned::File(change) => change.path().starts_with(dir),
         fetch => fetch.fetched().iter().any(|path| path.starts_with(dir)),
     })
-}
-
-fn shortened((group, lines): (Option<Group<'_>>, Vec<String>)) -> Vec<String> {
-    match group {
-        Some((verb, dir)) if lines.len() > NAMED => {
-            let what = if verb == "create" { "link" } else { "file" };
-            vec![format!("{verb} {} in {}", counted(lines.len(), what), dir.display())]
-        }
-        _ => lines,
-    }
 }
 
 #[cfg(test)]
