@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Serialize;
 
-/// The version of the specification: read by RHCOS, Fedora CoreOS, Flatcar and Debian's Ignition.
+/// The version of the specification: read by RHCOS, FCOS, Flatcar and Debian's Ignition.
 pub const VERSION: &str = "3.2.0";
 
 /// A whole config.

@@ -1,5 +1,5 @@
 //! A machine's first boot as an Ignition config: what `node install` would have put there, in one JSON file that RHCOS,
-//! Fedora CoreOS, Flatcar and Debian's Ignition read before the first process of the system starts. Pure.
+//! FCOS, Flatcar and Debian's Ignition read before the first process of the system starts. Pure.
 //!
 //! ```text
 //! config     the part of spec 3.2.0 that we write, as types          render     a node's files -> config, with an id and an end

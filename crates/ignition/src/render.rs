@@ -17,7 +17,7 @@ use crate::{
     seed, sum,
 };
 
-/// Who logs in, as on RHCOS and Fedora CoreOS.
+/// Who logs in, as on RHCOS and FCOS.
 const USER: &str = "core";
 const SUDOERS: &str = "/etc/sudoers.d/blackstart-core";
 const HOSTNAME: &str = "/etc/hostname";

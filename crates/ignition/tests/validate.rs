@@ -1,5 +1,7 @@
 //! Bad configs, each with what is said about it.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ignition::{codes, report, validate};
 use jiff::Timestamp;
@@ -80,6 +82,10 @@ fn bad() -> Vec<(&'static str, String)> {
         ("008 a link", r#"{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/a","target":"b"}]}}"#.into()),
         ("009 expired", with_files(&[&file(0o644, &certificate(2020, 2021))])),
         ("009 not yet valid", with_files(&[&file(0o644, &certificate(2040, 2041))])),
+        ("009 expired in a kubeconfig", {
+            let inner = STANDARD.encode(certificate(2020, 2021));
+            with_files(&[&file(0o600, &format!("user:\n    client-certificate-data: {inner}\n"))])
+        }),
         ("010 too old", with_files(&[&record("\"2026-05-31T00:00:00Z\"")])),
         ("011 a program", with_files(&[&file(0o755, &"x".repeat((1 << 20) + 1))])),
         ("012 broken base64", with_files(&[&plain.replace("data:,a%20b", "data:;base64,?")])),

@@ -1,7 +1,8 @@
 //! How a node gets into the cluster: sealed directories, tokens, the protocol, its server and its client.
 //!
 //! ```text
-//! seal     where the configuration is made: one directory per node, the cluster's keys only in the first master's
+//! seal     where the configuration is made: one directory per node, the cluster's keys in one of them
+//! pointer  with what a machine that has only a pointer config asks for its config
 //! client   on a node: hello (a challenge) ─► join (claims, requests, proof) ─► certificates
 //!          on a master: hello ─► master (claims, proof) ─► the cluster's keys, in an envelope
 //!          on a node of Ceph: hello ─► ceph (claims, proof) ─► what its roles need, in an envelope

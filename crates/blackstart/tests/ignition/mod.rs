@@ -87,6 +87,12 @@ fn a_pointer_holds_a_proof_and_no_secret() {
     let written = trial.tree();
     trial.run(render);
     assert_eq!(trial.tree(), written, "a second render keeps what pointers lead to");
+
+    // Another config without another pointer: the old one leads nowhere.
+    let key = trial.path("key.pub").display().to_string();
+    trial.run(render.into_iter().take(7).chain(["--ssh-key", &key, "--node", "master-01"]));
+    let left = ["master-01", "master-02"].map(|name| trial.path(&format!("ign/pointers/{name}.ign")).exists());
+    assert_eq!(left, [false, true]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What must hold beyond keys and types: a registry of pure functions.
 
 use std::{
-    collections::HashMap,
+    collections::HashSet,
     path::{Component, Path},
 };
 
@@ -30,6 +30,8 @@ const OF_OTHERS: i64 = 0o077;
 const DEFAULT_MODE: i64 = 0o644;
 /// What makes contents a secret.
 const SECRETS: [&str; 2] = ["PRIVATE KEY-----", "client-key-data:"];
+/// Keys of a kubeconfig that hold certificates.
+const CERTIFICATES: [&str; 2] = ["client-certificate-data", "certificate-authority-data"];
 /// Names of files that hold nothing else.
 const SECRET_NAMES: [&str; 3] = ["join-secret", "join.key", "encryption.key"];
 
@@ -62,7 +64,7 @@ fn names(root: &Node, _now: Timestamp, found: &mut Vec<Found>) {
         ("name", &[&["passwd", "groups"]]),
     ];
     for (key, lists) in groups {
-        let mut seen: HashMap<&str, ()> = HashMap::new();
+        let mut seen: HashSet<&str> = HashSet::new();
         for entry in lists.iter().flat_map(|list| root.list(list)) {
             let Some(name) = entry.text(key) else {
                 found.push(Found::new(codes::WRONG_TYPE, entry.at, format!("an entry has no `{key}`")));
@@ -73,7 +75,7 @@ fn names(root: &Node, _now: Timestamp, found: &mut Vec<Found>) {
             if key == "path" && !is_absolute(name) {
                 found.push(Found::new(codes::BAD_PATH, at, format!("`{shown}` is not an absolute path")));
             }
-            if seen.insert(name, ()).is_some() {
+            if !seen.insert(name) {
                 found.push(Found::new(codes::TWICE, at, format!("`{shown}` is there twice")));
             }
         }
@@ -107,6 +109,9 @@ fn contents(root: &Node, now: Timestamp, found: &mut Vec<Found>) {
             let text = String::from_utf8_lossy(&bytes);
             is_secret |= SECRETS.iter().any(|mark| text.contains(mark));
             certificates(&bytes, resource.at, &shown(file), now, found);
+            for inner in embedded(&text) {
+                certificates(&inner, resource.at, &shown(file), now, found);
+            }
         }
         let mode = file.get("mode").map_or((file.at, Some(DEFAULT_MODE)), |node| match node.value {
             Value::Number(mode) => (node.at, mode),
@@ -125,6 +130,13 @@ fn contents(root: &Node, now: Timestamp, found: &mut Vec<Found>) {
             certificates(&bytes, ca.at, "the CA", now, found);
         }
     }
+}
+
+/// The certificates in a kubeconfig.
+fn embedded(text: &str) -> impl Iterator<Item = Vec<u8>> {
+    let values =
+        text.lines().filter_map(|line| line.trim().split_once(": ")).filter(|(key, _)| CERTIFICATES.contains(key));
+    values.filter_map(|(_, value)| STANDARD.decode(value.trim_matches('"')).ok())
 }
 
 fn is_secret_name(path: &str) -> bool {

@@ -84,8 +84,11 @@ fn machine(disk: &dyn Disk, node: &Node, common: &Common<'_>) -> Result<(Record,
         rendered_at: common.now,
         valid_until: sealed.secret.expires,
     })?;
-    let Rendered { bytes, record } = as_before(disk.read_optional(&path)?, rendered);
+    let present = disk.read_optional(&path)?;
+    let Rendered { bytes, record } = as_before(present.as_deref(), rendered);
     let mut changes = Vec::new();
+    let pointers = common.out.join("pointers");
+    let at = pointers.join(format!("{}.ign", node.name));
     if let Some(server) = common.pointer {
         let authorization = join::pointer::authorization(&sealed.secret);
         let pointer = Pointer {
@@ -96,9 +99,11 @@ fn machine(disk: &dyn Disk, node: &Node, common: &Common<'_>) -> Result<(Record,
             served: &bytes,
         };
         let text = pointer.config()?.bytes().map_err(::ignition::RenderError::from)?;
-        let dir = common.out.join("pointers");
-        changes.push(Change::Directory { path: dir.clone(), mode: 0o700 });
-        changes.push(private(dir.join(format!("{}.ign", node.name)), text));
+        changes.push(Change::Directory { path: pointers, mode: 0o700 });
+        changes.push(private(at, text));
+    } else if present.is_some_and(|present| present != bytes) {
+        // It would lead to what is no longer there.
+        changes.push(Change::Remove { path: at });
     }
     // The pointer comes last: it leads to what is there.
     changes.insert(0, private(path, bytes));
@@ -117,11 +122,11 @@ fn installed_units(node: &Node) -> Vec<Unit> {
 }
 
 /// What is there already, if it was made from the same.
-fn as_before(present: Option<Vec<u8>>, rendered: Rendered) -> Rendered {
+fn as_before(present: Option<&[u8]>, rendered: Rendered) -> Rendered {
     let Some(bytes) = present else { return rendered };
-    match Record::of(&bytes) {
+    match Record::of(bytes) {
         Some(record) if record.id == rendered.record.id && record.valid_until == rendered.record.valid_until => {
-            Rendered { bytes, record }
+            Rendered { bytes: bytes.to_vec(), record }
         }
         _ => rendered,
     }
