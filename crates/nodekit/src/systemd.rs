@@ -216,7 +216,7 @@ mod tests {
                 name: "no.service".into(),
                 load: "not-found".into(),
                 active: "inactive".into(),
-                changed: Some(Duration::from_secs(60)),
+                changed: Some(Duration::from_mins(1)),
                 ..Unit::default()
             },
         ];
