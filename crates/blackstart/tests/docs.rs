@@ -78,7 +78,7 @@ fn docs_list_every_cause() {
 /// A worked example: its heading, and what it is known by in the code.
 const EXAMPLES: [(&str, &str); 3] = [
     ("## Add a step\n", r"\b(node_role|NodeRole|NODE_ROLE)\b"),
-    ("## Add a check of a machine\n", r#"\bmod swap;|\bswap::CHECK\b|name: "swap""#),
+    ("## Add a check of a machine\n", r#"\bmod swap;|\bswap::CHECK\b|Check::new\("swap""#),
     ("## Add a sub-command\n", r"\b(SchemaFile|Command::Schema|schema::run)\b"),
 ];
 

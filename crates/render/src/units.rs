@@ -81,18 +81,16 @@ pub fn agent() -> Service {
         .into_service(Vec::new())
 }
 
-/// `bootkube.service`, on the bootstrap node only.
-///
-/// What it starts itself (containerd, the kubelet) is started before it where it is there already, at a second boot.
+/// `bootkube.service`, on a bootstrap node that comes from Ignition: `cluster-bootstrap.service` under the name that people look
+/// for there.
 pub fn bootkube() -> Service {
     Unit::new("bootkube.service", "Blackstart: hold the cluster until its masters have taken it over")
-        .follows("cluster-bootstrap.service")
-        .follows("containerd.service")
-        .follows("kubelet.service")
+        .follows("cluster-detect.service")
         .unit("StartLimitIntervalSec", 0)
         .service("ExecStart", "/opt/openshift/bootkube.sh")
         .service("Restart", "on-failure")
         .service("RestartSec", "5s")
+        .service("SuccessExitStatus", 130)
         .into_service(Vec::new())
 }
 

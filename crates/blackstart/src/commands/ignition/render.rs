@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use ::host::{Change, Content, Disk, Host};
-use ::ignition::{File, Input, Pointer, Record, Rendered, Unit, codes};
+use ::ignition::{Input, Pointer, Record, Rendered, Unit, codes};
 use explain::counted;
 use jiff::Timestamp;
 use join::seal::{Sealed, Sources};
@@ -80,7 +80,7 @@ fn machine(disk: &dyn Disk, node: &Node, common: &Common<'_>) -> Result<(Record,
         configuration: configuration(&common.sealed.join(&node.name), &Layout::default())?,
         units: installed_units(node),
         ssh_keys: common.ssh_keys.clone(),
-        more_files: control_plane_files(common.cluster, node),
+        more_files: Vec::new(),
         rendered_at: common.now,
         valid_until: sealed.secret.expires,
     })?;
@@ -110,15 +110,12 @@ fn machine(disk: &dyn Disk, node: &Node, common: &Common<'_>) -> Result<(Record,
     Ok((record, changes))
 }
 
-/// What the control plane of the bootstrap node consists of at its first boot: its static pods and what they read.
-fn control_plane_files(_cluster: &ValidatedCluster, _node: &Node) -> Vec<File> {
-    Vec::new()
-}
-
-/// The units that `node install` writes; the bootstrap node has one more.
+/// The units that `node install` writes. The one that makes the machine a node has another name on the bootstrap node.
 fn installed_units(node: &Node) -> Vec<Unit> {
-    let bootkube = node.has(Role::Bootstrap).then(units::bootkube);
-    own_units().into_iter().chain(bootkube).map(|service| Unit::new(service.name, &service.unit)).collect()
+    let is_temporary = node.has(Role::Bootstrap);
+    let services = own_units().into_iter().filter(|service| !is_temporary || service.name != units::bootstrap().name);
+    let bootkube = is_temporary.then(units::bootkube);
+    services.chain(bootkube).map(|service| Unit::new(service.name, &service.unit)).collect()
 }
 
 /// What is there already, if it was made from the same.

@@ -13,8 +13,8 @@ use super::super::{ids, unit_files::enabling_link};
 
 /// What keeps running until the end.
 const UNITS: &[&str] = &["blackstart-agent.service", "containerd.service"];
-/// What would start them at the next boot. It runs this very step, so it is not stopped.
-const STARTER: &str = "cluster-bootstrap.service";
+/// What would start them at the next boot. One of them runs this very step, so they are not stopped.
+const STARTERS: &[&str] = &["cluster-bootstrap.service", "bootkube.service"];
 
 /// Where it is noted that the cluster goes on without this machine.
 pub(super) fn retired(layout: &Layout) -> PathBuf {
@@ -35,7 +35,8 @@ pub(super) struct Seen {
     left: Vec<PathBuf>,
     /// Of the units, those that run.
     running: Vec<&'static str>,
-    starts_at_boot: bool,
+    /// Of those that start them, the enabled ones.
+    enabled: Vec<&'static str>,
 }
 
 impl KeysErased {
@@ -74,23 +75,28 @@ impl Step for KeysErased {
                 running.push(*unit);
             }
         }
-        let starts_at_boot = host.disk.meta(enabling_link(STARTER).path())?.is_some();
-        Ok(Seen { is_noted: host.disk.exists(&self.retired)?, left, running, starts_at_boot })
+        let mut enabled = Vec::new();
+        for unit in STARTERS {
+            if host.disk.meta(enabling_link(unit).path())?.is_some() {
+                enabled.push(*unit);
+            }
+        }
+        Ok(Seen { is_noted: host.disk.exists(&self.retired)?, left, running, enabled })
     }
 
-    fn plan(&self, Seen { is_noted, left, running, starts_at_boot }: &Seen) -> Result<Vec<Planned>, StepError> {
+    fn plan(&self, Seen { is_noted, left, running, enabled }: &Seen) -> Result<Vec<Planned>, StepError> {
         let content = Content::Plain(b"the masters have taken over\n".to_vec());
         let note = Change::File { path: self.retired.clone(), mode: 0o644, content };
         let erase = |path: &PathBuf| Planned::act(path.to_string_lossy(), format!("erase {}", path.display()));
         let stop = |unit: &&str| Planned::act(*unit, format!("stop {unit} for good"));
-        let let_be = starts_at_boot.then(|| Planned::act(STARTER, "start nothing at the next boot"));
-        let acts = let_be.into_iter().chain(running.iter().map(stop)).chain(left.iter().map(erase));
+        let let_be = |unit: &&str| Planned::act(*unit, format!("{unit} starts nothing at the next boot"));
+        let acts = enabled.iter().map(let_be).chain(running.iter().map(stop)).chain(left.iter().map(erase));
         Ok((!is_noted).then_some(Planned::File(note)).into_iter().chain(acts).collect())
     }
 
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         match key.as_str() {
-            STARTER => systemd::systemctl(host, &["disable", STARTER]).await.map(drop),
+            unit if STARTERS.contains(&unit) => systemd::systemctl(host, &["disable", unit]).await.map(drop),
             unit if UNITS.contains(&unit) => systemd::systemctl(host, &["disable", "--now", unit]).await.map(drop),
             path => Ok(tree::remove(&*host.disk, Path::new(path))?),
         }
