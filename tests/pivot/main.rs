@@ -20,7 +20,7 @@ mod support;
 use std::{fmt, path::Path, thread};
 
 use caller::Caller;
-use support::{Cluster, eventually, turn};
+use support::{Cluster, TestLab, eventually, turn};
 
 const BOOTSTRAP: &str = "bootstrap";
 const MASTERS: [&str; 3] = ["master-01", "master-02", "master-03"];
@@ -76,7 +76,9 @@ impl fmt::Display for Case {
 fn masters_take_a_cluster_over() {
     let _turn = turn();
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pivot");
-    let cluster = Cluster::sealed_from(&config.display().to_string());
+    let lab = TestLab::unmade();
+    lab.run("up", &["--machines-only", "--config", &config.display().to_string()]).ok();
+    let cluster = Cluster::seal(lab);
     let with = |ending| STEPS.iter().map(move |step| Case { step, ending });
     let all: Vec<Case> = with(Ending::Kill).chain(with(Ending::PowerLoss)).collect();
     // One commit of two has a SIGKILL, the other one a power loss; neighbours have steps far apart.
@@ -138,7 +140,7 @@ fn install(cluster: &Cluster, machine: &str) {
 fn strike(cluster: &Cluster, ending: Ending) -> Option<String> {
     let mut at = String::new();
     eventually("the bootstrap node has met its end", || {
-        at = cluster.try_sh(BOOTSTRAP, "cat /run/blackstart-fault").out.trim().to_owned();
+        cluster.try_sh(BOOTSTRAP, "cat /run/blackstart-fault").out.trim().clone_into(&mut at);
         !at.is_empty() || cluster.is_up(BOOTSTRAP)
     });
     if ending == Ending::PowerLoss && !at.is_empty() {

@@ -13,14 +13,8 @@ impl Cluster {
         Self::seal(TestLab::with(masters, workers))
     }
 
-    /// The same for the machines of a configuration.
-    pub(crate) fn sealed_from(config: &str) -> Self {
-        let lab = TestLab::unmade();
-        lab.run("up", &["--machines-only", "--config", config]).ok();
-        Self::seal(lab)
-    }
-
-    fn seal(lab: TestLab) -> Self {
+    /// A sealed directory for each machine of a lab.
+    pub(crate) fn seal(lab: TestLab) -> Self {
         let [config, out] = ["config", "sealed"].map(|name| lab.dir().join(name).display().to_string());
         run(PROGRAM, &["config", "seal", &config, "--out", &out]).ok();
         Self { lab }
