@@ -17,6 +17,8 @@ const LIMIT: Duration = Duration::from_secs(2);
 const MASTERS_ONLY: [&str; 4] =
     ["etcd.service", "kube-apiserver.service", "kube-controller-manager.service", "kube-scheduler.service"];
 
+const BOOTKUBE: &str = "bootkube.service";
+
 /// The units a node of this role has; of an unknown one, those that are installed.
 pub(super) async fn check(host: &Host, role: Option<BootstrapRole>, now: Timestamp) -> Seen<Vec<Unit>> {
     if !host.is_live {
@@ -43,6 +45,10 @@ pub(super) async fn check(host: &Host, role: Option<BootstrapRole>, now: Timesta
 }
 
 fn belongs(unit: &Unit, role: Option<BootstrapRole>) -> bool {
+    // Only a bootstrap node that comes from Ignition has it.
+    if unit.name == BOOTKUBE && unit.health == Health::Missing {
+        return false;
+    }
     match role {
         Some(BootstrapRole::Worker) => !MASTERS_ONLY.contains(&unit.name.as_str()),
         Some(BootstrapRole::MasterFirst | BootstrapRole::MasterAdditional) => true,
@@ -96,6 +102,27 @@ NRestarts=0\nId=kube-proxy.service\nLoadState=not-found\nActiveState=inactive\nS
             })
             .collect();
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_node_has_the_units_of_its_role() {
+        let all = [None, Some(BootstrapRole::Worker), Some(BootstrapRole::MasterFirst), Some(BootstrapRole::Bootstrap)];
+        let belongs = |name: &str, health| {
+            let unit = Unit {
+                name: name.to_owned(),
+                health,
+                state: String::new(),
+                since: None,
+                restarts: 0,
+                last_log_line: None,
+            };
+            all.map(|role| u8::from(belongs(&unit, role)))
+        };
+        assert_eq!(belongs("kubelet.service", Health::Ok), [1, 1, 1, 1]);
+        assert_eq!(belongs("etcd.service", Health::Missing), [0, 0, 1, 0]);
+        assert_eq!(belongs("kube-proxy.service", Health::Missing), [0, 1, 1, 0]);
+        assert_eq!(belongs("bootkube.service", Health::Missing), [0, 0, 0, 0], "most have none");
+        assert_eq!(belongs("bootkube.service", Health::Ok)[3], 1);
     }
 
     #[test]
