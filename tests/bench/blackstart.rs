@@ -78,7 +78,7 @@ pub(crate) fn workers_at_once(workers: u8) -> Duration {
 }
 
 /// What is done to a machine once, before it becomes a node.
-fn install(machines: &Machines) {
+pub(crate) fn install(machines: &Machines) {
     let sealed = tempfile::tempdir().unwrap();
     let mut seal = Command::new(PROGRAM);
     seal.args(["config", "seal", &machines.config_dir(), "--out"]).arg(sealed.path());

@@ -20,6 +20,7 @@ mod kit;
 mod kubeadm;
 mod machines;
 mod outside;
+mod pivot;
 mod report;
 mod running;
 mod starting_point;
@@ -29,7 +30,7 @@ use std::{fs, time::Duration};
 
 use figures::Figures;
 use kit::Kit;
-use report::Report;
+use report::{PivotReport, Report};
 
 const ROUNDS: usize = 5;
 /// Of five machines and of twenty workers, which take long.
@@ -58,6 +59,9 @@ fn main() {
     if is_wanted("many") {
         many_workers();
     }
+    if wanted == "pivot" {
+        bootstrap_node();
+    }
 }
 
 fn five_machines() {
@@ -71,6 +75,24 @@ fn five_machines() {
         theirs.add(them);
     }
     println!("load after: {}\n\n{}", load(), report::five(&ours, &theirs));
+}
+
+fn bootstrap_node() {
+    println!(
+        "a bootstrap node, three masters, one worker, beside three masters and a worker alone; load before: {}",
+        load()
+    );
+    let mut report = PivotReport::default();
+    for round in 1..=rounds(ROUNDS) {
+        let (pivot, plain) = (pivot::round(), blackstart::all_at_once(3, 1).as_secs_f64());
+        println!(
+            "round {round}: complete after {:.1} s, the hand-over {:.1} s of them; plain bootstrap {plain:.1} s",
+            pivot.complete.as_secs_f64(),
+            pivot.hand_over.as_secs_f64(),
+        );
+        report.add(pivot, plain);
+    }
+    println!("load after: {}\n\n{report}", load());
 }
 
 fn many_workers() {

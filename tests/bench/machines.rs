@@ -35,6 +35,14 @@ impl Machines {
         Self { lab: Lab::open(&name).unwrap() }
     }
 
+    /// The same, as this configuration describes them.
+    pub(crate) fn boot_as(config: &Path) -> Self {
+        let name: LabName = NAME.parse().unwrap();
+        run(&name, "destroy", &["--yes"], Stdio::null());
+        run(&name, "up", &["--machines-only", "--config", &config.display().to_string()], Stdio::null());
+        Self { lab: Lab::open(&name).unwrap() }
+    }
+
     /// All of them.
     pub(crate) fn names(&self) -> Vec<&str> {
         self.lab.machines.iter().map(|machine| machine.name.as_str()).collect()

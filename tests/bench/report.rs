@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::{Times, blackstart::Round, figures::Figures, steps::Span};
+use crate::{Times, blackstart::Round, figures::Figures, pivot, steps::Span};
 
 const MASTER_GOAL: f64 = 0.5;
 const WORKER_GOAL: f64 = 1.0;
 const MEMORY_GOAL: f64 = 20.0;
 const FIVE_GOAL: f64 = 0.25;
 const MANY_GOAL: f64 = 2.0;
+const COMPLETE_GOAL: f64 = 45.0;
+const PLAIN_GOAL: f64 = 2.5;
+const HAND_OVER_GOAL: f64 = 10.0;
 
 #[derive(Default)]
 pub(crate) struct Report {
@@ -85,6 +88,46 @@ impl fmt::Display for Report {
         goal(f, "first master, Node Ready, of kubeadm", ratio(&ours.master, &theirs.master), MASTER_GOAL)?;
         goal(f, "worker, Node Ready, of kubeadm", ratio(&ours.worker, &theirs.worker), WORKER_GOAL)?;
         goal(f, "agent on a worker, MB resident", agent_memory.median(), MEMORY_GOAL)
+    }
+}
+
+/// A bootstrap node beside a plain bootstrap.
+#[derive(Default)]
+pub(crate) struct PivotReport {
+    complete: Figures,
+    hand_over: Figures,
+    plain: Figures,
+    /// By milestone, in their order.
+    laps: Vec<(String, Figures)>,
+}
+
+impl PivotReport {
+    pub(crate) fn add(&mut self, round: pivot::Round, plain: f64) {
+        self.complete.add(round.complete.as_secs_f64());
+        self.hand_over.add(round.hand_over.as_secs_f64());
+        self.plain.add(plain);
+        for (title, time) in round.laps {
+            let at = self.laps.iter().position(|(known, _)| *known == title).unwrap_or_else(|| {
+                self.laps.push((title, Figures::default()));
+                self.laps.len() - 1
+            });
+            self.laps[at].1.add(time);
+        }
+    }
+}
+
+impl fmt::Display for PivotReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { complete, hand_over, plain, laps } = self;
+        writeln!(f, "{:<44} {:>8} {:>8} {:>8}", "seconds from the start of the command", "min", "median", "max")?;
+        for (title, figures) in laps {
+            writeln!(f, "{title:<44} {figures}")?;
+        }
+        writeln!(f, "{:<44} {hand_over}", "the hand-over alone")?;
+        writeln!(f, "{:<44} {plain}", "three masters and a worker, all Ready")?;
+        goal(f, "bootstrap complete, seconds", complete.median(), COMPLETE_GOAL)?;
+        goal(f, "bootstrap complete, of a plain bootstrap", complete.median() / plain.median(), PLAIN_GOAL)?;
+        goal(f, "the hand-over alone, seconds", hand_over.median(), HAND_OVER_GOAL)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where both tools start from: containerd runs, and has the images of the bundle.
 
-use std::{process::Command, thread::sleep, time::Duration};
+use std::{path::Path, process::Command, thread::sleep, time::Duration};
 
 use bundle::Manifest;
 use host::{Capabilities, Host};
@@ -10,7 +10,15 @@ use crate::machines::{MASTER, Machines};
 
 /// Machines in that state.
 pub(crate) fn machines(masters: u8, workers: u8) -> Machines {
-    let machines = Machines::boot(masters, workers);
+    prepared(Machines::boot(masters, workers))
+}
+
+/// The same with a bootstrap node, three masters and a worker.
+pub(crate) fn pivot() -> Machines {
+    prepared(Machines::boot_as(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pivot").as_path()))
+}
+
+fn prepared(machines: Machines) -> Machines {
     let manifest = machines.sh(MASTER, "cat /opt/blackstart/current/manifest.json");
     let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
     // As our own step would write and start it, so that neither tool has to do it again.

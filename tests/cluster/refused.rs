@@ -133,7 +133,7 @@ fn assert_refused(cluster: &Cluster, output: &CommandOutput, code: &str) {
     output.refused(1, code);
     let run = cluster.last_up(WORKER).unwrap();
     assert_eq!(run.outcome, Outcome::Failed, "{run:#?}");
-    assert_eq!(run.cause().unwrap().code, code, "{run:#?}");
+    assert_eq!(run.cause().unwrap().diagnostic.code, code, "{run:#?}");
     assert_nothing_left(cluster);
 }
 

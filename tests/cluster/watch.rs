@@ -37,8 +37,9 @@ fn waits(cluster: &Cluster) {
             node(&view, "worker-02")["state"] == "waiting"
         });
         let worker = node(&view, "worker-02");
-        assert!(worker["done"].as_u64() > Some(0) && worker["done"].as_u64() < worker["total"].as_u64(), "{view:#}");
-        let step = &worker["steps"][0];
+        let run = &worker["run"];
+        assert!(run["done"].as_u64() > Some(0) && run["done"].as_u64() < run["total"].as_u64(), "{view:#}");
+        let step = &run["steps"][0];
         assert_eq!((text(&step["id"]).as_str(), text(&step["state"]).as_str()), ("await-master", "waiting"));
         let whom = format!("the master at {}:7444 to answer (since ", cluster.ip("master-01"));
         assert!(text(&step["what"]).starts_with(&whom), "{view:#}");
@@ -112,7 +113,8 @@ fn from_everywhere(cluster: &Cluster) {
     assert!(all_ready(&view), "{view:#}");
     for name in Cluster::MACHINES {
         let node = node(&view, name);
-        assert_eq!((&node["done"], node["steps"].as_array().map(Vec::len)), (&node["total"], Some(0)), "{node:#}");
+        let run = &node["run"];
+        assert_eq!((&run["done"], run["steps"].as_array().map(Vec::len)), (&run["total"], Some(0)), "{node:#}");
         assert!(node["version"].is_string() && node["heard"].is_string() && node["power"] == "on", "{node:#}");
     }
     let shown = run(PROGRAM, &["watch", "--lab", &cluster.lab.name]).ok();

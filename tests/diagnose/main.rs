@@ -1,10 +1,10 @@
 //! Breaks real clusters in every way that `blackstart diagnose` knows, and looks whether it says so.
 //!
 //! `cargo test --workspace --test diagnose`, as root; plain `cargo test` leaves it out. One cluster of a master and a
-//! worker, and one of three masters, serve all cases: each one breaks something, asks until it is reported, fixes it, and asks
+//! worker, one of three masters, and one that a bootstrap node begins ([`pivot`]) serve all cases: each one breaks something, asks until it is reported, fixes it, and asks
 //! until all is well. To add a case: its entry in the file of its theme. Every second theme is played with one kind of commits and
 //! the others with the other, all of them with `BLACKSTART_TEST_FULL=1`; `BLACKSTART_CASES=firewall` runs those whose name contains
-//! the word; `BLACKSTART_CASES_LAB=NAME` and `BLACKSTART_CASES_MASTERS_LAB=NAME` break labs that are there already,
+//! the word; `BLACKSTART_CASES_LAB=NAME`, `BLACKSTART_CASES_MASTERS_LAB=NAME` and `BLACKSTART_CASES_PIVOT_LAB=NAME` break labs that are there already,
 //! and leave them there.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
@@ -25,6 +25,7 @@ mod joining;
 mod machine;
 mod masters;
 mod objects;
+mod pivot;
 mod pods;
 mod up;
 
@@ -48,6 +49,16 @@ const CASES: &[&[Case]] = &[
     joining::JOINING,
     objects::OBJECTS,
     pods::PODS,
+];
+
+/// The same of a bootstrap node and of what it leaves behind, in the order in which it comes and goes.
+const PIVOT: &[&[Case]] = &[
+    pivot::holds::HOLDS,
+    pivot::holds::SLOW,
+    pivot::takes_over::AWAITS,
+    pivot::takes_over::CUT_OFF,
+    pivot::left::LEFT,
+    &[pivot::left::SECOND],
 ];
 
 #[test]
@@ -76,6 +87,33 @@ fn masters_report_what_is_wrong_with_etcd() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
+#[test]
+fn a_bootstrap_node_is_diagnosed() {
+    let chosen = |cases: Vec<&'static Case>| -> Vec<&'static Case> {
+        cases.into_iter().filter(|case| is_wanted(case)).collect()
+    };
+    let holds = chosen(pivot::of_the_seed(pivot::holds::HOLDS));
+    let slow = chosen(if pivot::is_full() { pivot::holds::SLOW.iter().collect() } else { Vec::new() });
+    let of_masters = || PIVOT.iter().skip(2).copied().flatten().filter(|case| is_wanted(case)).count();
+    if holds.is_empty() && slow.is_empty() && of_masters() == 0 {
+        return;
+    }
+    let _turn = common::turn();
+    let stage = pivot::Stage::waiting_for_masters("BLACKSTART_CASES_PIVOT_LAB");
+    let mut failed = play(&holds, &stage.bench);
+    failed.extend(play(&slow, &stage.bench));
+    if pivot::is_full() && of_masters() > 0 {
+        failed.extend(play(&chosen(pivot::takes_over::AWAITS.iter().collect()), &stage.bench));
+        pivot::takes_over::cut_off(&stage);
+        failed.extend(play(&pivot::takes_over::CUT_OFF.iter().collect::<Vec<_>>(), &stage.bench));
+        pivot::takes_over::goes_on(&stage);
+        failed.extend(play(&chosen(pivot::left::LEFT.iter().collect()), &stage.bench));
+        pivot::left::comes_again(&stage);
+        failed.extend(play(&[&pivot::left::SECOND], &stage.bench));
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
 /// The themes whose turn it is; those of another commit with its number in `BLACKSTART_TEST_SEED`.
 fn of_the_seed() -> Vec<&'static [Case]> {
     let is_for_all = |name| std::env::var_os(name).is_some();
@@ -87,11 +125,13 @@ fn of_the_seed() -> Vec<&'static [Case]> {
 
 /// The cases whose name contains the word in the environment; without one, all.
 fn chosen(lists: &[&'static [Case]]) -> Vec<&'static Case> {
-    let wanted = std::env::var("BLACKSTART_CASES").unwrap_or_default();
-    let is_wanted = |case: &&Case| case.name.contains(&wanted);
-    let mut known = CASES.iter().chain([&masters::MASTERS]).copied().flatten();
-    assert!(known.any(|case| is_wanted(&case)), "no case has `{wanted}` in its name");
-    lists.iter().copied().flatten().filter(is_wanted).collect()
+    let mut known = CASES.iter().chain([&masters::MASTERS]).chain(PIVOT).copied().flatten();
+    assert!(known.any(is_wanted), "no case has the word of BLACKSTART_CASES in its name");
+    lists.iter().copied().flatten().filter(|case| is_wanted(case)).collect()
+}
+
+fn is_wanted(case: &Case) -> bool {
+    case.name.contains(&std::env::var("BLACKSTART_CASES").unwrap_or_default())
 }
 
 /// Plays one case after the other, and prints which failed and why.

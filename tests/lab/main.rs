@@ -9,6 +9,7 @@
 mod components;
 mod destroy;
 mod exec;
+mod ignition;
 mod image;
 mod partition;
 mod power;

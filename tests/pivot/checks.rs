@@ -3,12 +3,16 @@
 use serde_json::Value;
 
 use crate::{
-    BOOTSTRAP, MASTERS, NODES, install,
+    BOOTSTRAP, MASTERS, NODES, install, is_on,
     support::{Check, Cluster, eventually, text},
 };
 
+/// How many there are.
+pub(crate) const OPERATORS: usize = 7;
+
 pub(crate) const CHECKS: &[Check] = &[
     ("the bootstrap is complete, and the masters do all of its work", the_masters_do_it),
+    ("ClusterOperators are available, and a master that is off degrades them", operators_follow),
     ("no trace of the bootstrap node is left on a master", no_trace),
     ("the bootstrap node has no key, starts nothing, and can run again", it_is_retired),
     ("a second bootstrap node is refused", a_second_one_is_refused),
@@ -38,6 +42,39 @@ fn the_masters_do_it(cluster: &Cluster) {
     );
 }
 
+/// The operators of which a condition is as it is said, by their names.
+fn operators(cluster: &Cluster, condition: &str, is: &str) -> Vec<String> {
+    let status = format!(r#"{{.status.conditions[?(@.type=="{condition}")].status}}"#);
+    let path = format!("jsonpath={{range .items[*]}}{{.metadata.name}}={status} {{end}}");
+    // Without an answer, as while etcd chooses another leader, none is known.
+    let all = cluster.try_kubectl(&["get", "co", "-o", &path]).out;
+    let suffix = format!("={is}");
+    all.split_whitespace().filter_map(|one| one.strip_suffix(&suffix)).map(str::to_owned).collect()
+}
+
+fn operators_follow(cluster: &Cluster) {
+    let all = |condition, is| operators(cluster, condition, is).len() == OPERATORS;
+    let fine = || all("Available", "True") && all("Degraded", "False");
+    eventually("all operators are available", fine);
+    let version = "oc get clusterversion version -o jsonpath='{.status.history[0].state}'";
+    eventually("the version is complete, too", || cluster.sh(MASTERS[0], version) == "Completed");
+    let pods = ["-n", "openshift-cluster-version", "-l", "k8s-app=cluster-version-operator"];
+    cluster.kubectl(&[&["delete", "pod"], &pods[..]].concat());
+    let path = r#"jsonpath={.items[?(@.status.phase=="Running")].spec.nodeName}"#;
+    let running = || cluster.kubectl(&[&["get", "pods", "-o", path], &pods[..]].concat());
+    eventually("another pod runs", || !running().is_empty());
+    // Its own master would do as well, a minute later: so long does Kubernetes wait for a node.
+    let here = running();
+    let off = MASTERS.iter().rfind(|master| **master != here).unwrap();
+    cluster.lab.run("kill", &[off]).ok();
+    eventually("a master that is off degrades what it does", || {
+        let degraded = operators(cluster, "Degraded", "True");
+        ["etcd", "kube-apiserver"].iter().all(|name| degraded.iter().any(|one| one == name))
+    });
+    cluster.lab.run("up", &["--machines-only"]).ok();
+    eventually("all operators are available again", fine);
+}
+
 /// Apart from cluster.yaml itself, which is the operator's.
 fn no_trace(cluster: &Cluster) {
     let ip = cluster.ip(BOOTSTRAP);
@@ -49,14 +86,25 @@ fn no_trace(cluster: &Cluster) {
 }
 
 fn it_is_retired(cluster: &Cluster) {
-    let keys = "ls -d /etc/kubernetes /var/lib/etcd /etc/cluster-config/pki /etc/cluster-config/join* \
+    if !is_on(cluster, BOOTSTRAP) {
+        // One that died for good comes back, and finds out that it was removed.
+        cluster.lab.run("up", &["--machines-only"]).ok();
+    }
+    eventually("it has retired", || cluster.is_up(BOOTSTRAP));
+    let keys = "ls -d /etc/kubernetes /var/lib/etcd /var/lib/kubelet/pki /etc/cluster-config/pki /etc/cluster-config/join* \
                 /etc/cluster-config/encryption.key 2>/dev/null || true";
     let units = "systemctl is-active kubelet containerd blackstart-agent || true";
     assert_eq!(cluster.sh(BOOTSTRAP, keys), "");
     assert_eq!(cluster.sh(BOOTSTRAP, units), "inactive\ninactive\ninactive");
+    let status = cluster.sh(BOOTSTRAP, "blackstart node status");
+    assert!(status.contains("is retired: the masters have taken over"), "{status}");
     cluster.lab.run("kill", &[BOOTSTRAP]).ok();
     cluster.lab.run("up", &["--machines-only"]).ok();
-    assert_eq!(cluster.sh(BOOTSTRAP, units), "inactive\ninactive\ninactive", "after a restart");
+    eventually("it has booted, and started nothing", || {
+        let booted = cluster.try_sh(BOOTSTRAP, "systemctl is-system-running --wait").out;
+        ["running", "degraded"].contains(&booted.trim())
+            && cluster.sh(BOOTSTRAP, units) == "inactive\ninactive\ninactive"
+    });
     cluster.node_up(BOOTSTRAP, "").ok();
     assert_eq!(cluster.sh(BOOTSTRAP, keys), "", "after another run");
     cluster.await_ready(&NODES);

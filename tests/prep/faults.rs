@@ -154,7 +154,7 @@ fn mirror_away(cluster: &Cluster) -> String {
     let report = await_report(cluster, WORKER, Prep::Iscsi, State::Failed, moment);
     find_mirror(cluster, WORKER);
     await_whole(cluster, WORKER, moment);
-    assert_eq!(report.code.as_deref(), Some("BS-PKG-002"), "{report:?}");
+    assert_eq!(report.code(), Some("BS-PKG-002"), "{report:?}");
     code(&report)
 }
 
@@ -166,12 +166,12 @@ fn disk_full(cluster: &Cluster, dir: &str) -> String {
     let report = await_report(cluster, WORKER, Prep::Iscsi, State::Failed, moment);
     free_disk(cluster, WORKER, dir);
     await_whole(cluster, WORKER, moment);
-    assert_eq!(report.code.as_deref(), Some("BS-PKG-005"), "{report:?}");
+    assert_eq!(report.code(), Some("BS-PKG-005"), "{report:?}");
     code(&report)
 }
 
 fn code(report: &Report) -> String {
-    format!("{}: {}", report.code.as_deref().unwrap_or("no code"), report.message)
+    format!("{}: {}", report.code().unwrap_or("no code"), report.text.message())
 }
 
 fn reboots(cluster: &Cluster) -> String {

@@ -43,10 +43,10 @@ fn incapable(cluster: &Cluster) {
     for machine in [MASTER, WORKER] {
         let report = report(cluster, machine, Prep::Iscsi).unwrap();
         assert_eq!(report.state, State::Incapable, "{report:?}");
-        let code = report.code.clone().unwrap_or_default();
+        let code = report.code().unwrap_or_default().to_owned();
         assert_eq!(code, NO_ISCSI, "{report:?}");
         let kernel = cluster.sh(machine, "uname -r");
-        assert!(report.message.contains(&kernel) && report.message.contains("open-iscsi"), "{report:?}");
+        assert!(report.text.message().contains(&kernel) && report.text.message().contains("open-iscsi"), "{report:?}");
         eventually(&format!("the pod's log of {machine} says {code}"), || {
             log(cluster, machine, Prep::Iscsi).contains(&code)
         });
@@ -70,8 +70,9 @@ fn is_reported_by_node(cluster: &Cluster, machine: &str, report: &Report) -> boo
     let annotation = node["metadata"]["annotations"][names::annotation(report.prep)].as_str().unwrap_or_default();
     let reported: Option<Report> = serde_json::from_str(annotation).ok();
     *label == report.state.name()
-        && reported
-            .is_some_and(|reported| (reported.code, reported.message) == (report.code.clone(), report.message.clone()))
+        && reported.is_some_and(|reported| {
+            (reported.code(), reported.text.message()) == (report.code(), report.text.message())
+        })
 }
 
 /// What the documents require of a node, each with a verdict.

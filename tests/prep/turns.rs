@@ -22,8 +22,8 @@ fn keeps_no_other(cluster: &Cluster) {
         report(cluster, WORKER, Prep::Iscsi).is_some_and(|report| report.state == State::Failed)
     });
     let report = report(cluster, WORKER, Prep::Iscsi).unwrap();
-    let code = report.code.clone().unwrap_or_default();
-    eprintln!("  {code}: {}", report.message);
+    let code = report.code().unwrap_or_default().to_owned();
+    eprintln!("  {code}: {}", report.text.message());
     assert_eq!(code, "BS-PKG-005", "{report:?}");
     eventually(&format!("an Event of {WORKER} says {code}"), || events(cluster, WORKER).contains(&code));
     eventually(&format!("`prep status` says {code}"), || {

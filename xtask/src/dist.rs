@@ -33,10 +33,11 @@ pub(crate) fn run() -> Result<(), String> {
 /// The date that goes into the program: a clock before it is plainly wrong. That of the last commit, so that the same
 /// source gives the same file; packagers may set their own.
 fn date_of_the_source() -> Result<String, String> {
-    let said = std::env::var("SOURCE_DATE_EPOCH").ok();
-    said.or_else(|| output("git", &["log", "-1", "--format=%ct"]))
+    let given = std::env::var("SOURCE_DATE_EPOCH").ok();
+    given
+        .or_else(|| output("git", &["log", "-1", "--format=%ct"]))
         .map(|seconds| seconds.trim().to_owned())
-        .ok_or_else(|| "cannot tell the date of the source: set SOURCE_DATE_EPOCH, or build from a git checkout".into())
+        .ok_or_else(|| "cannot find the date of the source: set SOURCE_DATE_EPOCH, or build from a git checkout".into())
 }
 
 /// A static file has no program interpreter that would load libraries for it.

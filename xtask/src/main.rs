@@ -24,6 +24,7 @@ cargo xtask unit             only the tests that need no machines
 cargo xtask suite NAME...    only these suites on machines, as root; --full and --seed N as above
 cargo xtask dist             build the release: one static file, with its man pages and completions
 cargo xtask bench cluster    measure beside kubeadm how fast machines become a cluster; --rounds N, --only one|five|many
+cargo xtask bench pivot      measure a bootstrap node beside a plain bootstrap of the same masters; --rounds N
 ";
 
 fn main() -> ExitCode {
@@ -43,6 +44,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["lint"] => test::lint(),
         ["dist"] => dist::run(),
         ["bench", "cluster", ref options @ ..] => bench::cluster(options),
+        ["bench", "pivot", ref options @ ..] => bench::cluster(&[&["--only", "pivot"], options].concat()),
         ["test", ref options @ ..] => match Choice::read(options)? {
             (choice, names) if names.is_empty() => test::run(choice),
             _ => Err(usage()),

@@ -2,13 +2,13 @@
 
 use std::{
     io::{self, Write},
-    process::Command,
+    process::{Child, Command, Stdio},
     time::Instant,
 };
 
 /// Says a line.
 pub(crate) fn say(text: &str) {
-    // Whoever closed the pipe does not want to hear it.
+    // A reader who closed the pipe does not want it.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -41,4 +41,53 @@ pub(crate) fn run_with(program: &str, arguments: &[&str], variables: &[(&str, St
 pub(crate) fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A command that runs beside others, with what they leave of the processors. It ends when this value is dropped.
+pub(crate) struct Background {
+    name: &'static str,
+    started: Instant,
+    child: Child,
+}
+
+impl Background {
+    /// Starts it, without its output: what fails here fails again where it is asked for in its turn, and prints why.
+    pub(crate) fn start(name: &'static str, program: &str, arguments: &[&str]) -> Result<Self, String> {
+        say(&format!("==> {name}, beside what follows"));
+        let mut command = Command::new("nice");
+        command.args(["-n", "19", program]).args(arguments).stdin(Stdio::null());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let child = child.map_err(|error| format!("cannot run `{program}`: {error}"))?;
+        Ok(Self { name, started: Instant::now(), child })
+    }
+
+    /// Waits for its end, good or bad.
+    pub(crate) fn finish(mut self) -> Result<(), String> {
+        let status = self.child.wait().map_err(|error| format!("cannot wait for {}: {error}", self.name))?;
+        say(&format!("==> {}: {:.0} s, {status}", self.name, self.started.elapsed().as_secs_f64()));
+        Ok(())
+    }
+}
+
+impl Drop for Background {
+    /// Where something else failed. SIGTERM, so that it stops its compilers and undoes what is half made.
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_beside_is_waited_for_or_ended() {
+        Background::start("nothing", "true", &[]).unwrap().finish().unwrap();
+        let started = Instant::now();
+        drop(Background::start("an hour", "sleep", &["3600"]).unwrap());
+        assert!(started.elapsed().as_secs() < 60, "it was ended with what it ran beside");
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     machine,
-    run::{self, part, run_with, say},
+    run::{self, Background, part, run_with, say},
     seed,
 };
 
@@ -46,7 +46,7 @@ impl Choice {
         Ok((Self { extent, seed }, names))
     }
 
-    /// What tells the tests, and says how to have the same again.
+    /// What the tests read; and prints how to have the same again.
     fn variables(self) -> Vec<(&'static str, String)> {
         say(&format!("{}={}", seed::VARIABLE, self.seed));
         let mut variables = vec![(seed::VARIABLE, self.seed.to_string()), ("PROPTEST_RNG_SEED", self.seed.to_string())];
@@ -60,20 +60,25 @@ impl Choice {
 
 pub(crate) fn run(choice: Choice) -> Result<(), String> {
     part("what the tests need", || machine::ensure(machine::TESTS))?;
-    lint()?;
-    unit(choice)?;
     if machine::is_root() {
+        format()?;
+        program(SUITES[0])?;
+        // Compilers of the components wait for downloads and disks, and so do lints and tests: each has what the other leaves.
+        let material = Background::start(MATERIAL, &own("blackstart")?, &material())?;
+        lint().and_then(|()| unit(choice))?;
+        material.finish()?;
         return suites(SUITES, choice);
     }
+    lint()?;
+    unit(choice)?;
     let suites = SUITES.join(", ");
     say(&format!("the suites {suites} boot machines and need root: run `sudo cargo xtask test` for them"));
     Ok(())
 }
 
-/// `cargo xtask lint`: what can be told by reading alone, before every commit.
+/// `cargo xtask lint`: what can be seen by reading alone, before every commit.
 pub(crate) fn lint() -> Result<(), String> {
-    machine::ensure_toolchain("component", &["rustfmt", "clippy"])?;
-    part("format", || run::run("cargo", &["fmt", "--all", "--check"]))?;
+    format()?;
     part("lints", || {
         // What needs machines is left out of plain `cargo test` and `cargo bench`, and so of `--all-targets` too.
         let suites = SUITES.iter().flat_map(|suite| ["--test", *suite]);
@@ -88,6 +93,11 @@ pub(crate) fn lint() -> Result<(), String> {
     part("docs", || {
         run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings".into())])
     })
+}
+
+fn format() -> Result<(), String> {
+    machine::ensure_toolchain("component", &["rustfmt", "clippy"])?;
+    part("format", || run::run("cargo", &["fmt", "--all", "--check"]))
 }
 
 /// `cargo xtask unit`: the tests that need no machines. How many cases they have does not depend on the extent.
@@ -107,15 +117,16 @@ pub(crate) fn suites(names: &[&str], choice: Choice) -> Result<(), String> {
         return Err("suites boot machines: run them as root".into());
     }
     part("what the tests need", || machine::ensure(machine::TESTS))?;
-    part("the program", || run::run("cargo", &["test", "--workspace", "--locked", "--no-run", "--test", names[0]]))?;
-    part("base image, components and Ceph for the lab: long the first time, then kept", || {
-        lab(&["up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only", "--ceph"])?;
-        lab(&["destroy", "--name", "warm", "--yes"])
+    program(names[0])?;
+    part(MATERIAL, || {
+        let blackstart = own("blackstart")?;
+        run::run(&blackstart, &material())?;
+        run::run(&blackstart, &["lab", "destroy", "--name", "warm", "--yes"])
     })?;
     names.iter().try_for_each(|name| part(name, || suite(name, choice)))
 }
 
-/// A suite that boots machines. Those with many cases tell on the way which one they are at.
+/// A suite that boots machines. Those with many cases print on the way which one they are at.
 fn suite(name: &str, choice: Choice) -> Result<(), String> {
     // Of the whole workspace: naming the package would choose other features of the dependencies, and compile them again.
     let mut arguments = vec!["test", "--workspace", "--test", name, "--locked", "--", "--nocapture"];
@@ -125,10 +136,23 @@ fn suite(name: &str, choice: Choice) -> Result<(), String> {
     run_with("cargo", &arguments, &choice.variables())
 }
 
-/// With the program that the tests have made: `cargo run` would compile another, with other features.
-fn lab(arguments: &[&str]) -> Result<(), String> {
-    let own = std::env::current_exe().map_err(|error| format!("cannot tell where this program is: {error}"))?;
-    run::run(&own.with_file_name("blackstart").to_string_lossy(), &[&["lab"], arguments].concat())
+/// Has the program made that the suites and the lab use.
+fn program(suite: &str) -> Result<(), String> {
+    part("the program", || run::run("cargo", &["test", "--workspace", "--locked", "--no-run", "--test", suite]))
+}
+
+/// What all machines of the suites are made of.
+const MATERIAL: &str = "base image, components and Ceph for the lab: long the first time, then kept";
+
+/// Makes it, or finds that it is there.
+fn material() -> [&'static str; 10] {
+    ["lab", "up", "--name", "warm", "--masters", "1", "--workers", "0", "--machines-only", "--ceph"]
+}
+
+/// A program that the tests have made: `cargo run` would compile another, with other features.
+fn own(name: &str) -> Result<String, String> {
+    let own = std::env::current_exe().map_err(|error| format!("cannot find where this program is: {error}"))?;
+    Ok(own.with_file_name(name).to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -154,7 +178,7 @@ mod tests {
     #[test]
     fn what_is_no_suite_is_named() {
         let choice = Choice { extent: Extent::Sample, seed: 1 };
-        let told = suites(&["ha", "hq"], choice).unwrap_err();
-        assert!(told.contains("`hq`") && told.contains("recovery"), "{told}");
+        let refused = suites(&["ha", "hq"], choice).unwrap_err();
+        assert!(refused.contains("`hq`") && refused.contains("recovery"), "{refused}");
     }
 }

@@ -1,7 +1,7 @@
 //! A backup of the cluster on every master, every quarter of an hour, into `/var/backups/blackstart`.
 //!
 //! Masters take turns within the quarter, so that they do not burden etcd together. The directory is the only memory: after
-//! a restart the newest file in it tells whether one is due. A backup that cannot be made is logged once, with its code, and
+//! a restart the newest file in it says whether one is due. A backup that cannot be made is logged once, with its code, and
 //! tried again at the next turn; older ones stay. Which are kept is decided in [`backup::rotation`], for which key they are
 //! made in [`backup::store::key`].
 

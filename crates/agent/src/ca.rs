@@ -1,4 +1,4 @@
-//! What this node trusts and holds, and what it is to trust and hold: what the duties tell each other while keys are rotated.
+//! What this node trusts and holds, and what it is to trust and hold: what the duties exchange while keys are rotated.
 //!
 //! ```text
 //! rotation (masters)  ──announced──►  join-server  ──answer to a report──►  report  ──heard──►  renewal

@@ -27,7 +27,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
             agent.cancel.cancel();
             return Ok(());
         }
-        let first = checked.problems.first().map(|problem| problem.code.to_string()).unwrap_or_default();
+        let first = checked.problems.first().map(|problem| problem.diagnostic.code.to_string()).unwrap_or_default();
         tracing::error!(code = first, "the configuration has changed and has errors: `blackstart check` shows them");
         refused = now;
     }

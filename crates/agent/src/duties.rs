@@ -5,7 +5,7 @@ use spec::{NetworkAddOn, Role};
 
 use crate::{
     Agent, AgentError, backups, balancer, configuration, join_server, kubelet_certificates, labels, learners, nodes,
-    pod_parts, renewal, report, rotation, shield, tokens,
+    pod_parts, progress, renewal, report, rotation, shield, tokens,
 };
 
 /// One thing the agent does all the time.
@@ -35,6 +35,7 @@ const ALL: &[Duty] = &[
     Duty { name: "backups",     applies: on_masters_that_stay,   run: |agent| Box::pin(backups::run(agent)) },
     Duty { name: "rotation",    applies: on_masters_that_stay,   run: |agent| Box::pin(rotation::run(agent)) },
     Duty { name: "learners",    applies: on_masters,   run: |agent| Box::pin(learners::run(agent)) },
+    Duty { name: "progress",    applies: on_bootstrap, run: |agent| Box::pin(progress::run(agent)) },
 ];
 
 /// The duties of this node.
@@ -53,6 +54,10 @@ fn on_masters(agent: &Agent) -> bool {
 /// The temporary bootstrap node has nothing to keep and no keys to follow with.
 fn on_masters_that_stay(agent: &Agent) -> bool {
     agent.node.has(Role::Master)
+}
+
+fn on_bootstrap(agent: &Agent) -> bool {
+    agent.node.has(Role::Bootstrap)
 }
 
 fn basic_add_on(agent: &Agent) -> bool {

@@ -5,9 +5,9 @@ use std::{error::Error, io, net::SocketAddr, path::PathBuf};
 use etcd::{EtcdError, NoAccess};
 use explain::{Code, Explain};
 use host::{CommandError, HostError};
-use join::{BadSecret, JoinError, NoRandomness};
+use join::{BadSecret, JoinError, NoRandomness, NotSigned};
 use kubeapi::{ApiError, kube};
-use pki::{BadRequest, NoPin, PkiErrors};
+use pki::{NoPin, PkiErrors};
 use tls::TlsError;
 
 use crate::codes;
@@ -91,12 +91,9 @@ pub enum AgentError {
         #[source]
         source: Unusable,
     },
-    /// The agent's own key.
-    #[error("cannot make a key for the agent")]
-    Key(#[from] rcgen::Error),
-    /// The agent's own request.
-    #[error("cannot sign a certificate for the agent")]
-    Request(#[from] BadRequest),
+    /// The agent's own certificate.
+    #[error(transparent)]
+    NotSigned(#[from] NotSigned),
     /// etcd.
     #[error(transparent)]
     Etcd(#[from] EtcdError),
@@ -177,7 +174,8 @@ impl Explain for AgentError {
             Self::Pin(_) => pki::codes::UNREADABLE,
             Self::Tls(error) => error.code(),
             Self::Kubeconfig { .. } => codes::KUBECONFIG,
-            Self::Key(_) | Self::Request(_) | Self::NoRandomness(_) => codes::OWN_KEY,
+            Self::NotSigned(error) => error.code(),
+            Self::NoRandomness(_) => codes::OWN_KEY,
             Self::Etcd(error) => error.code(),
             Self::EtcdAccess(error) => error.code(),
             Self::Secret(error) => error.code(),

@@ -18,6 +18,7 @@
 //! | `backups` | masters that stay | an encrypted backup of the cluster every quarter of an hour |
 //! | `rotation` | masters that stay | new keys in place of the old ones, when it is this master's turn |
 //! | `learners` | masters | removes an etcd learner that was added and never started |
+//! | `progress` | the bootstrap node | the milestones it has reached, in a ConfigMap |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
 //! node is set up. `supervise` starts it again when it fails. The agent keeps no state of its own: after a restart
@@ -40,6 +41,7 @@ mod nodes;
 mod notify;
 mod outage;
 mod pod_parts;
+mod progress;
 mod renewal;
 mod report;
 pub mod rotation;
@@ -60,7 +62,6 @@ use host::Host;
 use nodekit::Layout;
 pub use renewal::{READ_ONCE, key_of_token};
 pub use report::Status;
-use serde_json::Value;
 use spec::{Node, ValidatedCluster};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -71,11 +72,6 @@ use tokio_util::sync::CancellationToken;
 /// What is worth a line in the journal, for `tracing_subscriber::EnvFilter`. The client library logs every failed attempt
 /// on its own; the duties say it once.
 pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off";
-
-/// Tells what the last run on this machine did, for reports; `None` if there was none. It is asked several times a second,
-/// so it must be quick, and what it says must be small and the same as long as nothing has happened. The agent passes it
-/// on without understanding it.
-pub type LastRun = Arc<dyn Fn() -> Option<Value> + Send + Sync>;
 
 /// The agent of one node.
 #[derive(Clone)]
@@ -88,8 +84,6 @@ pub struct Agent {
     pub node: Node,
     /// Where things are.
     pub paths: Layout,
-    /// What the last run on this machine did.
-    pub last_run: LastRun,
     /// Whom nodes are to trust.
     pub ca: Ca,
     /// Stops the agent; SIGTERM and SIGINT do it too.

@@ -51,15 +51,7 @@ pub(crate) fn agent(node: &str, commands: &Arc<Scripted>) -> Agent {
         ..Host::rooted("/")
     };
     let node = cluster.node(node).unwrap().clone();
-    Agent {
-        host,
-        node,
-        cluster,
-        paths: Layout::default(),
-        last_run: Arc::new(|| None),
-        ca: crate::Ca::default(),
-        cancel: CancellationToken::new(),
-    }
+    Agent { host, node, cluster, paths: Layout::default(), ca: crate::Ca::default(), cancel: CancellationToken::new() }
 }
 
 /// Commands that print what a test says, and remember that they were called. What has no answer fails.

@@ -51,6 +51,12 @@ explain::codes! {
     NOT_A_MEMBER = "BS-CLI-044", "cluster.yaml lists a node that the cluster does not have",
         "if it was removed, take it out of cluster.yaml on every node and run `blackstart node reset` on its machine; else \
          let it join first";
+    NO_BOOTSTRAP_NODE = "BS-CLI-045", "this cluster has no bootstrap node",
+        "`blackstart node status` and `blackstart watch` show clusters that the first master starts";
+    ONLY_ON_BOOTSTRAP = "BS-CLI-046", "this command needs the bootstrap node",
+        "run it there, as root; `blackstart bootstrap status` without --checklist works on masters, too";
+    NOT_IN_TIME = "BS-CLI-047", "the bootstrap has not come so far in time",
+        "the message has what is missing; `blackstart diagnose` on that machine says why. Run the command again to wait on";
 }
 
 /// Every code of the program.
@@ -61,6 +67,7 @@ pub(crate) fn all() -> Vec<Code> {
         checks::codes::ALL,
         playbooks::codes::ALL,
         operations::codes::ALL,
+        operators::codes::ALL,
         ::prep::codes::ALL,
         kubeapi::codes::ALL,
         etcd::codes::ALL,

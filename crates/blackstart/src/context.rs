@@ -46,7 +46,7 @@ impl Context {
         dir.map_or_else(|| self.real_path(&self.config_dir), Path::to_path_buf)
     }
 
-    /// Where a path of the machine is for whoever runs this command; a relative one is theirs already.
+    /// Where a path of the machine is for the user of this command; a relative one is the user's already.
     pub(crate) fn real_path(&self, path: &Path) -> PathBuf {
         path.strip_prefix("/").map_or_else(|_| path.to_path_buf(), |below| self.root.join(below))
     }

@@ -1,7 +1,7 @@
 //! An error at the edge: what it says, and the exit code it ends with.
 
 use engine::StepError;
-use explain::{Code, Explain};
+use explain::{Code, Diagnostic, Explain};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,18 +36,18 @@ impl Exit {
 pub struct Failure {
     /// How the program ends.
     pub exit: Exit,
-    /// The stable code.
-    pub code: Code,
-    /// What was seen, with its causes.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
+    /// What it says.
+    pub diagnostic: Diagnostic,
 }
 
 impl Failure {
     /// Something failed.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { exit: Exit::Failed, code, message: message.into(), hint: code.fix.to_owned() }
+        Self::failed(Diagnostic::new(code, message))
+    }
+
+    fn failed(diagnostic: Diagnostic) -> Self {
+        Self { exit: Exit::Failed, diagnostic }
     }
 
     /// The command line asks for something that cannot be.
@@ -58,18 +58,19 @@ impl Failure {
     /// What to do in this very case.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = hint.into();
+        self.diagnostic.hint = hint.into();
         self
     }
 
     /// A step that failed in a run that went on without it.
     pub fn in_step(step: &str, error: &StepError) -> Self {
-        Self { hint: error.advice(), ..Self::new(error.code(), format!("step `{step}`: {}", explain::chain(error))) }
+        let diagnostic = error.diagnostic();
+        Self::failed(Diagnostic { message: format!("step `{step}`: {}", diagnostic.message), ..diagnostic })
     }
 }
 
 impl<E: Explain> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self { hint: error.advice(), ..Self::new(error.code(), explain::chain(&error)) }
+        Self::failed(error.diagnostic())
     }
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anstyle::AnsiColor;
+use explain::Diagnostic;
 use serde::Serialize;
 use serde_json::json;
 
@@ -74,7 +75,7 @@ impl Output {
         self.color_errors
     }
 
-    /// Prints a result for people. Much of it was said by other machines, and must not drive the terminal: of what is not to be
+    /// Prints a result for people. Much of it comes from other machines, and must not drive the terminal: of what is not to be
     /// read only ends of lines, tabs and our own colours get through.
     pub fn text(self, text: &str) -> Result<(), Failure> {
         print(harmless(text).as_bytes())
@@ -90,9 +91,9 @@ impl Output {
 
     /// Prints an error, once, where the program ends.
     pub fn failure(self, failure: &Failure) {
-        let Failure { code, message, hint, .. } = failure;
+        let Diagnostic { code, message, hint } = &failure.diagnostic;
         let text = if self.is_json() {
-            format!("{}\n", json!({ "error": { "code": code.id, "message": message, "hint": hint } }))
+            format!("{}\n", json!({ "error": failure.diagnostic }))
         } else {
             let error = painted(self.color_errors, Style::Bad, "error");
             let hint_word = painted(self.color_errors, Style::Strong, "hint");
@@ -162,7 +163,7 @@ pub(crate) fn confirm(yes: bool, question: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes to standard error. There is nobody left to tell if that fails.
+/// Writes to standard error. If that fails, there is no place left to report it.
 pub(crate) fn note(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -172,7 +173,7 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     print_to_reader(bytes).map(drop)
 }
 
-/// The same, for what has no end of its own: false once nobody reads any more.
+/// The same, for what has no end of its own: false once the reader is gone.
 pub(crate) fn print_to_reader(bytes: &[u8]) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

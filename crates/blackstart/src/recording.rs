@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use explain::Diagnostic;
 use nodekit::run_record::{Purpose, RecordKeeper};
 use playbooks::cluster;
 
@@ -11,7 +12,7 @@ use crate::{
 };
 
 impl Context {
-    /// Does what leads to a run and the run itself; the keeper wants to be told of its events. Where it ends before the
+    /// Does what leads to a run and the run itself; the keeper has to get its events. Where it ends before the
     /// run begins, that is kept too, with the reason.
     pub(crate) fn recorded<T>(
         &self,
@@ -28,15 +29,12 @@ impl Context {
     }
 
     fn note_early_end(&self, keeper: &RecordKeeper, why: &Ended) {
-        let (code, message, hint) = match why {
+        let diagnostic = match why {
             // The run that holds the lock keeps its own record, and this one has done nothing.
-            Ended::Failure(failure) if failure.code == engine::codes::LOCKED => return,
-            Ended::Failure(failure) => (failure.code, failure.message.as_str(), failure.hint.as_str()),
-            Ended::Reported(_) => {
-                let code = codes::BAD_CONFIGURATION;
-                (code, code.meaning, code.fix)
-            }
+            Ended::Failure(failure) if failure.diagnostic.code == engine::codes::LOCKED => return,
+            Ended::Failure(failure) => failure.diagnostic.clone(),
+            Ended::Reported(_) => Diagnostic::new(codes::BAD_CONFIGURATION, codes::BAD_CONFIGURATION.meaning),
         };
-        keeper.never_began(cluster::NAME, code, message, hint, self.host.clock.now());
+        keeper.never_began(cluster::NAME, diagnostic, self.host.clock.now());
     }
 }

@@ -54,8 +54,8 @@ fn packages(root: &Path) -> Vec<Value> {
     let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let output = Command::new(env!("CARGO")).args(arguments).arg(host).current_dir(root).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    told["packages"].as_array().unwrap().clone()
+    let reported: Value = serde_json::from_slice(&output.stdout).unwrap();
+    reported["packages"].as_array().unwrap().clone()
 }
 
 fn complaints(rules: &Rules, package: &Value) -> Vec<String> {

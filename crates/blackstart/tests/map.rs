@@ -96,6 +96,57 @@ fn what_headers_refer_to_is_there() {
     assert!(lost.is_empty(), "not there:\n{}", lost.join("\n"));
 }
 
+/// A crate that grows beyond this has become several.
+const MOST_LINES: usize = 12_000;
+
+#[test]
+fn no_crate_is_too_large() {
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let mut files = Vec::new();
+        add_files(&entry.unwrap().path().join("src"), &mut files);
+        let sources = files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+        let sources: BTreeMap<&Path, String> =
+            sources.map(|path| (path.as_path(), fs::read_to_string(path).unwrap())).collect();
+        let tests: Vec<PathBuf> = sources.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
+        let is_test =
+            |path: &Path| tests.iter().any(|module| path.starts_with(module) || path == module.with_extension("rs"));
+        let lines =
+            sources.iter().filter(|(path, _)| !is_test(path)).map(|(_, text)| production_lines(text)).sum::<usize>();
+        assert!(lines <= MOST_LINES, "{}: {lines} lines outside of tests", files[0].display());
+    }
+}
+
+/// Modules in files of their own that only tests have, without their ending.
+fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
+    let is_root = path.file_stem().is_some_and(|name| ["mod", "lib", "main"].iter().any(|root| name == *root));
+    let dir = if is_root { path.parent().unwrap().to_path_buf() } else { path.with_extension("") };
+    let declared = Regex::new(r"#\[cfg\(test\)\]\s+(?:pub(?:\([a-z: ]+\))? )?mod (\w+);").unwrap();
+    declared.captures_iter(text).map(|found| dir.join(&found[1])).collect()
+}
+
+/// Lines that are not of an item for tests. An item ends where its indentation does, as rustfmt leaves it.
+fn production_lines(text: &str) -> usize {
+    let (mut count, mut end) = (0, None);
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        match end {
+            None if line.trim() == "#[cfg(test)]" => end = Some(indent),
+            None => count += 1,
+            Some(at) if indent == at && (line.ends_with('}') || line.ends_with(';')) => end = None,
+            Some(_) => {}
+        }
+    }
+    count
+}
+
+#[test]
+fn lines_of_tests_are_not_counted() {
+    let text = "//! a\n#[cfg(test)]\nmod testing;\nfn a() {\n}\n\n#[cfg(test)]\nmod tests {\n    fn b() {\n    }\n}\nfn c() {}\n";
+    assert_eq!(production_lines(text), 5);
+    let modules = test_modules(Path::new("src/a.rs"), "#[cfg(test)]\npub(super) mod samples;\nmod b;\n");
+    assert_eq!(modules, [Path::new("src/a/samples")]);
+}
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }

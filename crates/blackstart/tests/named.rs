@@ -1,4 +1,4 @@
-//! What the docs and the codes tell people to type exists: every command, flag and key they name.
+//! What docs and codes advise to type exists: every command, flag and key they name.
 //!
 //! ```text
 //! README, docs/**/*.md ─┬─ lines of `console` blocks that begin with a prompt ─► parsed by the program's own command line

@@ -191,8 +191,8 @@ impl<'a> Site<'a> {
         if let Some(done) = self.look_up(job)? {
             return Ok(Pass::Done(done));
         }
-        if let Some(releases) = &self.releases {
-            match releases.fetch(job, &self.needs) {
+        if let (Some(releases), Some(release)) = (&self.releases, &job.component.release) {
+            match releases.fetch(release, job, &self.needs) {
                 Ok(files) => return self.keep(job, SourceKind::Release, files).map(Pass::Done),
                 Err(Refusal::Unavailable(why)) => pass_over(SourceKind::Release, why),
                 Err(Refusal::Broken(error)) => return Err(error),

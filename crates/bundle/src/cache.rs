@@ -206,7 +206,7 @@ mod tests {
         let (recipe, stored) = sample(&cache);
         assert!(cache.knows(&recipe, "runc"));
         assert_eq!(find(&cache, &recipe), Some(stored));
-        let other = Recipe::release(Component::named("runc").unwrap(), Arch::AMD64);
+        let other = Recipe::release(Component::named("runc").unwrap(), Arch::AMD64).unwrap();
         assert_eq!(find(&cache, &other), None);
         assert_eq!(fs::read_dir(dir.path().join("work/runc")).unwrap().count(), 0, "scratch files are gone");
     }

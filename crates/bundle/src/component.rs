@@ -18,8 +18,8 @@ pub struct Component {
     pub shape: Shape,
     /// Its files, as they come from a source.
     pub programs: &'static [Program],
-    /// Where its publisher offers it.
-    pub release: Release,
+    /// Where its publisher offers it, if programs are offered at all.
+    pub release: Option<Release>,
     /// How it is made from source.
     pub build: Build,
 }
@@ -85,6 +85,17 @@ pub struct Go {
     pub variables: &'static [&'static str],
     /// True where C code is part of it.
     pub cgo: bool,
+    /// What that C code is linked with.
+    pub libraries: &'static [Library],
+}
+
+/// A C library.
+#[derive(Debug, Clone, Copy)]
+pub struct Library {
+    /// As `pkg-config` calls it.
+    pub name: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
 }
 
 /// A build of one C file that is published inside a Go module.
@@ -177,7 +188,7 @@ mod tests {
             let downloads: BTreeSet<_> = component
                 .programs
                 .iter()
-                .map(|program| component.release.addresses(component, program, arch))
+                .filter_map(|program| Some(component.release?.addresses(component, program, arch)))
                 .collect();
             for (asset, sums) in downloads {
                 page.push(format!("{} {}\n  {asset}\n  {sums}", component.name, component.version));

@@ -21,15 +21,15 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// A component as its publisher offers it.
-    pub fn release(component: &Component, arch: Arch) -> Self {
-        let downloads =
-            component.programs.iter().map(|program| component.release.addresses(component, program, arch).0);
+    /// A component as its publisher offers it, if it is offered.
+    pub fn release(component: &Component, arch: Arch) -> Option<Self> {
+        let release = component.release?;
+        let downloads = component.programs.iter().map(|program| release.addresses(component, program, arch).0);
         let compiled = match component.build {
             Build::C(_) => c_flags(component),
             Build::Go(_) => Vec::new(),
         };
-        Self::new(component, arch, SourceKind::Release, downloads.chain(compiled).collect())
+        Some(Self::new(component, arch, SourceKind::Release, downloads.chain(compiled).collect()))
     }
 
     /// A component built from Go modules.
@@ -140,7 +140,7 @@ mod tests {
         ];
         let keys: BTreeSet<_> = rows.iter().map(|row| Recipe::go_modules(row, arch).key()).collect();
         assert_eq!(keys.len(), rows.len());
-        assert!(!keys.contains(&Recipe::release(row, arch).key()));
+        assert!(!keys.contains(&Recipe::release(row, arch).unwrap().key()));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! fetched, built, checked, cached and packed like all others. What the columns mean, and what may stand in braces, is
 //! said in [`crate::component`].
 
-use crate::component::{Build, C, Component, Go, Program, Release, Shape, program};
+use crate::component::{Build, C, Component, Go, Library, Program, Release, Shape, program};
 
 const KUBERNETES: &str = "1.36.3";
 const ETCD: &str = "3.7.3";
@@ -14,6 +14,8 @@ const CNI_PLUGINS: &str = "1.9.1";
 const COREDNS: &str = "1.15.0";
 /// Follows Kubernetes' minor version.
 const CRI_TOOLS: &str = "1.36.0";
+/// Reads spec 3.6 and all before it; ours are 3.2.
+const IGNITION: &str = "2.26.0";
 /// The tag in `build/pause/Makefile` of that Kubernetes version.
 const PAUSE: &str = "3.10.2";
 
@@ -41,12 +43,12 @@ pub const COMPONENTS: &[Component] = &[
             program("etcdctl", "go.etcd.io/etcd/etcdctl/v3", &["version"]),
             program("etcdutl", "go.etcd.io/etcd/etcdutl/v3", &["version"]),
         ],
-        release: Release {
+        release: Some(Release {
             base: "https://github.com/etcd-io/etcd/releases/download/v{version}",
             asset: "etcd-v{version}-linux-{arch}.tar.gz",
             sums: "SHA256SUMS",
             member: Some("etcd-v{version}-linux-{arch}/{program}"),
-        },
+        }),
         build: Build::Go(Go {
             modules: &["go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/etcdctl/v3", "go.etcd.io/etcd/etcdutl/v3"],
             ..PLAIN_GO
@@ -62,12 +64,12 @@ pub const COMPONENTS: &[Component] = &[
             program("containerd-shim-runc-v2", "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", &["-v"]),
             program("ctr",                     "github.com/containerd/containerd/v2/cmd/ctr",                     &["--version"]),
         ],
-        release: Release {
+        release: Some(Release {
             base: "https://github.com/containerd/containerd/releases/download/v{version}",
             asset: "containerd-static-{version}-linux-{arch}.tar.gz",
             sums: "{asset}.sha256sum",
             member: Some("bin/{program}"),
-        },
+        }),
         build: Build::Go(Go {
             modules: &["github.com/containerd/containerd/v2"],
             tags: &["no_btrfs", "no_devmapper", "no_zfs", "urfave_cli_no_docs"],
@@ -81,17 +83,18 @@ pub const COMPONENTS: &[Component] = &[
         extra: false,
         shape: Shape::Programs { dir: "bin" },
         programs: &[program("runc", "github.com/opencontainers/runc", &["--version"])],
-        release: Release {
+        release: Some(Release {
             base: "https://github.com/opencontainers/runc/releases/download/v{version}",
             asset: "runc.{arch}",
             sums: "runc.sha256sum",
             member: None,
-        },
+        }),
         build: Build::Go(Go {
             modules: &["github.com/opencontainers/runc"],
             tags: &["seccomp", "urfave_cli_no_docs", "netgo", "osusergo"],
             // It joins namespaces in C, before Go's runtime starts its threads.
             cgo: true,
+            libraries: &[Library { name: "libseccomp", package: "libseccomp-dev" }],
             ..PLAIN_GO
         }),
     },
@@ -107,12 +110,12 @@ pub const COMPONENTS: &[Component] = &[
             program("portmap",    "github.com/containernetworking/plugins/plugins/meta/portmap",    &[]),
             program("ptp",        "github.com/containernetworking/plugins/plugins/main/ptp",        &[]),
         ],
-        release: Release {
+        release: Some(Release {
             base: "https://github.com/containernetworking/plugins/releases/download/v{version}",
             asset: "cni-plugins-linux-{arch}-v{version}.tgz",
             sums: "{asset}.sha256",
             member: Some("./{program}"),
-        },
+        }),
         build: Build::Go(Go {
             modules: &["github.com/containernetworking/plugins"],
             variables: &["github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v{version}"],
@@ -125,12 +128,12 @@ pub const COMPONENTS: &[Component] = &[
         extra: false,
         shape: Shape::Programs { dir: "bin" },
         programs: &[program("crictl", "sigs.k8s.io/cri-tools/cmd/crictl", &["--version"])],
-        release: Release {
+        release: Some(Release {
             base: "https://github.com/kubernetes-sigs/cri-tools/releases/download/v{version}",
             asset: "crictl-v{version}-linux-{arch}.tar.gz",
             sums: "{asset}.sha256",
             member: Some("crictl"),
-        },
+        }),
         build: Build::Go(Go {
             modules: &["sigs.k8s.io/cri-tools"],
             variables: &["sigs.k8s.io/cri-tools/pkg/version.Version=v{version}"],
@@ -143,12 +146,12 @@ pub const COMPONENTS: &[Component] = &[
         extra: false,
         shape: Shape::Image { user: None },
         programs: &[program("coredns", "github.com/coredns/coredns", &["-version"])],
-        release: Release {
+        release: Some(Release {
             base: "https://github.com/coredns/coredns/releases/download/v{version}",
             asset: "coredns_{version}_linux_{arch}.tgz",
             sums: "{asset}.sha256",
             member: Some("coredns"),
-        },
+        }),
         build: Build::Go(Go { modules: &["github.com/coredns/coredns"], ..PLAIN_GO }),
     },
     Component {
@@ -159,18 +162,44 @@ pub const COMPONENTS: &[Component] = &[
         shape: Shape::Image { user: Some("65535:65535") },
         programs: &[program("pause", "", &["-v"])],
         // Published as an image only; its source is published with Kubernetes.
-        release: Release {
+        release: Some(Release {
             base: "https://dl.k8s.io/release/v{source}",
             asset: "kubernetes-src.tar.gz",
             sums: "{asset}.sha256",
             member: Some("build/pause/linux/pause.c"),
-        },
+        }),
         build: Build::C(C { module: "k8s.io/kubernetes", version: KUBERNETES, file: "build/pause/linux/pause.c" }),
+    },
+    // Of the lab, for the first boot of its machines; on metal it is a part of the operating system.
+    Component {
+        name: "ignition",
+        version: IGNITION,
+        extra: true,
+        shape: Shape::Programs { dir: "bin" },
+        programs: &[
+            program("ignition",          "github.com/coreos/ignition/v2/internal", &["--version"]),
+            program("ignition-validate", "github.com/coreos/ignition/v2/validate", &["--version"]),
+        ],
+        release: None,
+        build: Build::Go(Go {
+            modules: &["github.com/coreos/ignition/v2"],
+            tags: &["netgo", "osusergo"],
+            variables: &[
+                "github.com/coreos/ignition/v2/internal/version.Raw=v{version}",
+                // Debian's sshd reads `authorized_keys` and no fragments of it, and there is no SELinux.
+                "github.com/coreos/ignition/v2/internal/distro.writeAuthorizedKeysFragment=false",
+                "github.com/coreos/ignition/v2/internal/distro.selinuxRelabel=false",
+            ],
+            // It looks for users in the machine's root, and for disks, in C.
+            cgo: true,
+            libraries: &[Library { name: "blkid", package: "libblkid-dev" }],
+            ..PLAIN_GO
+        }),
     },
 ];
 
 /// What almost every Go component needs.
-const PLAIN_GO: Go = Go { modules: &[], staging: false, tags: &[], variables: &[], cgo: false };
+const PLAIN_GO: Go = Go { modules: &[], staging: false, tags: &[], variables: &[], cgo: false, libraries: &[] };
 
 const fn kubernetes(name: &'static str, programs: &'static [Program]) -> Component {
     Component {
@@ -179,12 +208,12 @@ const fn kubernetes(name: &'static str, programs: &'static [Program]) -> Compone
         extra: false,
         shape: Shape::Programs { dir: "bin" },
         programs,
-        release: Release {
+        release: Some(Release {
             base: "https://dl.k8s.io/release/v{version}/bin/linux/{arch}",
             asset: "{program}",
             sums: "{asset}.sha256",
             member: None,
-        },
+        }),
         build: Build::Go(Go {
             modules: &["k8s.io/kubernetes"],
             staging: true,

@@ -12,7 +12,7 @@ use time::{Duration, OffsetDateTime};
 
 use crate::codes;
 
-/// Nobody renews it, and a browser asks for confidence in it anyway.
+/// It is never renewed, and a browser asks for confidence in it anyway.
 const LIFETIME: Duration = Duration::days(3650);
 /// Clocks differ.
 const BEFORE: Duration = Duration::minutes(5);
@@ -21,7 +21,7 @@ const BEFORE: Duration = Duration::minutes(5);
 pub struct Pair {
     /// What everybody sees.
     pub certificate: String,
-    /// What nobody else sees.
+    /// What only its owner sees.
     pub key: String,
 }
 

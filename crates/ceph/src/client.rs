@@ -17,7 +17,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// How long the whole command may take. Python starts slowly on a machine that starts everything else, too.
 const WHOLE: Duration = Duration::from_secs(30);
 
-/// Somebody who asks Ceph.
+/// A client of Ceph.
 pub struct Client<'a> {
     host: &'a Host,
     entity: Entity,
@@ -27,12 +27,12 @@ pub struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Somebody whose key is in this keyring.
+    /// For an entity whose key is in this keyring.
     pub fn new(host: &'a Host, entity: Entity, keyring: impl Into<PathBuf>) -> Self {
         Self { host, entity, keyring: keyring.into(), connect: CONNECT, whole: WHOLE }
     }
 
-    /// Whoever may do everything.
+    /// As `client.admin`, which may do everything.
     pub fn admin(host: &'a Host) -> Self {
         Self::new(host, Entity::Admin, paths::ADMIN_KEYRING)
     }
@@ -83,19 +83,19 @@ impl<'a> Client<'a> {
         self.ask_with(words, Vec::new()).await
     }
 
-    /// The same, with something that is nobody else's to see.
+    /// The same, with input that no other process may see.
     pub async fn ask_with<T: DeserializeOwned>(&self, words: &[&str], input: Vec<u8>) -> Result<T, CephError> {
         let printed = self.run(&[&["--format", "json"], words].concat(), input).await?;
         let garbled = |source| CephError::Garbled { asked: words.join(" "), source };
         serde_json::from_str(printed.trim()).map_err(garbled)
     }
 
-    /// Tells Ceph to do something, and returns what it says to that.
+    /// Sends Ceph a command, and returns what it answers.
     pub async fn send(&self, words: &[&str]) -> Result<String, CephError> {
         self.run(words, Vec::new()).await
     }
 
-    /// The same, with something that is nobody else's to see; the words name it `-`.
+    /// The same, with input that no other process may see; the words name it `-`.
     pub async fn send_with(&self, words: &[&str], input: impl Into<Vec<u8>>) -> Result<String, CephError> {
         self.run(words, input.into()).await
     }

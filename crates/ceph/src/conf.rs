@@ -1,6 +1,6 @@
 //! ceph.conf, from cluster.yaml.
 //!
-//! What Ceph would warn about on every new cluster is settled here and not muted: each line that is no plain translation of
+//! What Ceph would warn about on every new cluster is set here and not muted: each line that is no plain translation of
 //! cluster.yaml says why.
 
 use std::net::IpAddr;

@@ -4,7 +4,7 @@
 //! look    the beginning of a device or file, and the signatures that `wipefs` finds anywhere on it ─► Content
 //! evaluate   Content, our own fsid, whether the configuration says `wipe` ─► Verdict
 //! ```
-//! Only what is empty is free. What cannot be recognised is data: nobody writes something for nothing.
+//! Only what is empty is free. What cannot be recognised is data: nothing is written without a reason.
 
 use std::{
     fmt,
@@ -75,7 +75,7 @@ fn field(label: &[u8], name: &str) -> Option<String> {
 pub enum Verdict {
     /// An OSD may be made there.
     Free,
-    /// An OSD of ours is there, or was begun there; which one, its own UUID tells.
+    /// An OSD of ours is there, or was begun there; which one, its own UUID says.
     Ours(Label),
     /// What is there may be destroyed first: the configuration says so.
     Wipe(String),

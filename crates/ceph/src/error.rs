@@ -8,7 +8,7 @@ use crate::{Fsid, NoRandomness, codes};
 /// What can go wrong when Ceph is asked something.
 #[derive(Debug, thiserror::Error)]
 pub enum CephError {
-    /// Nobody answered in time.
+    /// No monitor answered in time.
     #[error("Ceph's monitors have no quorum: {why}")]
     Silent {
         /// How that was seen.

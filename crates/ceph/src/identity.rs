@@ -4,7 +4,7 @@
 //! the cluster (the monitors of cluster.yaml at that moment) and, from the first quorum on, that it *is* initialized: a monitor
 //! that comes without data later joins the others, and never bootstraps a second cluster.
 //!
-//! What is in it is data ([`Identity::data`]), so that whoever speaks to the API need not know Ceph. To hand a role one more
+//! What is in it is data ([`Identity::data`]), so that a caller of the API need not know Ceph. To hand a role one more
 //! key: its line in [`Identity::for_node`].
 
 use std::{
@@ -65,7 +65,7 @@ impl fmt::Debug for Handed {
 }
 
 impl Handed {
-    /// The key of somebody, if this node was given it.
+    /// The key of this entity, if this node was given it.
     pub fn key(&self, of: &Entity) -> Option<&Key> {
         self.keys.get(&of.to_string())
     }
@@ -92,8 +92,8 @@ impl Identity {
         Ok(made.completed(cluster, now)?.unwrap_or(made))
     }
 
-    /// What the Secret should hold instead of what it holds; `None` if that is all there is to say. `is_initialized` tells that
-    /// whoever asks has seen a quorum.
+    /// What the Secret should hold instead of what it holds; `None` if that is all there is to say. `is_initialized` says that
+    /// the caller has seen a quorum.
     pub fn settled(
         held: Option<&BTreeMap<String, String>>,
         cluster: &ValidatedCluster,
@@ -130,7 +130,7 @@ impl Identity {
     pub fn for_node(&self, node: &Node) -> Option<Handed> {
         let mut entities = Vec::new();
         if node.has(Role::CephMon) {
-            // Whoever may do everything could make itself any of these.
+            // `client.admin` may do everything, and could make itself any of these.
             entities.extend(self.keys.keys().cloned());
         }
         if node.has(Role::CephMgr) {

@@ -57,7 +57,7 @@ impl Key {
     pub fn generate(cipher: Cipher, now: Timestamp) -> Result<Self, NoRandomness> {
         let secret: [u8; 32] = random()?;
         let length = cipher.length();
-        // A clock before 1970 or after 2106 makes a key as good as any: nobody reads when it was made.
+        // A clock before 1970 or after 2106 makes a key as good as any: nothing reads when it was made.
         let seconds = u32::try_from(now.as_second()).unwrap_or_default();
         let nanoseconds = u32::try_from(now.subsec_nanosecond()).unwrap_or_default();
         let mut bytes = Vec::with_capacity(HEADER + usize::from(length));

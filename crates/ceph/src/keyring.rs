@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::Key;
 
-/// Somebody who may talk to Ceph, and what they may do.
+/// An entity that may talk to Ceph, and what it may do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entity {
     /// The monitors among themselves.
     Mon,
-    /// Whoever may do everything.
+    /// The administrator, who may do everything.
     Admin,
-    /// Whoever makes new OSDs, and can do nothing else.
+    /// Makes new OSDs, and can do nothing else.
     BootstrapOsd,
     /// The manager of a node.
     Mgr(String),

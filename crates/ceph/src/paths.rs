@@ -1,4 +1,4 @@
-//! Where everything of Ceph lies on a machine, and how it is told whose it is.
+//! Where everything of Ceph lies on a machine, and how to see which cluster it belongs to.
 //!
 //! Every directory of a daemon holds a file [`CEPH_FSID`] with the cluster it belongs to: OSDs write it themselves, for
 //! monitors and managers we do. So one question fits all, and what does not answer with our own fsid is not ours.

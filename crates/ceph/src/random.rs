@@ -17,7 +17,7 @@ impl Explain for NoRandomness {
     }
 }
 
-/// A text that nobody guesses, for a password.
+/// A text that cannot be guessed, for a password.
 pub fn random_text() -> Result<String, NoRandomness> {
     Ok(BASE64.encode(random::<18>()?))
 }

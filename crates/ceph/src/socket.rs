@@ -37,7 +37,7 @@ pub async fn osd(id: u32) -> Result<Option<OsdStatus>, CephError> {
 
 async fn ask<T: DeserializeOwned>(daemon: &str, what: &str) -> Result<Option<T>, CephError> {
     let socket = PathBuf::from(format!("{RUN}/ceph-{daemon}.asok"));
-    // Whoever starts, ends or has ended does not answer; what the unit says tells which of them it is.
+    // A daemon that starts, ends or has ended does not answer; its unit says which of them it is.
     let Ok(Ok(answer)) = timeout(DEADLINE, exchange(&socket, what)).await else { return Ok(None) };
     understood(daemon, what, &answer)
 }

@@ -58,7 +58,7 @@ impl<C> Check<C> {
 pub enum Roles {
     /// Every node.
     All,
-    /// Nodes that run etcd and the control plane.
+    /// Nodes that run etcd and the control plane: masters, and a bootstrap node until it is retired.
     Masters,
     /// Nodes that only run pods.
     Workers,
@@ -70,7 +70,7 @@ impl Roles {
         let is_worker = role == BootstrapRole::Worker;
         match self {
             Self::All => true,
-            Self::Masters => role.is_master(),
+            Self::Masters => !is_worker,
             Self::Workers => is_worker,
         }
     }

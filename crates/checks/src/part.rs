@@ -12,6 +12,8 @@ pub enum Part {
     Network,
     /// What runs containers.
     Containerd,
+    /// What runs the control plane of a bootstrap node: containerd and the kubelet.
+    StaticPods,
     /// This master's etcd.
     Etcd,
     /// This master's API server.
@@ -45,8 +47,10 @@ impl Part {
     fn needs(self) -> &'static [Part] {
         match self {
             Self::Machine => &[],
-            Self::Network | Self::Containerd => &[Self::Machine],
-            Self::Etcd | Self::Agent | Self::Ceph => &[Self::Network],
+            Self::Network | Self::Containerd | Self::StaticPods => &[Self::Machine],
+            // On a master etcd is a unit, and nothing is ever found in static pods.
+            Self::Etcd => &[Self::Network, Self::StaticPods],
+            Self::Agent | Self::Ceph => &[Self::Network],
             Self::ApiServer => &[Self::Etcd],
             Self::Controllers => &[Self::ApiServer],
             Self::Joining => &[Self::Agent],
@@ -74,6 +78,7 @@ mod tests {
         let all = [
             Part::Network,
             Part::Containerd,
+            Part::StaticPods,
             Part::Etcd,
             Part::ApiServer,
             Part::Controllers,
@@ -93,6 +98,6 @@ mod tests {
             assert!(!part.needs_somehow(part), "{part:?}");
         }
         assert!(Part::Node.needs_somehow(Part::Etcd));
-        assert!(!Part::Etcd.needs_somehow(Part::Kubelet));
+        assert!(!Part::Etcd.needs_somehow(Part::Kubelet) && !Part::Etcd.needs_somehow(Part::Containerd));
     }
 }

@@ -3,14 +3,15 @@
 //! ```text
 //! registry of checks ─► checks::run ─► findings ─► narrow: causes, and what follows from them
 //! ```
-//! A check reads one thing that commonly breaks; what a check is, is said in the crate `checks`. A finding is either a
-//! *cause* (the evidence itself is what must be fixed) or a *symptom* (something does not work, and why is not said by
-//! it): `narrow` hides a symptom where a cause explains it, so that a full disk is reported as a full disk and not as
+//! A check reads one thing that commonly breaks; the crate `checks` describes what a check is. A finding is either a
+//! *cause* (the evidence itself is what must be fixed) or a *symptom* (something does not work, and it does not show
+//! why): `narrow` hides a symptom where a cause explains it, so that a full disk is reported as a full disk and not as
 //! five services that crash.
 //!
 //! To add a cause: a file in `causes/` with a `CHECK`, its line in [`registry`], a code in `codes.rs`, and a case in
 //! `tests/diagnose` that provokes it on a real machine. Command, documentation and `node up` follow from the registry.
 
+mod bootstrap_node;
 mod causes;
 pub mod codes;
 mod context;
@@ -37,6 +38,8 @@ const LIMIT: Duration = Duration::from_secs(12);
 
 /// Runs the checks that are meant for this node.
 pub async fn run(checks: impl IntoIterator<Item = &'static Check>, context: &Context) -> Diagnosis {
+    let tenure = context.tenure().unwrap_or_default();
+    let checks = checks.into_iter().filter(|check| bootstrap_node::is_meant(check.name, tenure));
     let (mut found, mut unknown) = (Vec::new(), Vec::new());
     for outcome in checks::run(checks, context, LIMIT, |_| None).await {
         match outcome.end {
@@ -46,12 +49,18 @@ pub async fn run(checks: impl IntoIterator<Item = &'static Check>, context: &Con
             }
         }
     }
+    if tenure.is_some() {
+        for finding in &mut found {
+            finding.part = bootstrap_node::part(finding.part);
+        }
+    }
     narrow::narrow(found, unknown)
 }
 
 /// Everything that is looked at, in the order in which people read it: from the machine up to the workloads.
 pub fn registry() -> &'static [Check] {
     &[
+        causes::ignition::CHECK,
         causes::preflight::CHECK,
         causes::storage::CHECK,
         causes::clock::CHECK,
@@ -66,6 +75,7 @@ pub fn registry() -> &'static [Check] {
         causes::crash_loop::CHECK,
         causes::cgroup_driver::CHECK,
         causes::images::CHECK,
+        causes::static_pods::CHECK,
         causes::pod_network::CHECK,
         causes::bootstrap::CHECK,
         causes::certificates::CHECK,
@@ -73,6 +83,17 @@ pub fn registry() -> &'static [Check] {
         causes::etcd_members::CHECK,
         causes::api_server::CHECK,
         causes::joining::CHECK,
+        causes::pivot::silent::CHECK,
+        causes::pivot::second::CHECK,
+        causes::pivot::masters::CHECK,
+        causes::pivot::hand_over::CHECK,
+        causes::pivot::leader::CHECK,
+        causes::pivot::member::CHECK,
+        causes::pivot::lease::CHECK,
+        causes::pivot::address::CHECK,
+        causes::pivot::files::CHECK,
+        causes::pivot::node::CHECK,
+        causes::pivot::pods::CHECK,
         causes::encryption::CHECK,
         causes::requests::CHECK,
         causes::roles::CHECK,

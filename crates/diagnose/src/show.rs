@@ -1,4 +1,4 @@
-//! A diagnosis as text for people. The first word of a line says it all; colour is for the edge.
+//! A diagnosis as text for people. The first word of a line is enough; colour is for the edge.
 
 use checks::show::entry;
 use explain::counted;

@@ -37,7 +37,7 @@ impl Units {
         Ok(Self { all: systemd::parse(&shown).into_iter().map(|unit| (unit.name.clone(), unit)).collect(), uptime })
     }
 
-    /// A unit of ours; one that systemd did not tell of is like one it has no file for.
+    /// A unit of ours; one that systemd did not report is like one it has no file for.
     pub(crate) fn get(&self, name: &str) -> Unit {
         let unknown = || Unit { name: name.to_owned(), load: "not-found".to_owned(), ..Unit::default() };
         self.all.get(name).cloned().unwrap_or_else(unknown)

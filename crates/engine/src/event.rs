@@ -3,7 +3,7 @@
 //! The JSON form is one line per event and versioned; `docs/reference/events.md` describes it. Fields are only ever
 //! added; a change of meaning gets a new version.
 
-use explain::Code;
+use explain::{Diagnostic, Message};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -36,21 +36,20 @@ pub struct Event {
     pub done: usize,
     /// Steps in the playbook; when undoing, those to undo.
     pub total: usize,
-    /// For a person: the step's title, the change, what is waited for, the error.
-    pub message: String,
-    /// The stable code, where something went wrong.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "code_id")]
-    pub code: Option<Code>,
-    /// What to do, where something went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    /// For a person: the step's title, the change, what is waited for; the error, with code and hint.
+    #[serde(flatten)]
+    pub text: Message,
 }
 
-#[expect(clippy::ref_option, reason = "the signature serde asks for")]
-fn code_id<S: serde::Serializer>(code: &Option<Code>, serializer: S) -> Result<S::Ok, S::Error> {
-    match code {
-        Some(code) => serializer.serialize_str(code.id),
-        None => serializer.serialize_none(),
+impl Event {
+    /// For a person.
+    pub fn message(&self) -> &str {
+        self.text.message()
+    }
+
+    /// What went wrong, if something did.
+    pub fn error(&self) -> Option<&Diagnostic> {
+        self.text.error()
     }
 }
 

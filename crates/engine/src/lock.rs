@@ -1,6 +1,6 @@
 //! One run at a time on a machine.
 //!
-//! The lock is the kernel's: it goes away with the process, however that ends. The note in the file only tells a second
+//! The lock is the kernel's: it goes away with the process, however that ends. The note in the file only shows a second
 //! run who holds it.
 
 use std::{
@@ -33,7 +33,7 @@ pub enum LockError {
     /// Another process has it.
     #[error("{}", held_text(.holder.as_ref(), .path))]
     Held {
-        /// Who, as far as the note tells.
+        /// Who, as far as the note says.
         holder: Option<Holder>,
         /// The lock's file.
         path: PathBuf,

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, error::Error, fmt, path::Path, pin::Pin, time::Duration};
 
-use explain::{Code, Explain};
+use explain::{Code, Diagnostic, Explain};
 use host::{Change, CommandError, Host, HostError};
 
 use crate::{Act, Planned, StepId, codes, planned::unplanned, undo::Permits};
@@ -111,9 +111,7 @@ pub trait Step: Send + Sync + 'static {
 /// A failed step: what was seen, the code, what to do.
 #[derive(Debug)]
 pub struct StepError {
-    code: Code,
-    message: String,
-    hint: Option<String>,
+    diagnostic: Diagnostic,
     retry: bool,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -121,12 +119,12 @@ pub struct StepError {
 impl StepError {
     /// An error that another attempt would not cure.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, retry: false, source: None }
+        Diagnostic::new(code, message).into()
     }
 
     /// An error of a lower layer, with its code, hint and chain.
     pub fn from_explained(error: &impl Explain) -> Self {
-        Self { hint: error.hint(), ..Self::new(error.code(), explain::chain(error)) }
+        error.diagnostic().into()
     }
 
     /// Says that trying again may help: a network that is not there yet, a lock that is held.
@@ -139,7 +137,7 @@ impl StepError {
     /// What to do in this very case.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.diagnostic.hint = hint.into();
         self
     }
 
@@ -171,7 +169,7 @@ impl StepError {
 
 impl fmt::Display for StepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.diagnostic.message)
     }
 }
 
@@ -183,11 +181,17 @@ impl Error for StepError {
 
 impl Explain for StepError {
     fn code(&self) -> Code {
-        self.code
+        self.diagnostic.code
     }
 
     fn hint(&self) -> Option<String> {
-        self.hint.clone()
+        Some(self.diagnostic.hint.clone())
+    }
+}
+
+impl From<Diagnostic> for StepError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self { diagnostic, retry: false, source: None }
     }
 }
 

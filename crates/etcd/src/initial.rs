@@ -15,8 +15,10 @@ use spec::ports;
 pub const DATA_DIR: &str = "/var/lib/etcd";
 /// Where the decision is.
 pub const INITIAL: &str = "/var/lib/etcd/initial.env";
-/// What etcd makes when it starts for the first time.
+/// What etcd makes when it starts for the first time, also where it then refuses to go on.
 pub const DATA: &str = "/var/lib/etcd/member";
+/// What it makes once it takes part: everything that it has promised is in it.
+pub const LOG: &str = "/var/lib/etcd/member/wal";
 
 const CLUSTER: &str = "ETCD_INITIAL_CLUSTER";
 const STATE: &str = "ETCD_INITIAL_CLUSTER_STATE";

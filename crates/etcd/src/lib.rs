@@ -24,7 +24,7 @@ pub use access::{Access, NoAccess};
 pub use alarm::{Alarm, AlarmKind};
 pub use checksum::{BadSnapshot, Checksum};
 pub use error::EtcdError;
-pub use initial::{DATA, DATA_DIR, INITIAL, Initial, State, client_url, peer_url};
+pub use initial::{DATA, DATA_DIR, INITIAL, Initial, LOG, State, client_url, peer_url};
 pub use leader::successor;
 pub use lock::{Lease, Lock};
 pub use membership_lock::{Asked, MembershipLock};
@@ -146,7 +146,7 @@ impl Etcd {
         Ok(self.call::<Members>("/v3/cluster/member/list", json!({ "linearizable": true })).await?.members)
     }
 
-    /// All members as this one knows them, which it tells without a majority, too.
+    /// All members as this one knows them, which it answers without a majority, too.
     pub async fn known_members(&self) -> Result<Vec<Member>, EtcdError> {
         Ok(self.call::<Members>("/v3/cluster/member/list", json!({})).await?.members)
     }

@@ -37,7 +37,7 @@ impl Etcd {
 }
 
 impl EtcdError {
-    /// Whether etcd answered that the change can be made in a moment: a learner catches up, a new member settles.
+    /// Whether etcd answered that the change can be made soon: a learner catches up, a new member becomes healthy.
     pub fn is_not_yet(&self) -> bool {
         match self {
             Self::Refused { message, .. } => message.contains(NOT_CAUGHT_UP) || message.contains(NOT_HEALTHY),

@@ -26,7 +26,7 @@ pub enum Asked {
 }
 
 impl MembershipLock {
-    /// Asks for the lock. The owner's name tells others who is at it; a run that was killed gets its lock back under the
+    /// Asks for the lock. The owner's name shows others who holds it; a run that was killed gets its lock back under the
     /// same name, so two that may run at the same time must not share one.
     pub async fn ask(etcd: &Etcd, owner: &str) -> Result<Asked, EtcdError> {
         let lease = etcd.grant(HELD).await?;

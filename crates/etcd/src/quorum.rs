@@ -16,7 +16,7 @@ pub struct Votes {
 }
 
 impl Votes {
-    /// Counts the voters among the members; `is_healthy` tells of a member's number whether it answers.
+    /// Counts the voters among the members; `is_healthy` says of a member's number whether it answers.
     pub fn count(members: &[Member], is_healthy: impl Fn(u64) -> bool) -> Self {
         let voters = members.iter().filter(|member| !member.is_learner);
         let healthy = voters.clone().filter(|member| is_healthy(member.id)).count();

@@ -4,7 +4,11 @@
 //! codes in one list with [`codes!`]; `docs/reference/codes.md` is generated from those lists. To add one: a new line
 //! in the crate's `codes.rs`, with the next free number.
 
+mod diagnostic;
+
 use std::{borrow::Cow, error::Error};
+
+pub use diagnostic::{Diagnostic, Message};
 
 /// A stable code: what it means, and what a person does about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +39,14 @@ pub trait Explain: Error {
         None
     }
 
-    /// What a person is told to do: the hint for this case, else the code's own `fix`.
+    /// What is advised: the hint for this case, else the code's own `fix`.
     fn advice(&self) -> String {
         self.hint().unwrap_or_else(|| self.code().fix.to_owned())
+    }
+
+    /// All of it as the one value that is shown, recorded and sent.
+    fn diagnostic(&self) -> Diagnostic {
+        Diagnostic { code: self.code(), message: chained(self), hint: self.advice() }
     }
 }
 
@@ -76,6 +85,10 @@ fn is_unprintable(character: char) -> bool {
 
 /// The error and its sources on one line: `what: why: the cause of that`.
 pub fn chain(error: &dyn Error) -> String {
+    chained(error)
+}
+
+fn chained<E: Error + ?Sized>(error: &E) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -34,6 +34,16 @@ explain::codes! {
         "give a file with one public key on each line, such as ~/.ssh/id_ed25519.pub";
     POINTER = "BS-IGN-023", "a pointer config cannot lead there", "give an https URL without a query, such as `https://10.0.0.9:22623`";
     UNWRITABLE = "BS-IGN-024", "the files of a node cannot be put into an Ignition config", "the message has the cause";
+
+    // What stands in the way of `ignition serve`.
+    NO_NAME = "BS-IGN-030", "the server of Ignition configs does not know what machines call it",
+        "give --name with the name or address in the pointers' URL, or render the pointers first: `blackstart ignition \
+         render … --pointer https://ADDRESS:22623`";
+    NO_KEYS = "BS-IGN-031", "the cluster's keys are not there to serve Ignition configs with",
+        "give the directory with --sealed in which `blackstart config seal` wrote them: they are with the bootstrap node, \
+         or with the first master";
+    NO_LISTENER = "BS-IGN-032", "the server of Ignition configs cannot listen",
+        "choose another address or port with --listen; `ss -ltnp` shows who has it";
 }
 
 #[cfg(test)]

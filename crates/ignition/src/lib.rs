@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! config     the part of spec 3.2.0 that we write, as types          render     a node's files -> config, with an id and an end
-//! seed       what only the bootstrap node has                        pointer    a config that says where the config is
-//! record     what the machine can read about the render              validate/  any config -> problems with line and column
+//! record     what the machine can read about the render              pointer    a config that says where the config is
+//! validate/  any config -> problems with line and column
 //! ```
 //! Programs, components and images are not in it: they are in the machine's bundle. The same inputs give the same bytes, but
 //! for the moment of rendering, so the id (a sum of the inputs) says whether a file has to be written again.
@@ -17,7 +17,6 @@ mod config;
 mod pointer;
 mod record;
 mod render;
-mod seed;
 mod sum;
 mod validate;
 

@@ -1,4 +1,4 @@
-//! What the machine, and whoever finds the file, can read about a render.
+//! What the machine, and a person who has the file, can read about a render.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use jiff::Timestamp;

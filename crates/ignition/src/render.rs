@@ -8,13 +8,13 @@ use std::{
 use explain::{Code, Explain};
 use host::Change;
 use jiff::Timestamp;
-use spec::{Node, Role};
+use spec::Node;
 
 use crate::{
     codes,
     config::{Config, Directory, File, Unit, User},
     record::{RECORD, Record},
-    seed, sum,
+    sum,
 };
 
 /// Who logs in, as on RHCOS and FCOS.
@@ -34,7 +34,7 @@ pub struct Input<'a> {
     pub units: Vec<Unit>,
     /// Public keys with which one may log in.
     pub ssh_keys: Vec<String>,
-    /// More files, rendered elsewhere: on the bootstrap node, what its control plane consists of.
+    /// More files, rendered elsewhere: on the bootstrap node, the script that people know.
     pub more_files: Vec<File>,
     /// Now.
     pub rendered_at: Timestamp,
@@ -87,9 +87,6 @@ pub fn render(input: Input<'_>) -> Result<Rendered, RenderError> {
     }
     config.storage.files.push(File::new(HOSTNAME, 0o644, format!("{}\n", node.hostname).as_bytes()));
     config.storage.files.push(File::new(SUDOERS, 0o440, format!("{USER} ALL=(ALL) NOPASSWD: ALL\n").as_bytes()));
-    if node.has(Role::Bootstrap) {
-        config.storage.files.extend(seed::files());
-    }
     config.storage.files.extend(input.more_files);
     config.systemd.units = input.units;
     config.passwd.users = vec![User { name: USER.to_owned(), ssh_authorized_keys: input.ssh_keys }];

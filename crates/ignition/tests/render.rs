@@ -93,8 +93,8 @@ fn the_id_is_that_of_the_inputs() {
 fn what_comes_twice_is_refused() {
     let cluster = cluster();
     let mut input = input(cluster.machine("bootstrap").unwrap());
-    input.more_files.push(File::new("/opt/openshift/bootkube.sh", 0o644, b""));
-    assert!(matches!(render(input), Err(RenderError::Twice(path)) if path.ends_with("bootkube.sh")));
+    input.more_files.push(File::new("/etc/hostname", 0o644, b""));
+    assert!(matches!(render(input), Err(RenderError::Twice(path)) if path.ends_with("hostname")));
 }
 
 #[test]

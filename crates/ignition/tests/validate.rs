@@ -105,7 +105,7 @@ fn every_bad_config_is_refused_with_its_code() {
         let problems = validate("bad.ign", text.as_bytes(), now());
         let expected = format!("BS-IGN-{}", &name[..3]);
         assert!(!problems.is_empty(), "{name} has no problem");
-        let codes: Vec<&str> = problems.iter().map(|problem| problem.code.id).collect();
+        let codes: Vec<&str> = problems.iter().map(|problem| problem.diagnostic.code.id).collect();
         assert!(codes.iter().all(|code| *code == expected), "{name}: {}", report(&problems));
         all += &format!("## {name}\n{}\n", report(&problems));
     }
@@ -125,7 +125,7 @@ fn every_code_of_a_file_has_a_bad_config() {
 #[test]
 fn what_is_too_large_is_not_read() {
     let problems = validate("large.ign", &vec![b' '; ignition::MAX_BYTES + 1], now());
-    assert_eq!(problems.iter().map(|problem| problem.code).collect::<Vec<_>>(), [codes::TOO_LARGE]);
+    assert_eq!(problems.iter().map(|problem| problem.diagnostic.code).collect::<Vec<_>>(), [codes::TOO_LARGE]);
 }
 
 #[test]
@@ -149,6 +149,7 @@ fn what_is_fine_is_not_refused() {
 fn places_are_lines_and_characters() {
     let text = "{\n  \"ignition\": { \"version\": \"3.2.0\" },\n  \"ümläut\": 1, \"stroage\": {}\n}\n";
     let problems = validate("a.ign", text.as_bytes(), now());
-    let places: Vec<_> = problems.iter().map(|problem| (problem.line, problem.column, problem.hint.as_str())).collect();
+    let places: Vec<_> =
+        problems.iter().map(|problem| (problem.line, problem.column, problem.diagnostic.hint.as_str())).collect();
     assert_eq!(places, [(3, 3, codes::UNUSED_KEY.fix), (3, 16, "did you mean `storage`?")]);
 }

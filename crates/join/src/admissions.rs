@@ -64,7 +64,7 @@ impl Explain for Unreadable {
 }
 
 impl From<Unreadable> for Refusal {
-    /// A master that cannot tell what was granted grants nothing.
+    /// A master that cannot read what was granted grants nothing.
     fn from(error: Unreadable) -> Self {
         Self::Failure { why: explain::chain(&error) }
     }

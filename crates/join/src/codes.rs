@@ -104,6 +104,8 @@ explain::codes! {
     ADMISSIONS = "BS-JOIN-064", "the masters' record of admitted nodes cannot be read",
         "check Secret kube-system/blackstart-admissions and /var/lib/cluster-state/admissions.json on this master; if only \
          one of them is broken, delete it";
+    NO_CONFIG = "BS-JOIN-065", "the node's Ignition config is not there to be served",
+        "render it: `blackstart ignition render DIR --sealed SEALED --out OUT`; the machine asks again by itself";
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 
 mod admissions;
 mod admit;
+mod agent_certificate;
 mod ceph_keys;
 mod claim;
 pub mod client;
@@ -47,6 +48,7 @@ pub mod wire;
 
 pub use admissions::{Admission, Admissions, FILE as ADMISSIONS_FILE, Given, SECRET as ADMISSIONS, Unreadable};
 pub use admit::{Bearer, Circumstances, Grant, Key, Living, Sign, admit};
+pub use agent_certificate::{AgentCertificate, NotSigned};
 pub use claim::{Claim, FILE as CLAIM_FILE, NoClaim};
 pub use client::{Applicant, Client, Credential, JoinError, Joined, Member, Pair, Renewed, Trust, Whose};
 pub use generation::Generation;

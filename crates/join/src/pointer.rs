@@ -1,7 +1,7 @@
 //! What a pointer config shows to get its node's config: a proof of the node's secret that is good for nothing else.
 //!
-//! As text, `<node>.<generation>.<expiry, unix seconds or 0>.<base64url>`: whoever has the join key can make the secret again
-//! from the first three and compare. Whoever reads the proof can fetch the config, and with it the secret, as long as the
+//! As text, `<node>.<generation>.<expiry, unix seconds or 0>.<base64url>`: a holder of the join key can make the secret again
+//! from the first three and compare. A reader of the proof can fetch the config, and with it the secret, as long as the
 //! secret is good; it is kept like one.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use explain::{Code, Explain};
+use explain::{Code, Diagnostic, Explain};
 use jiff::Timestamp;
 
 use crate::{
@@ -196,6 +196,12 @@ pub enum Refusal {
         /// When it was revoked.
         since: Timestamp,
     },
+    /// Nothing was rendered for the node.
+    #[error("there is no config of node `{node}`")]
+    NoConfig {
+        /// The node.
+        node: String,
+    },
     /// No certificate, or another node's.
     #[error("{why}")]
     NotAllowed {
@@ -253,6 +259,7 @@ impl Refusal {
             Self::Challenge(why) => *why != Challenge::Used,
             // Of the last two: an operator may arm the node, and a machine that is gone is seen to be gone.
             Self::NotReady
+            | Self::NoConfig { .. }
             | Self::TooMany { .. }
             | Self::TooFast { .. }
             | Self::Busy
@@ -270,6 +277,7 @@ impl Refusal {
         !matches!(
             self,
             Self::NotReady
+                | Self::NoConfig { .. }
                 | Self::TooMany { .. }
                 | Self::TooFast { .. }
                 | Self::Busy
@@ -304,17 +312,13 @@ impl Refusal {
             Self::TooLarge { .. } => 413,
             Self::BadRequest { .. } => 422,
             Self::TooMany { .. } | Self::TooFast { .. } => 429,
-            Self::Busy | Self::NotReady | Self::NoJoinKey | Self::Failure { .. } => 503,
+            Self::Busy | Self::NotReady | Self::NoConfig { .. } | Self::NoJoinKey | Self::Failure { .. } => 503,
         }
     }
 
     pub(crate) fn wire(&self) -> Refused {
-        Refused {
-            code: self.code().id.to_owned(),
-            message: self.to_string(),
-            hint: self.advice(),
-            retryable: self.is_retryable(),
-        }
+        let diagnostic = Diagnostic { message: self.to_string(), ..self.diagnostic() };
+        Refused { diagnostic: diagnostic.recorded(), retryable: self.is_retryable() }
     }
 }
 
@@ -347,6 +351,7 @@ impl Explain for Refusal {
             Self::KeysGiven { .. } => codes::KEYS_GIVEN,
             Self::Alive { .. } => codes::ALIVE,
             Self::Revoked { .. } => codes::REVOKED,
+            Self::NoConfig { .. } => codes::NO_CONFIG,
             Self::NotAllowed { .. } => codes::NOT_ALLOWED,
             Self::Failure { .. } => codes::FAILURE,
         }

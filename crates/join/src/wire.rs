@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 
+use explain::Diagnostic;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use spec::Node;
@@ -392,12 +393,9 @@ pub struct Report {
 /// Body of every refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// The stable code.
-    pub code: String,
-    /// What was seen.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
+    /// Why.
+    #[serde(flatten)]
+    pub diagnostic: Diagnostic<String>,
     /// True if the same request may be granted later.
     pub retryable: bool,
 }

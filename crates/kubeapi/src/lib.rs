@@ -1,7 +1,7 @@
 //! The Kubernetes API: a client from a kubeconfig, server-side apply, and what workloads still wait for.
 //!
 //! Objects are JSON values, as manifests have them: what is applied may be of kinds this program has never heard of. An
-//! object is *as wanted* when applying it would change nothing, and only the API server can tell: it is asked with a dry
+//! object is *as wanted* when applying it would change nothing, and only the API server knows: it is asked with a dry
 //! run.
 
 mod apply;

@@ -36,7 +36,7 @@ pub async fn remove_all(client: &Client, objects: &[Value]) -> Result<(), ApiErr
             kinds.api(client, object)?.delete(name(object), &DeleteParams::default().preconditions(same)).await;
         match removed {
             Ok(_) => {}
-            // Another master was faster, or the next check tells what has changed.
+            // Another master was faster, or the next check shows what has changed.
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
             Err(error) => return Err(ApiError::of(format!("remove {}", describe(object)))(error)),
         }

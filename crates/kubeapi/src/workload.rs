@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use k8s_openapi::api::{
-    apps::v1::{DaemonSet, Deployment},
-    core::v1::Pod,
+use k8s_openapi::{
+    api::{
+        apps::v1::{DaemonSet, Deployment},
+        core::v1::Pod,
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{Api, Client, api::ListParams};
 use serde_json::Value;
@@ -26,6 +29,9 @@ pub struct Waiting {
 pub async fn waiting(client: &Client, objects: &[Value]) -> Result<Vec<Waiting>, ApiError> {
     let mut all = Vec::new();
     for object in objects {
+        if object["kind"] == "CustomResourceDefinition" {
+            all.extend(unestablished(client, object).await?);
+        }
         let Some(namespace) = object["metadata"]["namespace"].as_str() else { continue };
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let doing = || ApiError::of(format!("read {}", describe(object)));
@@ -59,6 +65,23 @@ pub async fn waiting(client: &Client, objects: &[Value]) -> Result<Vec<Waiting>,
         });
     }
     Ok(all)
+}
+
+/// Until a kind is established, objects of it are refused.
+async fn unestablished(client: &Client, object: &Value) -> Result<Option<Waiting>, ApiError> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let found = definitions.get(name).await.map_err(ApiError::of(format!("read {}", describe(object))))?;
+    Ok((!is_established(&found)).then(|| Waiting {
+        what: format!("{} to be established", describe(object)),
+        progress: String::new(),
+        image_missing: false,
+    }))
+}
+
+fn is_established(definition: &CustomResourceDefinition) -> bool {
+    let conditions = definition.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.into_iter().flatten().any(|condition| condition.type_ == "Established" && condition.status == "True")
 }
 
 /// Why a pod does not run.
@@ -138,6 +161,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_kind_is_established_when_its_definition_says_so() {
+        for (conditions, expected) in [
+            (json!([{ "type": "NamesAccepted", "status": "True" }, { "type": "Established", "status": "True" }]), true),
+            (
+                json!([{ "type": "NamesAccepted", "status": "True" }, { "type": "Established", "status": "False" }]),
+                false,
+            ),
+            (json!([]), false),
+        ] {
+            let names = json!({ "kind": "Thing", "plural": "things" });
+            let spec = json!({ "group": "example.org", "names": names, "scope": "Cluster", "versions": [] });
+            let definition = json!({ "metadata": { "name": "things.example.org" }, "spec": spec,
+                                     "status": { "conditions": conditions } });
+            assert_eq!(is_established(&serde_json::from_value(definition).unwrap()), expected, "{conditions}");
+        }
+    }
 
     #[test]
     fn pods_say_why_they_do_not_run() {

@@ -159,7 +159,8 @@ pub(crate) fn write_secret(path: &Path, text: &str) -> Result<(), LabError> {
         .map_err(LabError::while_doing(format!("change the mode of {}", path.display())))
 }
 
-fn remove_file(path: &Path) -> Result<(), LabError> {
+/// Removes a file, if it is there.
+pub(crate) fn remove_file(path: &Path) -> Result<(), LabError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(LabError::while_doing(format!("remove {}", path.display()))(error))

@@ -34,9 +34,13 @@ explain::codes! {
     NODE_FAILED = "BS-LAB-018", "a machine of the lab did not become a node",
         "`blackstart lab logs NAME --unit cluster-bootstrap` shows the whole log";
     OTHER_SHAPE = "BS-LAB-017", "the lab exists with other machines",
-        "leave --masters, --workers, --ceph and --config out to boot it as it is, or destroy it first, or choose another \
+        "leave --masters, --workers, --ceph, --config, --ignition and --pivot out to boot it as it is, or destroy it first, or choose another \
          --name";
     NOT_IN_API = "BS-LAB-019", "a machine of the lab has lost its Node object",
         "`blackstart lab wipe NAME` and `blackstart lab up` let it join again; no action if it was removed on purpose, the \
          others are up";
+    IGNITION = "BS-LAB-020", "Ignition could not set up a machine of the lab",
+        "`blackstart ignition validate FILE` checks its config; `blackstart lab up` tries again";
+    NO_CONFIG = "BS-LAB-021", "a machine of the lab has no Ignition config",
+        "render it: `blackstart ignition render DIR --sealed SEALED --out OUT`, and give --ignition OUT";
 }

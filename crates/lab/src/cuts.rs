@@ -138,6 +138,7 @@ mod tests {
             subnet: "10.88.0.0/24".parse().unwrap(),
             gateway: None,
             with_cluster: false,
+            with_ignition: false,
             machines: vec![machine("master-01", 0), machine("worker-01", 1), machine("worker-02", 2)],
         };
         let cuts = [between("worker-01", "master-01"), Cut::All("worker-02".into())].into();

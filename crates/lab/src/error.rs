@@ -92,6 +92,27 @@ pub enum LabError {
     /// cluster.yaml has errors.
     #[error("{0} has errors")]
     Config(PathBuf),
+    /// Ignition could not set a machine up.
+    #[error("Ignition's stage `{stage}` failed for {machine}: {why} (see {})", .log.display())]
+    Ignition {
+        /// The machine.
+        machine: String,
+        /// Which of its stages.
+        stage: String,
+        /// What it printed.
+        why: String,
+        /// All that it printed.
+        log: PathBuf,
+    },
+    /// There is no such config.
+    #[error("cannot read the Ignition config {}", .path.display())]
+    NoConfig {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        #[source]
+        source: io::Error,
+    },
     /// A system call failed.
     #[error("cannot {doing}")]
     System {
@@ -131,6 +152,8 @@ impl Explain for LabError {
             Self::Left { .. } => codes::LEFT,
             Self::Record { .. } => codes::RECORD,
             Self::Config(_) => codes::CONFIG,
+            Self::Ignition { .. } => codes::IGNITION,
+            Self::NoConfig { .. } => codes::NO_CONFIG,
             Self::System { .. } => codes::SYSTEM,
             Self::Command(error) => error.code(),
         }

@@ -10,7 +10,7 @@ use host::Host;
 use nodekit::Layout;
 use playbooks::cluster::{self, Installation};
 
-use crate::{Capabilities, Lab, LabError, MachineRecord, base, cgroup::MachineGroups};
+use crate::{Capabilities, Lab, LabError, MachineRecord, base, cgroup::MachineGroups, first_boot};
 
 /// A machine of a lab.
 pub struct Machine<'a> {
@@ -26,6 +26,11 @@ impl<'a> Machine<'a> {
         let record = lab.machine(name)?;
         let groups = capabilities.cgroups.machine(lab.name.as_str(), &record.name);
         Ok(Self { lab, record, groups, capabilities })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.record.name
     }
 
     /// Everything the machine has on this computer.
@@ -67,7 +72,10 @@ impl<'a> Machine<'a> {
             fs::create_dir_all(dir.join(name)).map_err(failed("create"))?;
         }
         let upper = self.upper();
-        base::write(&upper.join("etc/hostname"), &format!("{}\n", self.record.name))?;
+        let ignition = self.lab.config_of(&self.record.name);
+        if ignition.is_none() {
+            base::write(&upper.join("etc/hostname"), &format!("{}\n", self.record.name))?;
+        }
         base::write(
             &upper.join("etc/hosts"),
             &format!("127.0.0.1 localhost\n::1 localhost\n{} {}\n", self.record.ip, self.record.name),
@@ -79,7 +87,10 @@ impl<'a> Machine<'a> {
         fs::create_dir_all(&wants).map_err(failed("create"))?;
         std::os::unix::fs::symlink("../blackstart-lab.service", wants.join("blackstart-lab.service"))
             .map_err(failed("write a link in"))?;
-        if self.lab.with_cluster {
+        if let Some(config) = ignition {
+            let failed = |source| LabError::NoConfig { path: config.clone(), source };
+            base::write_secret(&first_boot::pending(self), &fs::read_to_string(&config).map_err(failed)?)?;
+        } else if self.lab.with_cluster {
             self.install().await?;
         } else {
             for name in config_files(config)? {

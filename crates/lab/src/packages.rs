@@ -19,6 +19,9 @@ const NEEDED: &[(&str, &str)] = &[
     ("unshare", "util-linux"),
     ("kill", "procps"),
     ("tar", "tar"),
+    // For the first boot by Ignition.
+    ("useradd", "passwd"),
+    ("systemctl", "systemd"),
 ];
 
 /// The packages that are missing.
@@ -64,7 +67,18 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         assert_eq!(
             missing_below(root.path()),
-            ["systemd-container", "debootstrap", "nftables", "iproute2", "mount", "util-linux", "procps", "tar"]
+            [
+                "systemd-container",
+                "debootstrap",
+                "nftables",
+                "iproute2",
+                "mount",
+                "util-linux",
+                "procps",
+                "tar",
+                "passwd",
+                "systemd"
+            ]
         );
         let install = |program: &str, dir: &str| {
             fs::create_dir_all(root.path().join(dir)).unwrap();
@@ -74,7 +88,10 @@ mod tests {
             install(program, dir);
         }
         // One program of util-linux is not all of them.
-        assert_eq!(missing_below(root.path()), ["debootstrap", "iproute2", "mount", "util-linux", "procps", "tar"]);
+        assert_eq!(
+            missing_below(root.path()),
+            ["debootstrap", "iproute2", "mount", "util-linux", "procps", "tar", "passwd", "systemd"]
+        );
         for (program, _) in NEEDED {
             install(program, "bin");
         }

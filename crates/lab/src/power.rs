@@ -1,6 +1,8 @@
 //! Things done to machines: commands, reboot, power loss, pause, power-off.
 
 use std::{
+    fs,
+    path::Path,
     process::{Command, ExitStatus},
     time::{Duration, Instant},
 };
@@ -8,7 +10,7 @@ use std::{
 use nix::libc;
 use tokio::time::sleep;
 
-use crate::{LabError, Machine, MachineState, status::namespaces, supervise::in_groups};
+use crate::{LabError, Machine, MachineState, base, status::namespaces, supervise::in_groups};
 
 /// How often a machine's state is looked at.
 const POLL: Duration = Duration::from_millis(100);
@@ -93,7 +95,16 @@ pub fn kill(machine: &Machine<'_>) -> Result<(), LabError> {
 /// Cuts the power and takes the disk out: the next `lab up` makes the machine again, from its sealed directory.
 pub fn wipe(machine: &Machine<'_>) -> Result<(), LabError> {
     machine.groups.kill()?;
+    base::remove_file(&machine.lab.given_config(&machine.record.name))?;
     machine.forget()
+}
+
+/// The same, and gives the machine a config by which Ignition sets it up at its next boot, which is its first.
+pub fn wipe_for_ignition(machine: &Machine<'_>, config: &Path) -> Result<(), LabError> {
+    let unreadable = |source| LabError::NoConfig { path: config.to_path_buf(), source };
+    let text = fs::read_to_string(config).map_err(unreadable)?;
+    wipe(machine)?;
+    base::write_secret(&machine.lab.given_config(&machine.record.name), &text)
 }
 
 /// Stops all processes where they are, and waits until they are: one that is writing to a disk stops when it has written.

@@ -25,6 +25,8 @@ pub struct Plan<'a> {
     pub machines: Machines<'a>,
     /// Whether they become a cluster, or only boot.
     pub with_cluster: bool,
+    /// Whether Ignition sets the machines up at their first boot, as on metal, in place of `node install`.
+    pub with_ignition: bool,
     /// Whether machines with a role in Ceph have its packages from the beginning. Without this they fetch them, as on
     /// metal.
     pub with_ceph: bool,
@@ -114,7 +116,8 @@ fn record(name: &LabName, cluster: &ValidatedCluster, plan: &Plan<'_>) -> Result
         ceph: plan.with_ceph && node.has_ceph_role(),
     });
     let gateway = cluster.networking().gateway;
-    Ok(Lab { name: name.clone(), subnet: net, gateway, with_cluster: plan.with_cluster, machines: machines.collect() })
+    let (machines, with_cluster, with_ignition) = (machines.collect(), plan.with_cluster, plan.with_ignition);
+    Ok(Lab { name: name.clone(), subnet: net, gateway, with_cluster, with_ignition, machines })
 }
 
 /// For a node whose configuration lists none; such a machine is given its name.

@@ -29,6 +29,9 @@ pub struct Lab {
     /// Whether its machines become a cluster, or only boot.
     #[serde(default)]
     pub with_cluster: bool,
+    /// Whether its machines are set up by Ignition at their first boot.
+    #[serde(default)]
+    pub with_ignition: bool,
     /// Its machines, in the order of their names.
     pub machines: Vec<MachineRecord>,
 }
@@ -68,6 +71,27 @@ impl Lab {
     /// Where the nodes' sealed directories are, one per machine.
     pub(crate) fn sealed_dir(&self) -> PathBuf {
         Self::dir(&self.name).join("sealed")
+    }
+
+    /// Where the configs are that machines are set up with at their first boot, one file per machine.
+    pub(crate) fn ignition_dir(&self) -> PathBuf {
+        Self::dir(&self.name).join("ignition")
+    }
+
+    /// The config that a machine was given for its next first boot, in place of one that the lab renders.
+    pub(crate) fn given_config(&self, machine: &str) -> PathBuf {
+        self.ignition_dir().join("given").join(format!("{machine}.ign"))
+    }
+
+    /// The config of a machine's next first boot, if Ignition is to set it up.
+    pub(crate) fn config_of(&self, machine: &str) -> Option<PathBuf> {
+        let rendered = self.ignition_dir().join(format!("{machine}.ign"));
+        [self.given_config(machine), rendered].into_iter().find(|path| path.exists())
+    }
+
+    /// Whether one of its machines is set up by Ignition.
+    pub(crate) fn is_ignited(&self) -> bool {
+        self.with_ignition || self.machines.iter().any(|machine| self.given_config(&machine.name).exists())
     }
 
     /// Reads the record of a lab.
@@ -166,6 +190,7 @@ mod tests {
             subnet: "10.88.0.0/24".parse().unwrap(),
             gateway: None,
             with_cluster: true,
+            with_ignition: false,
             machines: vec![machine("m", 0, 11), machine("w", 1, 12)],
         };
         let (m, w) = (node("m", 11, 11), node("w", 12, 12));

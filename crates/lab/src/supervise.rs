@@ -19,7 +19,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Capabilities, Lab, LabError, LabName, Machine, base, ceph_layer, network, run::run};
+use crate::{Capabilities, Lab, LabError, LabName, Machine, base, ceph_layer, first_boot, network, run::run};
 
 /// systemd-nspawn's exit code when the machine asked for a reboot.
 const REBOOT: i32 = 133;
@@ -50,8 +50,9 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
     let reported = log.metadata().map_or(0, |meta| meta.len());
     let errors = log.try_clone().map_err(LabError::while_doing(format!("open {}", console.display())))?;
     machine.groups.create()?;
-    // The supervisor keeps a handle on this computer's network, to reach the bridge from its own.
-    let line = format!("exec {HOST_NETWORK}</proc/self/ns/net; exec setsid \"$@\"");
+    // The supervisor keeps a handle on this computer's network, to reach the bridge from its own, and none of what it was
+    // called with: `flock FILE blackstart lab up` must not hold the lock as long as there are machines.
+    let line = format!("exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- {HOST_NETWORK}</proc/self/ns/net; exec setsid \"$@\"");
     let mut supervisor = in_groups(&machine.groups.outside())
         .args(["sh", "-c", &line, "sh"])
         .args(in_new_namespaces(machine))
@@ -72,7 +73,9 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
             return Err(LabError::System { doing, source: std::io::Error::other(output) });
         }
         if Instant::now() > deadline {
-            let source = std::io::Error::other(format!("no process within {} s", FIRST_PROCESS.as_secs()));
+            let seen = first_boot::last_words(machine).map(|line| format!("; Ignition is at `{line}`"));
+            let seen = format!("no process within {} s{}", FIRST_PROCESS.as_secs(), seen.unwrap_or_default());
+            let source = std::io::Error::other(seen);
             return Err(LabError::System { doing, source });
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -108,6 +111,7 @@ pub async fn supervise(name: &LabName, machine: &str) -> Result<(), LabError> {
     machine.groups.clear()?;
     mount(&machine).await?;
     link(&machine).await?;
+    first_boot::set_up(&machine).await?;
     let ended = boot(&machine)?;
     if ended == Some(REBOOT) {
         return start_over(&machine).await;

@@ -11,7 +11,7 @@ use spec::{Mac, Node, ValidatedCluster};
 
 use crate::codes;
 
-/// Why it cannot be said which node this machine is.
+/// Why it is not known which node this machine is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdentityError {
     /// Nothing of the machine is in the configuration.
@@ -130,7 +130,7 @@ fn seen(facts: &Facts) -> String {
     text
 }
 
-/// A thousand names help nobody.
+/// A thousand names are no help.
 fn shortened<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const SHOWN: usize = 12;
     let names: Vec<&str> = names.collect();

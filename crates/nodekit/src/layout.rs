@@ -24,7 +24,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Noted when this machine's member of etcd has started: whoever has the note and no data has lost them.
+    /// Noted when this machine's member of etcd has started: a machine with the note and without data has lost them.
     pub fn etcd_member_id(&self) -> PathBuf {
         self.state_dir.join("etcd-member-id")
     }

@@ -5,10 +5,12 @@
 //! identity     which node of cluster.yaml this is     network      interfaces, who answers, NetworkManager
 //! systemd      units and their states                 run_record   what a run of a playbook did, from its events
 //! packaging    apt and dnf, their locks and failures  cleanup      processes, mounts, rules that a node leaves behind
+//! milestones   the 13 of a bootstrap node              bootkube     what its journal says of them
 //! ```
 //! It is below the playbooks and the agent, and knows neither.
 
 pub mod apt;
+pub mod bootkube;
 pub mod cleanup;
 pub mod codes;
 pub mod dnf;
@@ -16,6 +18,7 @@ pub mod identity;
 pub mod kernel_modules;
 pub mod kubeconfig;
 mod layout;
+pub mod milestones;
 pub mod network;
 pub mod package_manager;
 pub mod packaging;

@@ -119,7 +119,7 @@ impl Manager {
         }
     }
 
-    /// Tells the package manager what has come only with packages whose installation was interrupted, where it does not
+    /// Marks for the package manager what has come only with packages whose installation was interrupted, where it does not
     /// know by itself.
     pub async fn disown(self, host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
         match self {

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::codes;
 
-/// How long somebody else may work with packages; a large upgrade takes minutes.
+/// How long another process may work with packages; a large upgrade takes minutes.
 const BUSY: Duration = Duration::from_mins(10);
 /// How often a lock is tried.
 const POLL: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ impl Work {
 /// What keeps a package from being installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// Somebody else works with packages; who, as far as it was said.
+    /// Another process works with packages; which, as far as its output names it.
     Busy(String),
     /// This program was killed in the middle of something.
     Interrupted(&'static str),
@@ -79,7 +79,7 @@ impl Failure {
 
 /// Why a command did not do its work.
 pub enum Problem {
-    /// It ran, and said why.
+    /// It ran, and its output has the reason.
     Failure(Failure),
     /// It did not run.
     NotStarted(CommandError),
@@ -95,7 +95,7 @@ impl Problem {
     }
 }
 
-/// Runs a command once. Killed, it says nothing; what it said otherwise, `read` understands.
+/// Runs a command once. Killed, it prints nothing; any other output is for `read` to parse.
 pub async fn attempt(
     host: &Host,
     command: &Cmd,
@@ -111,7 +111,7 @@ pub async fn attempt(
     })
 }
 
-/// Makes an attempt, again and again while somebody else works with packages.
+/// Makes an attempt, again and again while another process works with packages.
 pub async fn with_retries<A>(host: &Host, attempt: impl Fn() -> A) -> Result<Printed, Problem>
 where
     A: Future<Output = Result<Printed, Problem>>,

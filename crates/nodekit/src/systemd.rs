@@ -7,9 +7,9 @@ use host::{Cmd, Disk, Host, HostError, Printed};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use serde_json::Value;
 
-/// A unit that was started again this often, and is up for less than [`SETTLED`], is not up for good.
+/// A unit that was started again this often, and is up for less than [`STABLE`], is not up for good.
 const OFTEN: u32 = 3;
-const SETTLED: Duration = Duration::from_secs(10);
+const STABLE: Duration = Duration::from_secs(10);
 
 /// A unit as systemd sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Unit {
 
     /// Whether it ends again and again, also where it is just having a try.
     pub fn is_crash_looping(&self, uptime: Duration) -> bool {
-        let is_new = self.is_up() && uptime.saturating_sub(self.active_since.unwrap_or_default()) < SETTLED;
+        let is_new = self.is_up() && uptime.saturating_sub(self.active_since.unwrap_or_default()) < STABLE;
         self.is_failing() || (self.restarts >= OFTEN && is_new)
     }
 
@@ -139,13 +139,13 @@ pub async fn systemctl(host: &Host, arguments: &[&str]) -> Result<Printed, StepE
     Ok(host.commands.run(&Cmd::new("systemctl").args(arguments.iter().copied())).await?)
 }
 
-/// Writes a line to the journal, whoever runs this program: for decisions that somebody will ask about later.
+/// Writes a line to the journal, under whatever service manager: for decisions that an operator will ask about later.
 pub async fn note(host: &Host, line: &str) -> Result<(), StepError> {
     let command = Cmd::new("systemd-cat").args(["--identifier=blackstart", "--priority=warning"]).input(line);
     host.commands.run(&command).await.map(drop).map_err(|error| StepError::from_explained(&error))
 }
 
-/// The last thing a unit said before it ended; empty if it has no output.
+/// The last log line of a unit before it ended; empty if it has no output.
 pub async fn last_log_line(host: &Host, unit: &str) -> String {
     let command = Cmd::new("journalctl").args(["--unit", unit, "--lines=20", "--output=cat", "--no-pager", "--quiet"]);
     // This only decorates another error; a journal that cannot be read must not hide it.
@@ -160,7 +160,7 @@ fn in_short(line: &str) -> String {
     if reported.is_empty() { line.to_owned() } else { reported.join(": ") }
 }
 
-/// systemd's own lines tell that a unit failed, those of the program tell why; the last line that looks like an error
+/// systemd's own lines say that a unit failed, those of the program say why; the last line that looks like an error
 /// is worth more than a usage text after it.
 fn relevant_line(output: &str) -> &str {
     const SYSTEMD: &[&str] = &[
@@ -179,6 +179,19 @@ fn relevant_line(output: &str) -> &str {
         ["error", "fatal", "panic", "failed", "cannot", "unable"].iter().any(|word| line.contains(word))
     };
     lines.iter().rev().find(is_error).or(lines.last()).copied().unwrap_or_default()
+}
+
+/// Stops a unit, also one that is about to start, and lets systemd forget that it failed.
+pub async fn stop(host: &Host, unit: &str) -> Result<(), StepError> {
+    let found = check(host, unit).await?;
+    if found.load == "not-found" && found.active == "inactive" {
+        return Ok(());
+    }
+    systemctl(host, &["stop", unit]).await?;
+    if check(host, unit).await?.active == "failed" {
+        systemctl(host, &["reset-failed", unit]).await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ async fn send_away(client: &Client, pod: &Leaving, is_silent: bool) -> Result<Op
     }
 }
 
-/// A conflict tells that the name belongs to another pod by now: the one that was meant is gone.
+/// A conflict means that the name belongs to another pod by now: the one that was meant is gone.
 fn unless_another<T>(answered: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
     match answered {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),

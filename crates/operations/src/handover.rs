@@ -29,10 +29,11 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// Away from this master; `None` if it does not lead, or no other member could.
+    /// Away from this machine, a master or the bootstrap node; `None` if it does not lead, or no other member could.
     pub async fn away_from(master: &Node, cluster: &ValidatedCluster, access: &Access) -> Option<Self> {
-        let masters = cluster.masters().map(|master| (master.name.clone(), etcd::client_url(master.ip)));
-        let (successor, others) = plan(&survey::ask(access, masters).await, master, cluster)?;
+        let others = cluster.masters().filter(|other| other.name != master.name);
+        let members = others.chain([master]).map(|member| (member.name.clone(), etcd::client_url(member.ip)));
+        let (successor, others) = plan(&survey::ask(access, members).await, master, cluster)?;
         Some(Self { leader: access.member(etcd::client_url(master.ip)), successor, others })
     }
 

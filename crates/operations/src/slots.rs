@@ -13,7 +13,7 @@ use std::{fmt, time::Duration};
 
 pub use leases::{Attempt, Held, Slots};
 
-/// A slot that has not changed for so long belongs to nobody.
+/// A slot that has not changed for so long is free.
 const EXPIRES: Duration = Duration::from_mins(1);
 
 /// The slots of one kind of work.
@@ -80,7 +80,7 @@ impl Found {
 /// Which slot to take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Choice {
-    /// One that nobody has made yet.
+    /// One that no node has made yet.
     Create(usize),
     /// One that is free, or the own one of an earlier process, or of a node that is gone.
     TakeOver(usize),

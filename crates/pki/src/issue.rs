@@ -1,4 +1,4 @@
-//! Making certificates. What is made here passes every check of [`crate::evaluate`], or planning would never settle.
+//! Making certificates. What is made here passes every check of [`crate::evaluate`], or every plan would replace it.
 
 use std::{collections::BTreeSet, error::Error};
 

@@ -30,34 +30,9 @@ explain::codes! {
         "to take this machine out of the cluster run `blackstart node reset` on it; or run the command on another master";
     MEMBERSHIP_BUSY = "BS-REMOVE-004", "another process is changing etcd's members",
         "wait for the process named above and retry; a stale lock expires after 30 s";
+    BOOTSTRAP_ALIVE = "BS-REMOVE-005", "the bootstrap node is alive",
+        "it hands over by itself: `blackstart bootstrap wait` shows what it waits for. To do without it, switch it off first";
     CUT_OFF = "BS-NET-002", "the new network configuration cut the machine off; rolled back to the old one",
         "check address, `node_cidr` and `gateway` in cluster.yaml against the network the machine is plugged into";
     HOST_NAME = "BS-NET-004", "cannot set the host name", "check `systemctl status systemd-hostnamed`";
-    NO_PACKAGE_MANAGER = "BS-PREP-001", "this machine has neither apt nor dnf",
-        "prepare such a machine by hand: iSCSI needs the programs `iscsid` and `iscsiadm`, which its distribution has under \
-         some name";
-    KERNEL_WITHOUT_ISCSI = "BS-PREP-003", "the kernel has no iSCSI initiator",
-        "boot a kernel that has the module iscsi_tcp: the distribution's full one has it, one that is cut down for small \
-         or virtual machines may not; or keep Longhorn off this node. Retrying with this kernel does not help";
-    NAME_OF_ANOTHER = "BS-PREP-005", "duplicate iSCSI initiator name, and volumes are attached with it",
-        "drain this node (`kubectl drain`), so that no session is left (`iscsiadm -m session`), then run the same command \
-         again: the machine gets its own name";
-    ISCSID_MASKED = "BS-PREP-006", "iscsid is masked",
-        "if that is no longer wanted: `systemctl unmask iscsid.service iscsid.socket`, then run the same command again";
-    ISCSID_DIES = "BS-PREP-007", "iscsid does not stay up",
-        "check `journalctl -u iscsid`, and /etc/iscsi/iscsid.conf if it was changed";
-    ISCSI_UNPROVEN = "BS-PREP-008", "iSCSI is set up but does not work",
-        "check `journalctl -u iscsid` and `dmesg`, then run the same command again";
-    NO_COMPONENT = "BS-PREP-009", "the package sources do not include the component with the drivers",
-        "run the command with `--add-non-free`, which adds a file of its own to /etc/apt/sources.list.d; or add the \
-         component to the machine's own sources";
-    NO_GPU_DRIVER = "BS-PREP-010", "no driver for the Intel GPU",
-        "boot a kernel that has i915 or xe for this GPU (newer ones know newer GPUs); one that is given to a virtual \
-         machine (vfio-pci) is not for this node";
-    NO_TRANSCODING = "BS-PREP-011", "the Intel GPU has no video encoding or decoding",
-        "`vainfo --display drm` on the node shows the same; usual causes are a GPU before the 6th generation or newer than \
-         the driver";
-    BAD_NOTE = "BS-PREP-012", "unreadable file in the state directory",
-        "it was written by another version, or damaged: read it with the version that wrote it, or move it away. Without \
-         the list of packages `prep undo` uninstalls nothing";
 }

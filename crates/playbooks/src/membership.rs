@@ -75,7 +75,7 @@ impl Membership {
         self.client.get_or_init(async || Client::new(self.masters.clone(), trust)).await
     }
 
-    /// One that also shows who this machine is, where it can: masters tell strangers little.
+    /// One that also shows who this machine is, where it can: masters report little to strangers.
     pub(crate) async fn known(&self, host: &Host, trust: Trust) -> &Client {
         let make = async || {
             let client = Client::new(self.masters.clone(), trust);
@@ -88,13 +88,13 @@ impl Membership {
     }
 }
 
-/// Which machine this is, as masters are told; `None` if it has no id.
+/// Which machine this is, as it is sent to masters; `None` if it has no id.
 pub(crate) fn machine_id(disk: &dyn Disk) -> Result<Option<String>, HostError> {
     let id = disk.read_optional(Path::new(MACHINE_ID))?;
     Ok(id.map(|id| join::machine_id(String::from_utf8_lossy(&id).trim())))
 }
 
-/// A failure of the join service's, which passes if it says so.
+/// A failure of the join service's, which passes if it is retryable.
 pub(crate) fn failed(error: &JoinError) -> StepError {
     let failed = StepError::from_explained(error);
     if error.is_retryable() { failed.retryable() } else { failed }

@@ -1,4 +1,4 @@
-//! What this machine shows to masters that tell strangers little: what it has got, or what it was sealed with.
+//! What this machine shows to masters that report little to strangers: what it has got, or what it was sealed with.
 
 use host::Disk;
 use jiff::Timestamp;

@@ -1,6 +1,33 @@
-//! Codes of what can go wrong around the work on a node; the work itself has its own, below 030.
+//! Codes of what can go wrong in the work on a node, and from 030 on around it.
 
 explain::codes! {
+    NO_PACKAGE_MANAGER = "BS-PREP-001", "this machine has neither apt nor dnf",
+        "prepare such a machine by hand: iSCSI needs the programs `iscsid` and `iscsiadm`, which its distribution has under \
+         some name";
+    KERNEL_WITHOUT_ISCSI = "BS-PREP-003", "the kernel has no iSCSI initiator",
+        "boot a kernel that has the module iscsi_tcp: the distribution's full one has it, one that is cut down for small \
+         or virtual machines may not; or keep Longhorn off this node. Retrying with this kernel does not help";
+    NAME_OF_ANOTHER = "BS-PREP-005", "duplicate iSCSI initiator name, and volumes are attached with it",
+        "drain this node (`kubectl drain`), so that no session is left (`iscsiadm -m session`), then run the same command \
+         again: the machine gets its own name";
+    ISCSID_MASKED = "BS-PREP-006", "iscsid is masked",
+        "if that is no longer wanted: `systemctl unmask iscsid.service iscsid.socket`, then run the same command again";
+    ISCSID_DIES = "BS-PREP-007", "iscsid does not stay up",
+        "check `journalctl -u iscsid`, and /etc/iscsi/iscsid.conf if it was changed";
+    ISCSI_UNPROVEN = "BS-PREP-008", "iSCSI is set up but does not work",
+        "check `journalctl -u iscsid` and `dmesg`, then run the same command again";
+    NO_COMPONENT = "BS-PREP-009", "the package sources do not include the component with the drivers",
+        "run the command with `--add-non-free`, which adds a file of its own to /etc/apt/sources.list.d; or add the \
+         component to the machine's own sources";
+    NO_GPU_DRIVER = "BS-PREP-010", "no driver for the Intel GPU",
+        "boot a kernel that has i915 or xe for this GPU (newer ones know newer GPUs); one that is given to a virtual \
+         machine (vfio-pci) is not for this node";
+    NO_TRANSCODING = "BS-PREP-011", "the Intel GPU has no video encoding or decoding",
+        "`vainfo --display drm` on the node shows the same; usual causes are a GPU before the 6th generation or newer than \
+         the driver";
+    BAD_NOTE = "BS-PREP-012", "unreadable file in the state directory",
+        "it was written by another version, or damaged: read it with the version that wrote it, or move it away. Without \
+         the list of packages `prep undo` uninstalls nothing";
     NO_NODE_NAME = "BS-PREP-030", "the pod does not know its node",
         "set NODE_NAME from `spec.nodeName` in the DaemonSet, as infrastructure/node-bootstrap does";
     BAD_SETTING = "BS-PREP-031", "invalid environment variable in the pod",
@@ -40,7 +67,7 @@ explain::codes! {
 mod tests {
     #[test]
     fn ids_are_ours_and_in_order() {
-        assert!(super::ALL.iter().all(|code| ("BS-PREP-030"..="BS-PREP-059").contains(&code.id)));
+        assert!(super::ALL.iter().all(|code| ("BS-PREP-001"..="BS-PREP-059").contains(&code.id)));
         assert!(super::ALL.is_sorted_by(|one, next| one.id < next.id));
     }
 }

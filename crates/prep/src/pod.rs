@@ -4,14 +4,14 @@
 //!        ┌────────────────────────────────────────────────────────────────────────┐
 //!        ▼                                                                        │
 //! put script and program ─► look at the node ─► next ─┬─ wait ────────────────────┤
-//!                                                     ├─ follow the unit ─────────┤─► tell: readiness, Node, Events
+//!                                                     ├─ follow the unit ─────────┤─► report: readiness, Node, Events
 //!                                                     └─ take a slot, start it ───┘
 //! ```
 //! The work itself is a unit of the node's systemd and needs no pod: it goes on when the pod is deleted, and the next pod
 //! joins it. The pod keeps nothing but how often runs have failed; after a restart it looks at the node again.
 //!
-//! Without the API a unit that runs is followed to its end, and its result is told later; no new one starts, because nobody
-//! could say how many others work at the same time.
+//! Without the API a unit that runs is followed to its end, and its result is reported later; no new one starts, because
+//! no pod could say how many others work at the same time.
 
 mod cluster;
 mod heartbeat;
@@ -29,7 +29,7 @@ mod unit;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use explain::Explain;
+use explain::{Explain, Message};
 use host::{Commands, Host, RealCommands};
 use jiff::Timestamp;
 use operations::slots::Slots;
@@ -89,7 +89,7 @@ struct Failure {
     of_run: bool,
 }
 
-/// Runs until it is told to stop. `program` is this program's own file, `say` prints a line.
+/// Runs until SIGTERM or SIGINT. `program` is this program's own file, `say` prints a line.
 pub async fn run(prep: Prep, program: &Path, say: Say) -> Result<(), PodError> {
     let handler = |kind| signal(kind).map_err(PodError::Signals);
     let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
@@ -100,7 +100,7 @@ pub async fn run(prep: Prep, program: &Path, say: Say) -> Result<(), PodError> {
             tracing::warn!(code = error.code().id, hint = error.advice(), "{}", explain::chain(&error));
         }
     });
-    // A unit that runs goes on without this pod; its slot is freed when the next pod is done, or nobody keeps it fresh.
+    // A unit that runs goes on without this pod; its slot is freed when the next pod is done, or when it expires.
     tokio::select! {
         () = pod.forever() => {}
         _ = terminate.recv() => {}
@@ -153,20 +153,20 @@ impl Pod {
         }
     }
 
-    /// Something failed that no report tells. It is told as one, and tried again later.
+    /// Something failed that is in no report. It gets a report of its own, and is tried again later.
     async fn failed(&mut self, error: &PodError) {
         let of_run = matches!(error, PodError::NoReport { .. } | PodError::Killed { .. });
         self.history.stumble(Timestamp::now(), of_run);
         let again = pause(self.history.failures).as_secs();
         tracing::error!(code = error.code().id, hint = error.advice(), "{}; again in {again} s", explain::chain(error));
-        let output = (Some(error.code().id), explain::chain(error), Some(error.advice()));
+        let output = Message::Error(error.diagnostic().recorded());
         let boot_id = self.boot_id().unwrap_or_default();
         let report = node_events::of_pod(self.prep, State::Failed, output, &boot_id, Timestamp::now());
         self.settle(&report).await;
         self.failure = Some(Failure { report, of_run });
     }
 
-    /// Tells everybody what a report says.
+    /// Shows a report: readiness, Node, Events, metrics.
     async fn settle(&mut self, report: &Report) {
         self.show_readiness(report);
         self.cluster.report(report).await;

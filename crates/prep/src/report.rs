@@ -1,7 +1,8 @@
-//! What a run on the node found, as the node keeps it and the cluster is told.
+//! What a run on the node found, as the node keeps it and the cluster gets it.
 
 use std::{collections::BTreeMap, fmt};
 
+use explain::Message;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -84,14 +85,9 @@ pub struct Report {
     pub prep: Prep,
     /// How far it is.
     pub state: State,
-    /// Why it is not further.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// One sentence for people.
-    pub message: String,
-    /// What to do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    /// One sentence for people; where it is not further, why that is so and what to do.
+    #[serde(flatten)]
+    pub text: Message<String>,
     /// What was seen: `package` to `open-iscsi 2.1.8-1`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub seen: BTreeMap<String, String>,
@@ -114,14 +110,17 @@ impl Report {
         let requirement =
             |Requirement { name, verdict, detail }| Requirement { name: plain(name), verdict, detail: plain(detail) };
         Self {
-            code: self.code.map(plain),
-            message: plain(self.message),
-            hint: self.hint.map(plain),
+            text: self.text.plain(),
             seen: self.seen.into_iter().map(|(what, text)| (plain(what), plain(text))).collect(),
             requirements: self.requirements.into_iter().map(requirement).collect(),
             boot_id: plain(self.boot_id),
             ..self
         }
+    }
+
+    /// The code of what is wrong, if something is.
+    pub fn code(&self) -> Option<&str> {
+        self.text.error().map(|error| error.code.as_str())
     }
 
     /// The name by which targets know the node.

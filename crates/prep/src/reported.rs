@@ -40,6 +40,8 @@ impl Reported {
 
 #[cfg(test)]
 mod tests {
+    use explain::{Diagnostic, Message};
+
     use super::*;
     use crate::{Requirement, Verdict, samples};
 
@@ -48,9 +50,7 @@ mod tests {
         let evil = "\u{1b}[2Jx";
         let requirement = Requirement { name: evil.into(), verdict: Verdict::Unmet, detail: evil.into() };
         let report = Report {
-            code: Some(evil.into()),
-            message: evil.into(),
-            hint: Some(evil.into()),
+            text: Message::Error(Diagnostic { code: evil.into(), message: evil.into(), hint: evil.into() }),
             seen: [(evil.to_owned(), evil.to_owned())].into(),
             requirements: vec![requirement],
             boot_id: evil.into(),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use explain::{Diagnostic, Message};
+
 use crate::{Prep, Report, Requirement, State, Verdict};
 
 /// A node on which iSCSI works.
@@ -10,9 +12,7 @@ pub(crate) fn ready() -> Report {
         version: 1,
         prep: Prep::Iscsi,
         state: State::Ready,
-        code: None,
-        message: "open-iscsi 2.1.8-1 is installed, iscsid runs, and a login to a local target worked".into(),
-        hint: None,
+        text: Message::text("open-iscsi 2.1.8-1 is installed, iscsid runs, and a login to a local target worked"),
         seen: BTreeMap::from([("package".into(), "open-iscsi 2.1.8-1".into())]),
         requirements: vec![requirement("memory", Verdict::Met, "8.0 GiB")],
         at: "2026-11-17T10:00:00Z".parse().unwrap(),
@@ -24,9 +24,11 @@ pub(crate) fn ready() -> Report {
 pub(crate) fn incapable() -> Report {
     Report {
         state: State::Incapable,
-        code: Some("BS-PREP-009".into()),
-        message: "open-iscsi 2.1.8-1 is installed, but kernel 6.18.44 has no iSCSI initiator".into(),
-        hint: Some("boot a kernel with the module iscsi_tcp".into()),
+        text: Message::Error(Diagnostic {
+            code: "BS-PREP-009".into(),
+            message: "open-iscsi 2.1.8-1 is installed, but kernel 6.18.44 has no iSCSI initiator".into(),
+            hint: "boot a kernel with the module iscsi_tcp".into(),
+        }),
         requirements: vec![
             requirement("memory", Verdict::Warning, "2.0 GiB, 4 GiB are recommended"),
             requirement("disk", Verdict::Unmet, "0.2 GiB free at /var"),

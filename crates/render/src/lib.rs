@@ -1,7 +1,7 @@
 //! From a checked cluster to unit files, configurations and manifests; pure.
 //!
 //! Every function here takes a [`spec::ValidatedCluster`], the node it is for and facts of the machine, and returns
-//! text or Kubernetes objects. Nothing is read, nothing is written, nothing can fail: whoever calls compares the result
+//! text or Kubernetes objects. Nothing is read, nothing is written, nothing can fail: the caller compares the result
 //! with the machine and changes what differs.
 //!
 //! ```text

@@ -57,7 +57,12 @@ impl Process {
         static_pod::manifest(self, image)
     }
 
-    /// The files that it reads and that belong to nobody else.
+    /// Of the program, the unit and the pod.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The files that it reads and that belong to no other process.
     pub fn files(&self) -> &[RenderedFile] {
         &self.files
     }

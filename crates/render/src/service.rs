@@ -1,4 +1,4 @@
-//! What a rendered service consists of, and how a running process is told apart from one with an older configuration.
+//! What a rendered service consists of, and how a running process is distinguished from one with an older configuration.
 
 use std::path::PathBuf;
 

@@ -20,7 +20,7 @@ const COMPONENTS: &str = "/opt/blackstart";
 /// The programs of the bundle that is in use.
 const PROGRAMS: &str = "/opt/blackstart/current/bin";
 
-/// For root alone: arguments tell how the control plane is secured.
+/// For root alone: arguments show how the control plane is secured.
 pub(crate) fn manifest(process: &Process, image: &str) -> RenderedFile {
     let Process { name, command, files, reads, writes, health, environment, .. } = process;
     let words = command.words();

@@ -139,7 +139,7 @@ impl Command {
         format!("{PROGRAMS}/{}", self.program) + &words.chain(flags).collect::<String>()
     }
 
-    /// For whoever finds the program by its name.
+    /// For programs that find this one by its name.
     pub(crate) fn words(&self) -> Vec<&str> {
         let all = std::iter::once(&self.program).chain(&self.words).chain(&self.flags);
         all.map(String::as_str).collect()

@@ -4,13 +4,15 @@
 //! cluster-detect      who is this machine, and what is its address?     once per boot, before the network is needed
 //! cluster-bootstrap   what is missing for it to be a node?              once per boot, until it succeeds
 //! blackstart-agent    API for this node, join service, renewal          always
-//! bootkube            the seed of the cluster                           on the bootstrap node, until masters have taken over
+//! bootkube            how far is the cluster?                           on the bootstrap node, until masters have taken over
 //! ```
 
 use crate::{
-    service::Service,
+    service::{RenderedFile, Service},
     unit::{Command, Unit},
 };
+
+const BOOTKUBE_SCRIPT: &str = "/opt/openshift/bootkube.sh";
 
 /// Everything of ours that systemd runs on a node of any kind.
 pub const NAMES: &[&str] = &[
@@ -30,7 +32,7 @@ pub const NAMES: &[&str] = &[
 /// `cluster-detect.service`.
 ///
 /// It is not started again when it fails: everything that needs the network would wait for it, on a machine that
-/// somebody must be able to log in to. The bootstrap asks the same question again, and does go on asking.
+/// an operator must be able to log in to. The bootstrap asks the same question again, and does go on asking.
 pub fn detect() -> Service {
     Unit::new("cluster-detect.service", "Blackstart: identity and network of this node")
         .follows("NetworkManager.service")
@@ -45,7 +47,7 @@ pub fn detect() -> Service {
 /// `cluster-bootstrap.service`.
 ///
 /// It only wants `cluster-detect.service`: if that one failed, this one still starts, fails with the same reason and is
-/// started again until somebody has corrected the configuration.
+/// started again until the configuration is corrected.
 pub fn bootstrap() -> Service {
     Unit::new("cluster-bootstrap.service", "Blackstart: make this machine a node of its cluster")
         .follows("cluster-detect.service")
@@ -81,17 +83,19 @@ pub fn agent() -> Service {
         .into_service(Vec::new())
 }
 
-/// `bootkube.service`, on a bootstrap node that comes from Ignition: `cluster-bootstrap.service` under the name that people look
-/// for there.
+/// `bootkube.service`, on a bootstrap node: people know its name, its script and its messages from other installers.
+///
+/// It does nothing but follow what `cluster-bootstrap.service` does, so it may end and start at any time.
 pub fn bootkube() -> Service {
-    Unit::new("bootkube.service", "Blackstart: hold the cluster until its masters have taken it over")
+    let script = "#!/bin/sh\nexec /usr/local/bin/blackstart bootstrap follow\n";
+    Unit::new("bootkube.service", "Blackstart: progress of the bootstrap, until the masters have taken over")
         .follows("cluster-detect.service")
         .unit("StartLimitIntervalSec", 0)
-        .service("ExecStart", "/opt/openshift/bootkube.sh")
+        .service("ExecStart", BOOTKUBE_SCRIPT)
         .service("Restart", "on-failure")
-        .service("RestartSec", "5s")
+        .service("RestartSec", "2s")
         .service("SuccessExitStatus", 130)
-        .into_service(Vec::new())
+        .into_service(vec![RenderedFile { path: BOOTKUBE_SCRIPT.into(), mode: 0o755, text: script.to_owned() }])
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! One thing that is wrong with a description, in the form that people and scripts see.
 
-use explain::Code;
-use serde::{Serialize, Serializer};
+use explain::Diagnostic;
+use serde::Serialize;
 
 /// One thing that is wrong, and what to do about it. No field ever holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The stable code.
-    #[serde(serialize_with = "code_id")]
-    pub code: Code,
+    /// What was seen, and what to do about it.
+    #[serde(flatten)]
+    pub diagnostic: Diagnostic,
     /// Whether it stops the cluster from being used.
     pub severity: Severity,
     /// The file, as it was named by the user.
@@ -17,10 +17,6 @@ pub struct Problem {
     pub position: Option<Position>,
     /// The offending text, shortened if long.
     pub text: Option<String>,
-    /// What was seen.
-    pub message: String,
-    /// What to do about it.
-    pub hint: String,
     /// A second place that matters, such as the first of two equal names.
     pub also: Option<Also>,
     /// The source line, for the report.
@@ -75,10 +71,6 @@ pub(crate) struct Excerpt {
 impl Problem {
     /// Reading order: by file, line and column.
     pub(crate) fn order(&self) -> impl Ord + '_ {
-        (&self.file, self.position, self.code.id, &self.message)
+        (&self.file, self.position, self.diagnostic.code.id, &self.diagnostic.message)
     }
-}
-
-fn code_id<S: Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(code.id)
 }

@@ -2,7 +2,7 @@
 //!
 //! This is the one way from a finding to something printed, so it is also where secrets are masked.
 
-use explain::Code;
+use explain::{Code, Diagnostic};
 
 use crate::{
     excerpt,
@@ -18,11 +18,9 @@ const MAX_PROBLEMS: usize = 10_000;
 /// What a check found, before it is tied to the text of the files.
 #[derive(Debug)]
 pub(crate) struct Finding {
-    code: Code,
+    diagnostic: Diagnostic,
     severity: Severity,
     location: Location,
-    message: String,
-    hint: Option<String>,
     also: Option<(Location, String)>,
     secret: bool,
 }
@@ -30,15 +28,12 @@ pub(crate) struct Finding {
 impl Finding {
     /// Something that must be corrected.
     pub(crate) fn error(code: Code, location: Location, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            severity: Severity::Error,
-            location,
-            message: message.into(),
-            hint: None,
-            also: None,
-            secret: false,
-        }
+        Self::explained(Diagnostic::new(code, message), location)
+    }
+
+    /// The same, where code and advice are known.
+    pub(crate) fn explained(diagnostic: Diagnostic, location: Location) -> Self {
+        Self { diagnostic, severity: Severity::Error, location, also: None, secret: false }
     }
 
     /// Something that works, but probably should be different.
@@ -48,7 +43,9 @@ impl Finding {
 
     /// What to do in this very case, instead of the code's own advice.
     pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
-        self.hint = hint.into();
+        if let Some(hint) = hint.into() {
+            self.diagnostic.hint = hint;
+        }
         self
     }
 
@@ -113,19 +110,17 @@ impl<'a> Problems<'a> {
     }
 
     fn locate(&self, finding: Finding) -> Problem {
-        let Finding { code, severity, location, message, hint, also, secret } = finding;
+        let Finding { diagnostic: Diagnostic { code, message, hint }, severity, location, also, secret } = finding;
         let source = self.sources.file(location.file);
         let text = text_of(source);
         Problem {
-            code,
+            diagnostic: Diagnostic { code, message: secret::masked(&message), hint: secret::masked(&hint) },
             severity,
             file: name_of(source),
             position: position(location),
             text: location.span.map(|span| {
                 if secret { secret::described(excerpt::slice(text, span)) } else { excerpt::shortened(text, span) }
             }),
-            message: secret::masked(&message),
-            hint: secret::masked(hint.as_deref().unwrap_or(code.fix)),
             also: also.map(|(location, label)| {
                 let source = self.sources.file(location.file);
                 Also {

@@ -3,13 +3,15 @@
 //! A shape implements [`Section`] and asks its [`Fields`] for every key it knows. Which keys were asked for decides
 //! what an unknown key is, so the reader needs no list of its own.
 
+use explain::Diagnostic;
+
 use crate::{
     codes,
     excerpt::quoted_part,
     location::{List, Location, Spanned},
     path::Path,
     problems::{Finding, Problems},
-    values::{Complaint, Form, Value},
+    values::{Form, Value},
     yaml::{Entry, Kind, Meaning, Node, Scalar},
 };
 
@@ -167,8 +169,8 @@ impl<T: Value> Read for Spanned<T> {
         });
         match parsed {
             Ok(value) => Some(Self { value, location: node.location }),
-            Err(Complaint { code, message, hint }) => {
-                problems.push(Finding::error(code, node.location, message).hint(hint).secret(T::SECRET));
+            Err(why) => {
+                problems.push(Finding::explained(why, node.location).secret(T::SECRET));
                 None
             }
         }
@@ -176,7 +178,7 @@ impl<T: Value> Read for Spanned<T> {
 }
 
 /// A text that YAML takes for a number, or the other way round: other programs would read something else than we do.
-fn spelling<T: Value>(scalar: &Scalar, path: &Path<'_>) -> Option<Complaint> {
+fn spelling<T: Value>(scalar: &Scalar, path: &Path<'_>) -> Option<Diagnostic> {
     let shown = if T::SECRET { "it".to_owned() } else { format!("`{}`", quoted_part(&scalar.text)) };
     let (message, hint) = match (T::FORM, scalar.meaning()) {
         (Form::Text, Meaning::Text) | (Form::Number, Meaning::Integer) | (Form::Switch, Meaning::Bool) => return None,
@@ -195,7 +197,7 @@ fn spelling<T: Value>(scalar: &Scalar, path: &Path<'_>) -> Option<Complaint> {
             (format!("`{path}` must be a number, but {shown} is text"), format!("write {shown} without quotes"))
         }
     };
-    Some(Complaint::new(codes::WRONG_TYPE, message).hint(hint))
+    Some(Diagnostic::new(codes::WRONG_TYPE, message).with_hint(hint))
 }
 
 fn wrong_type(node: &Node, path: &Path<'_>, expected: &str) -> Finding {

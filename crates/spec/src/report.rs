@@ -3,7 +3,7 @@
 //! A pure function, so that every report can be compared with a snapshot. Colour only repeats what the words say.
 
 use anstyle::{AnsiColor, Style};
-use explain::counted;
+use explain::{Diagnostic, counted};
 
 use crate::problem::{Also, Excerpt, Position, Problem, Severity};
 
@@ -54,7 +54,8 @@ impl Palette {
 }
 
 fn one(text: &mut String, problem: &Problem, palette: &Palette) {
-    let Problem { code, severity, file, position, text: _, message, hint, also, excerpt } = problem;
+    let Problem { diagnostic: Diagnostic { code, message, hint }, severity, file, position, also, excerpt, .. } =
+        problem;
     let (word, style) = match severity {
         Severity::Error => ("error", palette.error),
         Severity::Warning => ("warning", palette.warning),

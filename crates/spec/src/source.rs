@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{codes, location::FileId};
-use explain::Code;
+use explain::Diagnostic;
 
 /// No description is larger: 5,000 nodes take about 1 MiB.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -26,15 +26,7 @@ pub struct Sources {
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     pub(crate) name: String,
-    pub(crate) text: Result<String, Unreadable>,
-}
-
-/// Why there is no text.
-#[derive(Debug)]
-pub(crate) struct Unreadable {
-    pub(crate) code: Code,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
+    pub(crate) text: Result<String, Diagnostic>,
 }
 
 impl Sources {
@@ -56,15 +48,12 @@ impl Sources {
             Ok(meta) if meta.is_dir() => {
                 Self { cluster: Some(read_cluster(dir)), nodes: read_nodes(&dir.join("nodes")) }
             }
-            Ok(_) => Self::unreadable(
-                dir,
-                Unreadable { code: codes::NOT_FOUND, message: "this is a file, not a directory".into(), hint: None },
-            ),
-            Err(error) => Self::unreadable(dir, Unreadable::from_io("directory", &error)),
+            Ok(_) => Self::unreadable(dir, Diagnostic::new(codes::NOT_FOUND, "this is a file, not a directory")),
+            Err(error) => Self::unreadable(dir, from_io("directory", &error)),
         }
     }
 
-    fn unreadable(path: &Path, why: Unreadable) -> Self {
+    fn unreadable(path: &Path, why: Diagnostic) -> Self {
         Self { cluster: Some(SourceFile { name: path.display().to_string(), text: Err(why) }), nodes: Vec::new() }
     }
 
@@ -80,7 +69,7 @@ impl Sources {
 impl SourceFile {
     fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = without_byte_order_mark(text.into());
-        let text = if text.len() as u64 > MAX_FILE_BYTES { Err(Unreadable::too_large()) } else { Ok(text) };
+        let text = if text.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(text) };
         Self { name: name.into(), text }
     }
 
@@ -89,19 +78,16 @@ impl SourceFile {
     }
 }
 
-impl Unreadable {
-    fn from_io(what: &str, error: &io::Error) -> Self {
-        if error.kind() == io::ErrorKind::NotFound {
-            Self { code: codes::NOT_FOUND, message: format!("there is no such {what}"), hint: None }
-        } else {
-            Self { code: codes::UNREADABLE, message: format!("cannot read this {what}: {error}"), hint: None }
-        }
+fn from_io(what: &str, error: &io::Error) -> Diagnostic {
+    if error.kind() == io::ErrorKind::NotFound {
+        Diagnostic::new(codes::NOT_FOUND, format!("there is no such {what}"))
+    } else {
+        Diagnostic::new(codes::UNREADABLE, format!("cannot read this {what}: {error}"))
     }
+}
 
-    fn too_large() -> Self {
-        let message = format!("this file is larger than {} MiB", MAX_FILE_BYTES / (1024 * 1024));
-        Self { code: codes::TOO_LARGE, message, hint: None }
-    }
+fn too_large() -> Diagnostic {
+    Diagnostic::new(codes::TOO_LARGE, format!("this file is larger than {} MiB", MAX_FILE_BYTES / (1024 * 1024)))
 }
 
 fn read_cluster(dir: &Path) -> SourceFile {
@@ -110,7 +96,7 @@ fn read_cluster(dir: &Path) -> SourceFile {
         && why.code == codes::NOT_FOUND
         && dir.join("cluster.yml").exists()
     {
-        why.hint = Some("there is a cluster.yml: rename it to cluster.yaml".into());
+        why.hint = "there is a cluster.yml: rename it to cluster.yaml".into();
     }
     file
 }
@@ -121,7 +107,7 @@ fn read_nodes(dir: &Path) -> Vec<SourceFile> {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
         Err(error) => {
-            return vec![SourceFile { name: shown(dir), text: Err(Unreadable::from_io("directory", &error)) }];
+            return vec![SourceFile { name: shown(dir), text: Err(from_io("directory", &error)) }];
         }
     };
     let mut files = Vec::new();
@@ -130,7 +116,7 @@ fn read_nodes(dir: &Path) -> Vec<SourceFile> {
             Ok(entry) if is_node_file(&entry.path()) => files.push(SourceFile::read(&entry.path())),
             Ok(_) => {}
             Err(error) => {
-                files.push(SourceFile { name: shown(dir), text: Err(Unreadable::from_io("directory", &error)) });
+                files.push(SourceFile { name: shown(dir), text: Err(from_io("directory", &error)) });
             }
         }
     }
@@ -144,39 +130,33 @@ fn is_node_file(path: &Path) -> bool {
     yaml && !hidden
 }
 
-fn read_text(path: &Path) -> Result<String, Unreadable> {
-    let from_io = |error: io::Error| Unreadable::from_io("file", &error);
+fn read_text(path: &Path) -> Result<String, Diagnostic> {
+    let from_io = |error: io::Error| from_io("file", &error);
     let meta = fs::metadata(path).map_err(from_io)?;
     // A named pipe would block and a device need not end, so only plain files are opened.
     if !meta.is_file() {
-        let message = "this is not a plain file".into();
-        return Err(Unreadable { code: codes::UNREADABLE, message, hint: None });
+        return Err(Diagnostic::new(codes::UNREADABLE, "this is not a plain file"));
     }
     if meta.len() > MAX_FILE_BYTES {
-        return Err(Unreadable::too_large());
+        return Err(too_large());
     }
     let mut bytes = Vec::new();
     File::open(path).map_err(from_io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(from_io)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(Unreadable::too_large());
+        return Err(too_large());
     }
     String::from_utf8(bytes).map(without_byte_order_mark).map_err(|error| not_utf8(error.as_bytes()))
 }
 
-fn not_utf8(bytes: &[u8]) -> Unreadable {
-    let (message, hint) = match bytes {
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => ("this file is UTF-16 text".into(), None),
-        _ => {
-            let valid = bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
-            let line = 1 + bytes.iter().take(valid).filter(|byte| **byte == b'\n').count();
-            let byte = bytes.get(valid).copied().unwrap_or_default();
-            (
-                format!("this file is not UTF-8: byte 0x{byte:02x} in line {line}"),
-                Some("save the file as UTF-8, or check that it is a text file".into()),
-            )
-        }
-    };
-    Unreadable { code: codes::NOT_UTF8, message, hint }
+fn not_utf8(bytes: &[u8]) -> Diagnostic {
+    if let [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] = bytes {
+        return Diagnostic::new(codes::NOT_UTF8, "this file is UTF-16 text");
+    }
+    let valid = bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
+    let line = 1 + bytes.iter().take(valid).filter(|byte| **byte == b'\n').count();
+    let byte = bytes.get(valid).copied().unwrap_or_default();
+    Diagnostic::new(codes::NOT_UTF8, format!("this file is not UTF-8: byte 0x{byte:02x} in line {line}"))
+        .with_hint("save the file as UTF-8, or check that it is a text file")
 }
 
 fn without_byte_order_mark(text: String) -> String {

@@ -87,7 +87,7 @@ fn read<T: Read>(file: FileId, source: &SourceFile, problems: &mut Problems<'_>)
             T::read(&root, &Path::root(), problems)
         }
         Err(why) => {
-            problems.push(Finding::error(why.code, Location::whole(file), &*why.message).hint(why.hint.clone()));
+            problems.push(Finding::explained(why.clone(), Location::whole(file)));
             None
         }
     }

@@ -73,7 +73,7 @@ fn every_bad_input_yields_the_expected_problem() {
         assert!(!checked.problems.is_empty(), "{name} has no problem");
         if !name.starts_with("many-") {
             let expected = format!("BS-SPEC-{}", &name[..3]);
-            if checked.problems.iter().any(|problem| problem.code.id != expected) {
+            if checked.problems.iter().any(|problem| problem.diagnostic.code.id != expected) {
                 surprises.push(format!("{name}:\n{}", report(&checked.problems, false)));
             }
         }

@@ -59,7 +59,7 @@ fn the_examples_in_the_page_work() {
     // The node file speaks of a cluster without Ceph.
     let node = node.replace("[worker]", "[worker, ceph-osd]");
     let checked = check(&Sources::cluster(*cluster).with_node("nodes/worker-01.yaml", node));
-    let codes: Vec<_> = checked.problems.iter().map(|problem| problem.code).collect();
+    let codes: Vec<_> = checked.problems.iter().map(|problem| problem.diagnostic.code).collect();
     assert_eq!(codes, [codes::TOKEN_IN_FILE], "{}", report(&checked.problems, false));
 
     let value: Value = serde_saphyr::from_str(cluster).unwrap();

@@ -28,7 +28,7 @@ fn computed() -> Duration {
 }
 
 fn codes_of(checked: &Checked) -> Vec<&'static str> {
-    checked.problems.iter().map(|problem| problem.code.id).collect()
+    checked.problems.iter().map(|problem| problem.diagnostic.code.id).collect()
 }
 
 fn dir_with(cluster_yaml: &[u8]) -> tempfile::TempDir {
@@ -46,7 +46,7 @@ fn a_file_that_is_not_utf8() {
     ] {
         let checked = check_dir(dir_with(bytes).path());
         assert_eq!(codes_of(&checked), [codes::NOT_UTF8.id]);
-        assert_eq!(checked.problems[0].message, message);
+        assert_eq!(checked.problems[0].diagnostic.message, message);
     }
 }
 
@@ -109,7 +109,7 @@ fn many_aliases_of_a_long_text_share_it() {
     let text = format!("cluster: {{name: &long {long}}}\nnodes: [{aliases}]\n");
     let checked = quickly(|| check_text(&text));
     assert!(checked.cluster.is_none());
-    assert!(checked.problems.iter().all(|problem| problem.message.len() < 500));
+    assert!(checked.problems.iter().all(|problem| problem.diagnostic.message.len() < 500));
 }
 
 #[test]

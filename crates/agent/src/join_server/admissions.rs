@@ -120,7 +120,7 @@ impl Book {
         self.learn(&decided).map_err(|error| Refusal::Failure { why: explain::chain(&error) })
     }
 
-    /// Takes up what others have written, and tells the API what only this master knows.
+    /// Takes up what others have written, and writes to the API what only this master knows.
     async fn exchange(&self) -> Result<bool, AgentError> {
         let _turn = self.turn.lock().await;
         let own = self.all();

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// masters and the agent itself use the node's address, and are not held.
 pub(super) struct AtTheSocket {
     host: Host,
-    /// Where this master's member tells its figures.
+    /// Where this master's member serves its metrics.
     figures: String,
 }
 
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::testing::{Scripted, agent};
 
-    /// On a machine whose etcd tells these figures, or none.
+    /// On a machine whose etcd serves these metrics, or none.
     async fn at_the_socket(figures: Option<&'static str>, commands: &Arc<Scripted>) -> AtTheSocket {
         let tcp = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = agent("master-01", commands).host;

@@ -1,4 +1,4 @@
-//! What this master has, as its disk tells.
+//! What this master has, as its disk shows.
 
 use std::{
     net::Ipv4Addr,

@@ -9,7 +9,7 @@
 //! kube-controller-manager neither approves nor signs for kubelets. What is approved by hand is decided on like
 //! anything else, and is not signed where it does not fit.
 //!
-//! A denial carries its code and what was seen, so that `kubectl describe csr` tells. Requests for other signers are left
+//! A denial carries its code and what was seen, for `kubectl describe csr`. Requests for other signers are left
 //! alone. All masters look at every request; the first one to write wins, and the others find it done. Nothing is kept: a
 //! request that was not decided before a restart is in the next list.
 

@@ -1,4 +1,4 @@
-//! What becomes of a request, written into the API: approval, certificate, denial, failure, and an Event that tells.
+//! What becomes of a request, written into the API: approval, certificate, denial, failure, and an Event that says so.
 //!
 //! Everything is written to exactly the version that was decided on. Where that is no longer the newest one, another master
 //! was faster, or the request was changed: the watch brings it again.

@@ -133,7 +133,7 @@ async fn set_routes(agent: &Agent, wanted: &Wanted) -> Result<(), AgentError> {
 }
 
 async fn set_masquerade(agent: &Agent, own: IpNet, pods: IpNet) -> Result<(), AgentError> {
-    // A listing that fails means that there is no table, or no nft, which loading will tell.
+    // A listing that fails means that there is no table, or no nft, which loading will report.
     let listing = agent.host.commands.run(&masquerade::list(own)).await.map(|printed| printed.stdout);
     if listing.is_ok_and(|listing| masquerade::is_loaded(&listing, own, pods)) {
         return Ok(());

@@ -34,7 +34,7 @@ pub(super) fn identity(agent: &Agent, ca: &str, pair: &Pair) -> Vec<Change> {
 }
 
 /// Takes away what the CA that signs now has not signed. The kubelet is stopped meanwhile: it would go on with what
-/// it has in memory, and nothing would tell that it does.
+/// it has in memory, and nothing would show that it does.
 pub(super) async fn shed(agent: &Agent) -> Result<(), AgentError> {
     let mut foreign = Vec::new();
     for path in [CLIENT, SERVING] {

@@ -60,7 +60,7 @@ async fn report(
             Err(error) if error.is_retryable() => outage.failed(&explain::chain(&error)),
             Err(error) => return Ok(Err(error)),
         }
-        interval::until_changed_or_due(&agent.last_run, status.run.as_ref()).await;
+        interval::until_changed_or_due(|| status::last_run(agent), &status.run).await;
     }
 }
 

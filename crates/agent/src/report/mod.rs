@@ -60,7 +60,7 @@ async fn certified(agent: &Agent, identity: &Identity, is_over: impl Fn(Timestam
             }
             Err(error) => outage.failed(&explain::chain(&error)),
         }
-        interval::until_changed_or_due(&agent.last_run, status.run.as_ref()).await;
+        interval::until_changed_or_due(|| status::last_run(agent), &status.run).await;
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, path::Path};
 
 use join::Marks;
-use serde::{Deserialize, Serialize};
+use nodekit::run_record::RunSummary;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -38,9 +39,17 @@ pub struct Status {
     pub machine: Option<String>,
     /// The version of this program.
     pub version: String,
-    /// What the last run on the machine did; see [`crate::LastRun`].
-    #[serde(default)]
-    pub run: Option<Value>,
+    /// The last run on the machine; absent too where another version wrote it in a form that is not known here.
+    #[serde(default, deserialize_with = "known_form")]
+    pub run: Option<RunSummary>,
+}
+
+fn known_form<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RunSummary>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+}
+
+pub(super) fn last_run(agent: &Agent) -> Option<RunSummary> {
+    RunSummary::of_machine(&*agent.host.disk, &agent.paths.state_dir)
 }
 
 /// Looks at this machine.
@@ -49,7 +58,7 @@ pub(super) async fn check(agent: &Agent, outage: &Outage) -> Result<Status, Agen
     let units = systemd::units(agent, render::units::NAMES).await?;
     Ok(Status {
         unheard_seconds: outage.lasting().map(|lasting| lasting.as_secs()),
-        run: (agent.last_run)(),
+        run: last_run(agent),
         machine: agent.host.disk.read_optional(Path::new(MACHINE_ID))?.as_deref().map(machine),
         ..status(agent, state.as_deref(), units)
     })

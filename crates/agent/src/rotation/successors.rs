@@ -106,7 +106,7 @@ impl Successors {
 }
 
 impl NewEncryption {
-    /// The key has a name of its own: it is what tells in etcd which key a Secret was encrypted with.
+    /// The key has a name of its own: it is what says in etcd which key a Secret was encrypted with.
     fn make(kms: Option<&Kms>) -> Result<Self, AgentError> {
         let (mut secret, mut name) = ([0; 32], [0; 4]);
         rand::fill(&mut secret).and_then(|()| rand::fill(&mut name)).map_err(|_| join::NoRandomness)?;

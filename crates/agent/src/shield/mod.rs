@@ -32,7 +32,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
 
 async fn raise(agent: &Agent) -> Result<(), AgentError> {
     let pods = agent.cluster.networking().pod_cidr;
-    // A listing that fails means that there is no table, or no nft, which loading will tell.
+    // A listing that fails means that there is no table, or no nft, which loading will report.
     let listing = agent.host.commands.run(&table::list()).await.map(|printed| printed.stdout);
     if listing.is_ok_and(|listing| table::is_loaded(&listing, pods)) {
         return Ok(());

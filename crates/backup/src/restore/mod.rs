@@ -34,7 +34,7 @@ pub fn cluster(contents: &Contents) -> Result<ValidatedCluster, BackupError> {
     let checked = spec::check(&sources);
     checked.cluster.ok_or_else(|| {
         let errors = || checked.problems.iter().filter(|problem| problem.severity == Severity::Error);
-        let first = errors().next().map(|problem| format!("{}: {}", problem.file, problem.message));
+        let first = errors().next().map(|problem| format!("{}: {}", problem.file, problem.diagnostic.message));
         BackupError::BadConfiguration { count: errors().count(), first: first.unwrap_or_default() }
     })
 }

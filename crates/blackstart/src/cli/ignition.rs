@@ -13,6 +13,12 @@ pub enum IgnitionCommand {
     )]
     Render(RenderOptions),
 
+    /// Serve the configs to machines that carry only a pointer
+    #[command(
+        after_help = "GET /config/NAME over TLS under the cluster's CA answers with CONFIGS/NAME.ign, only for the `Authorization` header in the\npointer of NAME, which is made from that node's secret. Whoever has no proof gets 401 for every name. A config that is\nrendered again is served from the next request on; one that is not there yet is answered with 503, and Ignition asks\nagain. Runs until it is stopped; stop it when all machines have booted.\n\nExamples:\n  blackstart ignition render examples/pivot --sealed sealed --out ign --pointer https://192.168.10.1:22623\n  blackstart ignition serve examples/pivot --sealed sealed --configs ign\n  blackstart ignition serve examples/pivot --sealed sealed --configs ign --listen 192.168.10.1:22623 --name ign.example.org"
+    )]
+    Serve(ServeOptions),
+
     /// Check Ignition configs: every problem at once, with line, column and a hint
     #[command(
         after_help = "Stricter than Ignition itself: a key that means nothing is an error, and so are keys that others could read, certificates\nthat are not valid now, and a render whose secret has ended.\n\nExit codes: 0 nothing is wrong, 1 something is.\n\nExamples:\n  blackstart ignition validate ign/*.ign\n  blackstart ignition validate ign/bootstrap.ign -o json | jq '.problems[].code'"
@@ -22,6 +28,25 @@ pub enum IgnitionCommand {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+}
+
+/// What is served, and where.
+#[derive(Debug, Args)]
+pub struct ServeOptions {
+    /// Directory with cluster.yaml and nodes/
+    pub dir: PathBuf,
+    /// Where `blackstart config seal` wrote the machines' directories
+    #[arg(long, value_name = "DIR")]
+    pub sealed: PathBuf,
+    /// Where `blackstart ignition render` wrote the configs
+    #[arg(long, value_name = "DIR")]
+    pub configs: PathBuf,
+    /// Address and port
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:22623")]
+    pub listen: std::net::SocketAddr,
+    /// What machines call this server: a name or an address; may be given several times [default: as the pointers have it]
+    #[arg(long, value_name = "HOST")]
+    pub name: Vec<String>,
 }
 
 /// What is rendered, and how.

@@ -17,7 +17,7 @@ pub struct LabOption {
 pub enum LabCommand {
     /// Boot the machines of a lab and let them become a cluster; what is there already is left as it is
     #[command(
-        after_help = "Examples:\n  blackstart lab up                         master-01, worker-01 and worker-02\n  blackstart lab up --masters 3 --workers 2 --name ha\n  blackstart lab up --ceph                  three machines, Kubernetes and Ceph\n  blackstart lab up --config examples/home"
+        after_help = "Examples:\n  blackstart lab up                         master-01, worker-01 and worker-02\n  blackstart lab up --masters 3 --workers 2 --name ha\n  blackstart lab up --ceph                  three machines, Kubernetes and Ceph\n  blackstart lab up --config examples/home\n  blackstart lab up --pivot                 a temporary bootstrap node, three masters, a worker\n  blackstart lab up --ignition --masters 1 --workers 1"
     )]
     Up {
         /// Which lab
@@ -35,6 +35,13 @@ pub enum LabCommand {
         /// Only boot the machines, without making them a cluster
         #[arg(long)]
         machines_only: bool,
+        /// Let the real Ignition set every machine up before its first boot, from the config that `blackstart ignition render`
+        /// writes for it
+        #[arg(long, conflicts_with = "machines_only")]
+        ignition: bool,
+        /// A temporary bootstrap node from which the masters take the cluster over; implies --ignition [masters: 3, workers: 1]
+        #[arg(long, conflicts_with_all = ["config", "ceph"])]
+        pivot: bool,
         /// A Ceph cluster, too: every master is a monitor, a manager and an OSD. With --config the roles in the file count,
         /// and their machines have Ceph installed from the beginning
         #[arg(long)]
@@ -124,11 +131,16 @@ pub enum LabCommand {
     Kill(Machines),
 
     /// Cut the power of machines and give them an empty disk; `lab up` boots them as new ones of the same name
-    #[command(after_help = "Example:\n  blackstart lab wipe master-01 --yes && blackstart lab up")]
+    #[command(
+        after_help = "Examples:\n  blackstart lab wipe master-01 --yes && blackstart lab up\n  blackstart lab wipe worker-01 --yes --ignition ign/pointers && blackstart lab up"
+    )]
     Wipe {
         /// Which machines
         #[command(flatten)]
         machines: Machines,
+        /// Let Ignition set them up at their next boot, each with DIR/NAME.ign
+        #[arg(long, value_name = "DIR")]
+        ignition: Option<PathBuf>,
         /// Do not ask
         #[arg(short, long)]
         yes: bool,

@@ -2,6 +2,7 @@
 //! from them.
 
 mod backup;
+mod bootstrap;
 mod bundle;
 mod ceph;
 pub mod complete;
@@ -17,11 +18,12 @@ mod token;
 use std::path::PathBuf;
 
 pub use backup::{BackupCommand, KeyOptions};
+pub use bootstrap::{BootstrapCommand, From as BootstrapFrom, WaitFor};
 pub use bundle::{BundleCommand, BundleSource};
 pub use ceph::CephCommand;
 pub use config::{ConfigCommand, RevokeOptions, SealOptions};
 pub use etcd::EtcdCommand;
-pub use ignition::{IgnitionCommand, RenderOptions};
+pub use ignition::{IgnitionCommand, RenderOptions, ServeOptions};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -147,6 +149,10 @@ pub enum Command {
     #[command(subcommand)]
     Etcd(EtcdCommand),
 
+    /// A temporary bootstrap node: how far it is, wait for it, remove a dead one
+    #[command(subcommand)]
+    Bootstrap(BootstrapCommand),
+
     /// Ceph: its status, and the Secret for ceph-csi
     #[command(subcommand)]
     Ceph(CephCommand),
@@ -205,6 +211,14 @@ pub enum Command {
         /// Take this name instead of the detected one
         #[arg(long, value_name = "NAME")]
         node: Option<String>,
+    },
+
+    /// Keep what `kubectl get co` shows as the cluster is; the Deployment cluster-version-operator runs it
+    #[command(hide = true)]
+    Operator {
+        /// How many masters the cluster is to have
+        #[arg(long, value_name = "NUMBER")]
+        masters: usize,
     },
 
     /// Print the JSON Schema of the configuration files, for editors and validators

@@ -1,13 +1,11 @@
 //! `blackstart agent`: what keeps running.
 
-use std::{io, sync::Arc};
+use std::io;
 
-use agent::{Agent, Ca, LastRun};
-use serde_json::json;
+use agent::{Agent, Ca};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::watch::RunSummary;
 use crate::context::{Context, Ended, block_on};
 
 pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
@@ -17,12 +15,9 @@ pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
     // The journal has its own clock, and colours make it hard to search.
     tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(filter).without_time().with_ansi(false).init();
     let paths = context.layout.clone();
-    let (disk, state_dir) = (Arc::clone(&context.host.disk), paths.state_dir.clone());
-    let last_run: LastRun =
-        Arc::new(move || RunSummary::of_machine(&*disk, &state_dir).map(|run_summary| json!(run_summary)));
     let host = context.host.clone();
     let (ca, cancel) = (Ca::default(), CancellationToken::new());
-    let agent = Agent { host, cluster, node, paths, last_run, ca, cancel };
+    let agent = Agent { host, cluster, node, paths, ca, cancel };
     block_on(agent::run(agent))??;
     Ok(())
 }

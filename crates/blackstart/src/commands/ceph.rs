@@ -29,7 +29,7 @@ fn refuse_elsewhere(context: &Context) -> Result<(), Ended> {
     }
     let message = format!("{} is not there", paths::ADMIN_KEYRING);
     let failure = Failure::new(ceph::codes::NOT_HERE, message);
-    // Whoever reads the hint wants to know where; a machine without a configuration cannot tell.
+    // The reader of the hint wants to know where; a machine without a configuration does not know.
     let cluster = spec::check_dir(&context.config_source(None)).cluster;
     let monitors: Vec<String> =
         cluster.iter().flat_map(|cluster| cluster.with_role(Role::CephMon)).map(|node| node.name.clone()).collect();

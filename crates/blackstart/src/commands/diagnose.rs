@@ -13,7 +13,7 @@ use crate::{
     output::{note, painted, print},
 };
 
-/// It tells of the last `node up`, which is the one that asks.
+/// It is about the last `node up`, which is the one that asks.
 const ABOUT_NODE_UP: &str = "bootstrap";
 
 pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(), Ended> {
@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(
 }
 
 /// Says under the error of a failed `node up` what is most likely behind it. `output` are the codes of that error: what it
-/// has told already is not told again. A diagnosis that cannot be made is no second error.
+/// has reported already is not reported again. A diagnosis that cannot be made is no second error.
 pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: &Node, output: &[&str]) {
     let checks = registry().iter().filter(|check| check.name != ABOUT_NODE_UP);
     let Ok(diagnosis) = diagnosis(context, cluster, node, checks) else { return };

@@ -48,6 +48,6 @@ pub(super) async fn any_member(
             return Ok((member, status));
         }
     }
-    // Where nobody answers, its own member is the one to look at.
+    // Where no member answers, its own is the one to look at.
     Err(error)
 }

@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context, wanted: Option<&str>) -> Result<(), Ended> 
         let failure = Failure::usage(codes::UNKNOWN_CODE, format!("there is no code `{wanted}`"));
         let near = did_you_mean(wanted, all.iter().map(|code| code.id));
         return Err(match near {
-            Some(near) => Failure { hint: format!("did you mean `{near}`?"), ..failure }.into(),
+            Some(near) => failure.with_hint(format!("did you mean `{near}`?")).into(),
             None => failure.into(),
         });
     };

@@ -2,6 +2,7 @@
 
 mod kubeconfig;
 mod render;
+mod serve;
 mod validate;
 
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
 pub(super) fn run(context: &Context, command: &IgnitionCommand) -> Result<(), Ended> {
     match command {
         IgnitionCommand::Render(options) => render::run(context, options),
+        IgnitionCommand::Serve(options) => serve::run(context, options),
         IgnitionCommand::Validate { files } => validate::run(context, files),
     }
 }

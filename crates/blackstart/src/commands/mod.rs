@@ -2,6 +2,7 @@
 
 mod agent;
 mod backup;
+mod bootstrap;
 mod bundle;
 mod ceph;
 mod check;
@@ -14,6 +15,7 @@ mod generate;
 mod ignition;
 mod lab;
 mod node;
+mod operator;
 mod pki;
 mod plan;
 mod prep;
@@ -70,6 +72,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Diagnose { node, list } => diagnose::run(context, node.as_deref(), *list),
         Command::Gather { to, lab } => gather::run(context, to.as_deref(), lab.as_deref()),
         Command::Agent { node } => agent::run(context, node.as_deref()),
+        Command::Operator { masters } => operator::run(*masters),
         Command::Config(ConfigCommand::Seal(options)) => config::seal(context, options),
         Command::Config(ConfigCommand::Revoke(options)) => config::revoke(context, options),
         Command::Ignition(command) => ignition::run(context, command),
@@ -84,6 +87,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
             pki::rotate(context, &pki::Asked { subjects, all: *all, stop_after: *stop_after, yes: *yes })
         }
         Command::Etcd(command) => etcd::run(context, command),
+        Command::Bootstrap(command) => bootstrap::run(context, command),
         Command::Ceph(command) => ceph::run(context, command),
         Command::Prep(command) => prep::run(context, command),
         Command::Backup(command) => backup::run(context, command),

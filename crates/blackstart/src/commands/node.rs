@@ -16,7 +16,7 @@ use nodekit::{identity, run_record::Purpose};
 use playbooks::cluster;
 pub(super) use preflight::preflight;
 pub(super) use rearm::rearm;
-pub(super) use remove::remove;
+pub(super) use remove::{changes, dry_run, question, remove, report_refusals};
 pub(super) use reset::reset;
 use spec::Node;
 pub(super) use status::status;
@@ -35,8 +35,9 @@ pub(super) fn detect(context: &Context, name: Option<&str>) -> Result<(), Ended>
         };
         let playbook = cluster::detect(&cluster, node, &context.layout)?;
         match context.run_reporting(&context.layout.state_dir, &node.name, &playbook, vec![keeper.clone()]) {
-            // A `node up` that somebody started by hand starts units which come behind this one's, and waits for them.
-            Err(Ended::Failure(held)) if held.code == engine::codes::LOCKED && is_done(context, node, &playbook)? => {}
+            // A `node up` that was started by hand starts units which come behind this one's, and waits for them.
+            Err(Ended::Failure(held))
+                if held.diagnostic.code == engine::codes::LOCKED && is_done(context, node, &playbook)? => {}
             ran => drop(ran?),
         }
         Ok((node.name.clone(), cluster.bootstrap_role(node)))

@@ -66,7 +66,7 @@ pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask
     if !context.out.is_json() {
         context.out.text(&as_text(&lines))?;
     } else if !ask.yes {
-        note(&as_text(&lines)); // whoever is asked sees what for
+        note(&as_text(&lines)); // the user sees what the question is about
     }
     let apply = !changes.is_empty() && !ask.dry_run;
     if apply {
@@ -89,7 +89,7 @@ pub(super) fn renew(context: &Context, which: Which<'_>, name: Option<&str>, ask
             restarted.join(", ")
         ))?),
         (false, false) => Ok(context.out.text("nothing was changed\n")?),
-        (false, true) => Ok(()), // said above
+        (false, true) => Ok(()), // printed above
     }
 }
 

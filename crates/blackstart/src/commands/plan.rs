@@ -4,7 +4,7 @@ mod summary;
 
 use std::{fmt::Write, path::Path};
 
-use ::explain::{Explain, counted};
+use ::explain::{Diagnostic, Explain, counted};
 use engine::{Planned, StepPlan};
 use playbooks::cluster::{self, Options};
 use serde_json::{Value, json};
@@ -46,11 +46,7 @@ pub(super) fn as_json(step: &StepPlan) -> Value {
         "after": after,
         "changes": changes,
         "waiting": waiting,
-        "error": error.map(|error| json!({
-            "code": error.code().id,
-            "message": ::explain::chain(error),
-            "hint": error.advice(),
-        })),
+        "error": error.map(Explain::diagnostic),
     })
 }
 
@@ -106,8 +102,8 @@ fn body(StepPlan { changes, waiting, .. }: &StepPlan, detail: Detail, color: boo
     match (changes, waiting) {
         (Err(error), _) => {
             let word = painted(color, Style::Bad, "error");
-            let (code, chain, hint) = (error.code(), ::explain::chain(error), error.advice());
-            format!("    {word}[{code}]: {chain}\n      hint: {hint}\n")
+            let Diagnostic { code, message, hint } = error.diagnostic();
+            format!("    {word}[{code}]: {message}\n      hint: {hint}\n")
         }
         (Ok(changes), Some(what)) if changes.is_empty() => {
             format!("    … nothing to change, but waiting for {what}\n")

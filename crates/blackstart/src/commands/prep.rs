@@ -7,7 +7,7 @@ mod status;
 mod undo;
 
 use ::prep::Prep;
-use playbooks::prep::{Goal, Task};
+use ::prep::playbook::{Goal, Task};
 
 use crate::{
     cli::{PrepCommand, PrepName, PrepOptions},

@@ -74,7 +74,7 @@ async fn create(
     Ok(context.out.text(&format!("{}\n", text.expose_secret()))?)
 }
 
-/// A token that has ended when it is made tells that the clock here is behind that of the API server.
+/// A token that has ended when it is made shows that the clock here is behind that of the API server.
 async fn refuse_if_over(client: &Client, id: &str, expires: Timestamp) -> Result<(), Failure> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), "kube-system");
     let name = format!("bootstrap-token-{id}");
@@ -151,11 +151,7 @@ async fn revoke(context: &Context, id: &str) -> Result<(), Ended> {
     match gone {
         Err(kubeapi::kube::Error::Api(status)) if status.code == 404 => {
             let message = format!("there is no token `{id}`");
-            return Err(Failure {
-                hint: "`blackstart token list` shows all".into(),
-                ..Failure::usage(codes::NO_TOKEN, message)
-            }
-            .into());
+            return Err(Failure::usage(codes::NO_TOKEN, message).with_hint("`blackstart token list` shows all").into());
         }
         gone => drop(gone.map_err(|error| refused("revoke the token", &error))?),
     }

@@ -13,7 +13,6 @@ mod asking;
 mod evaluate;
 mod facts;
 mod line;
-mod run_summary;
 mod screen;
 mod source;
 #[cfg(test)]
@@ -34,7 +33,6 @@ use tokio::{
     time::sleep,
 };
 
-pub(super) use self::run_summary::RunSummary;
 use self::{evaluate::evaluate, screen::Screen, source::Source, view::View};
 use crate::{
     Exit, Failure, Output,
@@ -84,7 +82,7 @@ async fn once(context: &Context, source: &Source) -> Result<View, Ended> {
     Ok(evaluate(&facts, context.host.clock.now()))
 }
 
-/// One line of JSON per change, as long as somebody reads.
+/// One line of JSON per change, as long as there is a reader.
 async fn stream(context: &Context, source: &Source) -> Result<(), Ended> {
     let mut reported = None;
     follow(context, source, |view| {
@@ -112,7 +110,7 @@ async fn live(context: &Context, source: &Source, last: &mut Option<View>) -> Re
     .await
 }
 
-/// Shows every moment until nobody looks any more or a signal comes.
+/// Shows every moment until the reader is gone or a signal comes.
 async fn follow(
     context: &Context,
     source: &Source,

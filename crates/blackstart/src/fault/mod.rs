@@ -12,8 +12,8 @@
 //!
 //! The runner waits for its sinks, so the first, second and last two are exact by themselves; for `within` the disk and
 //! the commands of the run are watched too ([`watched`]). `kill` ends the process by SIGKILL. `halt` stops all of it by
-//! SIGSTOP, for whoever cuts the machine's power then. It happens once per boot: a mark in /run tells that it has, and
-//! where.
+//! SIGSTOP, for a test that cuts the machine's power then. It happens once per boot: a mark in /run says that it has,
+//! and where.
 
 pub(crate) mod clock;
 mod instant;
@@ -76,7 +76,7 @@ struct Fault {
 
 impl Fault {
     /// The change begins. It is the next thing the run does: what it writes, and a command that it starts, are seen as they
-    /// happen. When the run comes to wait for anything else, that is somebody who was asked.
+    /// happen. When the run comes to wait for anything else, that is a request under way.
     fn enter(self: &Arc<Self>) {
         self.is_within.store(true, Ordering::SeqCst);
         let fault = self.clone();
@@ -97,7 +97,7 @@ impl Fault {
         }
     }
 
-    /// The end. Whoever makes the mark strikes; if it cannot be made, the test sees a run that goes on.
+    /// The end. The process that makes the mark strikes; if it cannot be made, the test sees a run that goes on.
     fn strike(&self, when: &str) {
         let mark = fs::File::create_new(MARK);
         if mark.and_then(|mut mark| writeln!(mark, "{when}")).is_ok() {
@@ -124,7 +124,7 @@ impl Sink for Listener {
             _ => 0,
         };
         if fault.plan.instant.is(event.state, number) {
-            fault.strike(&event.message);
+            fault.strike(event.message());
         } else if event.state == State::Applying && fault.plan.instant == Instant::Within(number) {
             fault.enter();
         }

@@ -12,7 +12,7 @@ use host::{Cmd, HostError, Meta, Running, disk::LockGuard};
 
 use super::Fault;
 
-/// A disk; what writes is told after it is written and before it is synced.
+/// A disk; writes are reported after the write and before the sync.
 pub(super) struct Disk {
     pub(super) inner: Arc<dyn host::Disk>,
     pub(super) fault: Arc<Fault>,
@@ -96,7 +96,7 @@ impl host::Disk for Disk {
     }
 }
 
-/// Commands; those that change something are told when they have been started and before they have ended.
+/// Commands; those that change something are reported once started and before they have ended.
 pub(super) struct Commands {
     pub(super) inner: Arc<dyn host::Commands>,
     pub(super) fault: Arc<Fault>,

@@ -9,12 +9,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{Output, output::note};
 
-/// Does the work while saying what it is. Scripts are not told.
+/// Does the work while saying what it is. With `-o json` nothing is printed.
 pub(crate) fn busy<T>(out: Output, what: &str, work: impl FnOnce() -> T) -> T {
     busy_counting(out, what, |_| work())
 }
 
-/// The same for work that tells how far it is; on a terminal that is shown behind what it is.
+/// The same for work that reports how far it is; on a terminal that is shown behind what it is.
 pub(crate) fn busy_counting<T>(out: Output, what: &str, work: impl FnOnce(&dyn Fn(&str)) -> T) -> T {
     if out.is_json() {
         return work(&|_| {});

@@ -82,6 +82,8 @@ pub(super) fn is_end(state: State) -> bool {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use ::explain::{Diagnostic, Message};
+
     use super::*;
 
     /// Events of a run in which a step waits, fails once, and is stopped.
@@ -98,9 +100,11 @@ pub(super) mod tests {
             attempt,
             done: 1,
             total: 3,
-            message: message.into(),
-            code: (state == State::Retrying).then_some(engine::codes::NOT_IN_TIME),
-            hint: None,
+            text: if state == State::Retrying {
+                Message::Error(Diagnostic::new(engine::codes::NOT_IN_TIME, message))
+            } else {
+                Message::text(message)
+            },
         };
         vec![
             event(State::RunStarted, None, 0, "3 steps"),

@@ -1,5 +1,5 @@
 //! A live display on a terminal: one line per step that is being worked on, with what it does or waits for and for how
-//! long; settled steps scroll up.
+//! long; finished steps scroll up.
 
 use std::{
     collections::HashMap,
@@ -75,18 +75,18 @@ impl Sink for Live {
             (None, State::RunFinished) => {
                 self.total.finish_and_clear();
                 let took = labels::duration(elapsed);
-                self.say(&format!("{} on {}: {} ({took})", event.playbook, event.node, event.message));
+                self.say(&format!("{} on {}: {} ({took})", event.playbook, event.node, event.message()));
             }
             (None, _) => self.say(&settled(event, elapsed, self.color)),
             (Some(step), state) if labels::is_end(state) => self.settle(step, event),
             (Some(step), State::Waiting) => {
-                self.with_bar(step, |bar| bar.set_message(format!("waiting for {}", event.message)));
+                self.with_bar(step, |bar| bar.set_message(format!("waiting for {}", event.message())));
             }
             (Some(step), State::Retrying) => {
                 self.say(&settled(event, elapsed, self.color));
-                self.with_bar(step, |bar| bar.set_message(format!("trying again after: {}", event.message)));
+                self.with_bar(step, |bar| bar.set_message(format!("trying again after: {}", event.message())));
             }
-            (Some(step), _) => self.with_bar(step, |bar| bar.set_message(event.message.clone())),
+            (Some(step), _) => self.with_bar(step, |bar| bar.set_message(event.message().to_owned())),
         }
     }
 }
@@ -94,9 +94,9 @@ impl Sink for Live {
 fn settled(event: &Event, elapsed: Duration, color: bool) -> String {
     let (sign, word, style) = labels::mark(event.state);
     let who = event.step.as_deref().unwrap_or(&event.playbook);
-    let code = event.code.map(|code| format!("{code}: ")).unwrap_or_default();
+    let code = event.error().map(|error| format!("{}: ", error.code)).unwrap_or_default();
     let marked = painted(color, style, format!("{sign} {word:<9}"));
-    format!("{marked} {who}  {code}{} ({})", event.message, labels::duration(elapsed))
+    format!("{marked} {who}  {code}{} ({})", event.message(), labels::duration(elapsed))
 }
 
 /// The templates are fixed and tested; a broken one would still show the message.

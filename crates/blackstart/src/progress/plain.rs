@@ -23,9 +23,9 @@ fn line(event: &Event, elapsed: Duration) -> String {
     let of = format!("[{}/{}]", event.done, event.total);
     let who = event.step.as_deref().unwrap_or(&event.playbook);
     let again = if event.attempt > 1 { format!(" (attempt {})", event.attempt) } else { String::new() };
-    let code = event.code.map(|code| format!(" {code}")).unwrap_or_default();
+    let code = event.error().map(|error| format!(" {}", error.code)).unwrap_or_default();
     let took = if labels::is_end(event.state) { format!(" ({})", labels::duration(elapsed)) } else { String::new() };
-    format!("{of} {who}: {word}{code}{again}: {}{took}\n", event.message)
+    format!("{of} {who}: {word}{code}{again}: {}{took}\n", event.message())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `blackstart ignition`: from a sealed example to configs, and what is refused.
 
+mod serve;
+
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use serde_json::Value;

@@ -20,7 +20,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two levels below the repository").to_path_buf()
 }
 
-/// Runs the program; what it said, in the form of the snapshots.
+/// Runs the program; its output, in the form of the snapshots.
 pub(crate) fn blackstart<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_blackstart"))
         .args(arguments)

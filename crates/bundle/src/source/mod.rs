@@ -103,7 +103,7 @@ impl Job<'_> {
 
 /// The recipes of a component for the sources that have one, in the order in which they are tried.
 pub(crate) fn recipes(sources: &Sources, component: &Component, arch: Arch) -> Vec<Recipe> {
-    let release = sources.release.is_some().then(|| Recipe::release(component, arch));
+    let release = sources.release.as_ref().and_then(|_| Recipe::release(component, arch));
     let modules = sources.go_modules.then(|| Recipe::go_modules(component, arch));
     release.into_iter().chain(modules).collect()
 }

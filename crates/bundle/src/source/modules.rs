@@ -45,7 +45,7 @@ impl Modules {
 fn build_go(toolchain: &Toolchain, go: &Go, job: &Job, needs: &Needs) -> Result<Files, Refusal> {
     let component = job.component;
     if go.cgo {
-        needs.ensure(&[needs::C, needs::CGO].concat(), job).map_err(Refusal::Unavailable)?;
+        needs.ensure(&needs::cgo(go.libraries), job).map_err(Refusal::Unavailable)?;
     }
     job.emit(State::Fetching(SourceKind::GoModules));
     let mut published = Vec::new();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Job;
-use crate::{BundleError, State, Stop, command::Run};
+use crate::{BundleError, State, Stop, command::Run, component::Library};
 
 /// Something that must be installed.
 #[derive(Debug, Clone, Copy)]
@@ -34,11 +34,12 @@ pub(crate) const C: &[Need] = &[
     Need { what: "the C library for static programs", sign: Sign::StaticC, package: "libc6-dev" },
 ];
 
-/// Go code that calls C code, with the one library that such a component uses.
-pub(crate) const CGO: &[Need] = &[
-    Need { what: "`pkg-config`", sign: Sign::Program("pkg-config"), package: "pkg-config" },
-    Need { what: "the library libseccomp", sign: Sign::Library("libseccomp"), package: "libseccomp-dev" },
-];
+/// Go code that calls C code in these libraries.
+pub(crate) fn cgo(libraries: &[Library]) -> Vec<Need> {
+    let pkg_config = Need { what: "`pkg-config`", sign: Sign::Program("pkg-config"), package: "pkg-config" };
+    let library = |it: &Library| Need { what: it.name, sign: Sign::Library(it.name), package: it.package };
+    C.iter().copied().chain([pkg_config]).chain(libraries.iter().map(library)).collect()
+}
 
 /// Sees to it that needs are met.
 pub(crate) struct Needs {

@@ -15,7 +15,7 @@ use reqwest::{StatusCode, blocking::Client};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 
 use super::{Files, Job, Mirror, Refusal, is_c, modules::compile_c, needs::Needs, published};
-use crate::{BundleError, State, Stop, error::failed, manifest::SourceKind, sum::Summing};
+use crate::{BundleError, State, Stop, component::Release, error::failed, manifest::SourceKind, sum::Summing};
 
 const CONNECT: Duration = Duration::from_secs(3);
 
@@ -41,9 +41,9 @@ impl Releases {
         Self { client: client.map_err(|error| explain::chain(&error)), mirror, silent: Mutex::default() }
     }
 
-    /// The programs of a component.
-    pub(crate) fn fetch(&self, job: &Job, needs: &Needs) -> Result<Files, Refusal> {
-        let (component, release) = (job.component, &job.component.release);
+    /// The programs of a component, which its publisher offers like this.
+    pub(crate) fn fetch(&self, release: &Release, job: &Job, needs: &Needs) -> Result<Files, Refusal> {
+        let component = job.component;
         job.emit(State::Fetching(SourceKind::Release));
         let mut downloads: BTreeMap<String, PathBuf> = BTreeMap::new();
         let mut files = Files::new();

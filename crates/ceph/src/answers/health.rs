@@ -24,7 +24,7 @@ pub struct Check {
     /// Where.
     #[serde(default)]
     pub detail: Vec<Message>,
-    /// Whether somebody does not want to hear of it.
+    /// Whether an administrator has muted it.
     #[serde(default)]
     pub muted: bool,
 }

@@ -24,7 +24,7 @@ const ETCD: &str = "/var/lib/etcd";
 const PROBE: &str = ".blackstart-latency";
 const BLOCK: [u8; 8192] = [0x5a; 8192];
 const WRITES: usize = 30;
-/// A disk this slow has told enough.
+/// A disk that takes longer is known to be slow.
 const BUDGET: Duration = Duration::from_secs(3);
 
 /// etcd's own advice for the slowest of a hundred is 10 ms; a loaded disk is allowed some more.

@@ -31,7 +31,7 @@ fn check(context: &Context) -> Checking<'_> {
             Err(CommandError::Failed { output, .. }) => {
                 lacks.push(format!("nf_tables, which kube-proxy needs (module `nf_tables`): {output}"));
             }
-            // What is certain is worth more than what is not; that nft is missing, `programs` tells too.
+            // What is certain is worth more than what is not; that nft is missing, `programs` reports too.
             Err(error) if lacks.is_empty() => return Err(error.into()),
             Err(_) | Ok(_) => {}
         }

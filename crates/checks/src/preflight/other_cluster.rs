@@ -97,7 +97,7 @@ fn show(san: &San) -> String {
     }
 }
 
-/// The servers in a kubeconfig; none in what is no kubeconfig, which the PKI will tell.
+/// The servers in a kubeconfig; none in what is no kubeconfig, which the PKI will report.
 fn servers(kubeconfig: &str) -> Vec<String> {
     #[derive(Deserialize)]
     struct File {

@@ -34,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Port {
     Open,
-    /// The machine is there, nobody listens.
+    /// The machine is up, nothing listens.
     Refused,
     Silent,
 }
@@ -54,15 +54,16 @@ fn check(context: &Context) -> Checking<'_> {
         }
         let Some(ca) = context.text(context.layout.kubernetes_dir.join("pki/ca.crt"))? else { return Ok(Vec::new()) };
         let balancer = knock((Ipv4Addr::LOCALHOST, ports::API_BALANCER).into());
-        let masters: Vec<&Node> = if is_worker { context.cluster.masters().collect() } else { vec![&context.node] };
+        let masters: Vec<&Node> =
+            if is_worker { context.cluster.control_plane().collect() } else { vec![&context.node] };
         let ask = |master| ask(master, context.cluster.api().port, &ca);
         let (balancer, asked) = tokio::join!(balancer, join_all(masters.into_iter().map(ask)));
         let asked = asked.into_iter().collect::<Result<Vec<_>, _>>().map_err(Inconclusive)?;
-        // What ends again and again is told as such, with what it said.
+        // What ends again and again is reported as such, with what it logged.
         let units = context.units().await?;
         let mut found = match asked.as_slice() {
             asked if is_worker => of_worker(asked),
-            [_] if units.is_failing("kube-apiserver.service") => Vec::new(),
+            [_] if context.is_failing("kube-apiserver").await? => Vec::new(),
             asked => asked.iter().filter_map(of_master).collect(),
         };
         if balancer != Port::Open && !units.is_failing("blackstart-agent.service") {
@@ -116,7 +117,7 @@ fn of_worker(asked: &[Asked<'_>]) -> Vec<Finding> {
     found
 }
 
-/// Of several masters, the one that is nearest to working says most.
+/// Of several masters, the one that is nearest to working shows most.
 fn relevance(asked: &Asked<'_>) -> u8 {
     match (&asked.api, asked.join) {
         (ApiAnswer::Ready, _) => 5,

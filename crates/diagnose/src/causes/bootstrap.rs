@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use nodekit::run_record::{Outcome, Purpose, RunRecord};
 use nodekit::systemd::Unit;
-use playbooks::cluster::ids;
+use playbooks::cluster::{Tenure, ids, is_for_masters};
 
 use crate::{
     Check, Checking, Context, Finding, Inconclusive, Kind, Part,
@@ -21,7 +21,7 @@ pub(crate) const CHECK: Check = Check::new(
 const UNIT: &str = "cluster-bootstrap.service";
 const LINK: &str = "/etc/systemd/system/multi-user.target.wants/cluster-bootstrap.service";
 
-/// Machines of one cluster are switched on one after the other; longer than this somebody should look.
+/// Machines of one cluster are switched on one after the other; longer than this a person should look.
 const LONG: SignedDuration = SignedDuration::from_secs(60);
 
 fn check(context: &Context) -> Checking<'_> {
@@ -38,6 +38,15 @@ fn check(context: &Context) -> Checking<'_> {
         let outcome = run.outcome_seen_by(disk);
         let now = context.host.clock.now();
         let was_ready = context.was_done(ids::RECORD).await?;
+        // That it waits for masters, or gets stuck in its hand-over, has checks of its own.
+        let is_told_elsewhere = match context.tenure()? {
+            None => false,
+            Some(Tenure::Holds) => run.waiting().iter().any(|wait| is_for_masters(wait.step)),
+            Some(Tenure::HandsOver | Tenure::Retired) => true,
+        };
+        if is_told_elsewhere {
+            return Ok(off(&unit, is_enabled).into_iter().collect());
+        }
         Ok([evaluate(&run, outcome, was_ready, now), off(&unit, is_enabled)].into_iter().flatten().collect())
     })
 }
@@ -67,8 +76,8 @@ fn evaluate(run: &RunRecord, outcome: Outcome, was_ready: bool, now: Timestamp) 
                 return symptom(BOOTSTRAP_FAILED, evidence, BOOTSTRAP_FAILED.fix.to_owned());
             };
             let step = failure.step.as_ref().map(|step| format!(" in step `{step}`")).unwrap_or_default();
-            let evidence = format!("the last `node up` failed{step}: {}: {}", failure.code, failure.message);
-            symptom(BOOTSTRAP_FAILED, evidence, failure.hint.clone())
+            let evidence = format!("the last `node up` failed{step}: {}", failure.diagnostic);
+            symptom(BOOTSTRAP_FAILED, evidence, failure.diagnostic.hint.clone())
         }
         Outcome::Interrupted | Outcome::Cancelled => {
             let word = if outcome == Outcome::Cancelled { "stopped" } else { "cut off" };

@@ -58,7 +58,7 @@ fn together(faults: &[&Fault], is_worker: bool) -> Option<Finding> {
     let is_missing = first.flaw == Flaw::Missing;
     let kind = match first.flaw {
         Flaw::EndsSoon { .. } => Kind::Warning,
-        // What was never handed out is missing because the node could not join; that is told by the look at joining.
+        // What was never handed out is missing because the node could not join; the check of joining reports that.
         Flaw::Missing if is_worker => Kind::Symptom,
         // With a clock that is behind, every certificate looks like this.
         Flaw::NotYetValid { .. } => Kind::Symptom,

@@ -1,5 +1,5 @@
-//! Units and configuration files that are not as this program writes them. That may be somebody's wish and do no harm, so
-//! it counts as the reason only where the service does not work.
+//! Units and configuration files that are not as this program writes them. An administrator may want that, and it
+//! may do no harm, so it counts as the reason only where the service does not work.
 
 use host::Disk;
 use nodekit::systemd::Unit;
@@ -31,7 +31,7 @@ fn own_drop_ins(unit: &Unit) -> impl Iterator<Item = &String> {
     unit.drop_ins.iter().filter(move |path| path.contains(&directory))
 }
 
-fn difference(disk: &dyn Disk, wanted: &RenderedFile) -> Result<Option<String>, Inconclusive> {
+pub(super) fn difference(disk: &dyn Disk, wanted: &RenderedFile) -> Result<Option<String>, Inconclusive> {
     let path = wanted.path.display();
     let Some(found) = disk.read_optional(&wanted.path)? else { return Ok(Some(format!("{path}, which is missing"))) };
     if found.is_empty() {
@@ -39,7 +39,7 @@ fn difference(disk: &dyn Disk, wanted: &RenderedFile) -> Result<Option<String>, 
     }
     let found = String::from_utf8_lossy(&found);
     Ok(first_difference(&wanted.text, &found).map(|(line, text)| {
-        // A file that is not for everybody may hold what nobody should read in a report.
+        // A file that not every user may read can hold what must not be in a report.
         let is_public = wanted.mode & 0o004 != 0;
         if is_public { format!("{path}, line {line}: `{text}`") } else { format!("{path}, from line {line} on") }
     }))

@@ -1,6 +1,6 @@
 //! A clock that is not that of the masters, or that is behind what was written here earlier.
 //!
-//! One that is plainly wrong is told by the preflight check, and then nothing else here.
+//! The preflight check reports one that is plainly wrong, and then nothing else is reported here.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -21,15 +21,15 @@ pub(crate) const CHECK: Check = Check::new(
     check,
 );
 
-/// An answer says full seconds and takes some time; leases and certificates forgive this much.
+/// An answer has full seconds and takes some time; leases and certificates forgive this much.
 const TOLERATED: SignedDuration = SignedDuration::from_secs(10);
 
-/// Whoever is there answers at once.
+/// A master that is up answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
 fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
-        let others = context.cluster.masters().filter(|master| master.name != context.node.name);
+        let others = context.cluster.control_plane().filter(|master| master.name != context.node.name);
         let reported = join_all(others.map(async |master| {
             let api = SocketAddr::new(master.ip, context.cluster.api().port);
             let join = SocketAddr::new(master.ip, ports::JOIN);
@@ -42,7 +42,7 @@ fn check(context: &Context) -> Checking<'_> {
     })
 }
 
-/// What time a server says it is. A clock that is wrong makes every certificate look wrong, so none is looked at: what is
+/// What time a server reports. A clock that is wrong makes every certificate look wrong, so none is looked at: what is
 /// sent is no secret, and the answer is only shown.
 async fn date_of(server: SocketAddr) -> Option<Timestamp> {
     let client = tls::unproven_client().ok()?;

@@ -1,4 +1,4 @@
-//! A service that ends again and again, with the line of its log that tells why.
+//! A service that ends again and again, with the line of its log that shows why.
 
 use nodekit::systemd;
 use nodekit::systemd::Unit;

@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check::new(
 )
 .only(Roles::Masters);
 
-/// Whoever exchanges the key loses all Secrets: a few of them will do.
+/// With another key all Secrets are lost: a few of them will do.
 const TRIED: u32 = 5;
 
 /// A plugin of this machine accepts at once or not at all.
@@ -99,7 +99,7 @@ async fn read_some(context: &Context) -> Result<Result<(), Unread>, Inconclusive
     Ok(Ok(()))
 }
 
-/// What an API server says of a Secret that it cannot decrypt: one of these, depending on the kind of encryption. The
+/// What an API server answers for a Secret that it cannot decrypt: one of these, depending on the kind of encryption. The
 /// second is what a wrong key of the kind that we use comes to.
 const UNDECIPHERED: &[&str] = &["unable to transform key", "not large enough for encryption", "no matching", "decrypt"];
 
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_changed_key_is_a_cause_only_where_secrets_are_lost() {
-        // As a real API server says it of a secretbox and of AES.
+        // As a real API server answers for a secretbox and for AES.
         let lost = |words: &str| {
             Err(Unread::Other(format!("cannot read Secret default/a: 500 Internal error occurred: {words}")))
         };

@@ -35,7 +35,7 @@ const NEARLY_FULL: u64 = 80;
 
 const MIB: u64 = 1024 * 1024;
 
-/// What etcd says before it ends because of its data: a part of the line.
+/// What etcd logs before it ends because of its data: a part of the line.
 const DATA_ERRORS: &[&str] = &[
     "crc mismatch",
     "database file",
@@ -56,7 +56,7 @@ const DATA_ERRORS: &[&str] = &[
 
 fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
-        if !context.was_done(ids::ETCD).await? {
+        if !context.was_any_done(&[ids::ETCD, ids::ETCD_POD]).await? {
             return Ok(Vec::new());
         }
         let view = context.etcd().await?;
@@ -67,8 +67,8 @@ fn check(context: &Context) -> Checking<'_> {
             }
             Err(why) => {
                 let output = context.etcd_log().await?;
-                // One that ends again and again is told as such, with what it said.
-                let is_failing = context.units().await?.is_failing("etcd.service");
+                // One that ends again and again is reported as such, with what it logged.
+                let is_failing = context.is_failing("etcd").await?;
                 let silent = || Finding::symptom(UNREACHABLE, Part::Etcd, format!("etcd on this node: {why}"));
                 Ok((!is_failing).then(silent).into_iter().chain(data_failure(&output)).collect())
             }
@@ -77,7 +77,7 @@ fn check(context: &Context) -> Checking<'_> {
     })
 }
 
-/// An alarm is told in etcd's own words; a database that is only near its limit has raised none yet.
+/// An alarm is reported in etcd's own words; a database that is only near its limit has raised none yet.
 fn full(status: &Status) -> Option<Finding> {
     let size = format!("its database has {} MiB{}", status.db_size / MIB, most(status));
     let alarms: Vec<&str> =
@@ -98,8 +98,8 @@ fn most(status: &Status) -> String {
     }
 }
 
-/// The first line of a log, read backwards, that blames the data directory; what is only for information blames nobody. What
-/// was said before the others removed this member is of no interest any more.
+/// The first line of a log, read backwards, that blames the data directory; lines of level `info` do not count. What
+/// was logged before the others removed this member is of no interest any more.
 fn data_failure(log: &str) -> Option<Finding> {
     let is_newer = |line: &&str| !REMOVED.iter().any(|words| line.contains(words));
     let relevant =

@@ -32,7 +32,7 @@ pub(crate) const CHECK: Check = Check::new(
 )
 .only(Roles::Workers);
 
-/// Whoever is there answers at once.
+/// A master that is up answers at once.
 const LIMIT: Duration = Duration::from_secs(6);
 
 fn check(context: &Context) -> Checking<'_> {
@@ -81,7 +81,7 @@ fn evaluate(secret: &NodeSecret, node: &str, now: Timestamp) -> Option<Finding> 
     Some(Finding::cause(codes::EXPIRED, Part::Joining, evidence))
 }
 
-/// Nobody there may be anything; everything else is told by the masters' answer itself.
+/// That no master answers may have any cause; everything else is in the masters' answer itself.
 fn kept_out(error: &JoinError) -> Finding {
     let evidence = explain::chain(error);
     match error {

@@ -1,4 +1,4 @@
-//! Settings of the kernel that the bootstrap turned on and somebody turned off.
+//! Settings of the kernel that the bootstrap turned on and that were turned off since.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! The Node object of this node, and what the API says of the others.
+//! The Node object of this node, and what the API shows of the others.
 
 use kubeapi::k8s_openapi::api::core::v1::{Node as ApiNode, NodeCondition};
 use playbooks::cluster::ids;
-use spec::{UnlistedNodes, ValidatedCluster};
+use spec::{Role, UnlistedNodes, ValidatedCluster};
 
 use crate::{
     Check, Checking, Context, Finding, Inconclusive, Part,
@@ -24,7 +24,13 @@ fn check(context: &Context) -> Checking<'_> {
             return Ok(Vec::new());
         }
         match context.nodes().await? {
-            Ok(nodes) => Ok(evaluate(&context.cluster, &context.node.name, nodes)),
+            Ok(nodes) => {
+                let mut found = evaluate(&context.cluster, &context.node.name, nodes);
+                // Masters that a bootstrap node waits for have a check of their own.
+                let waits = context.node.has(Role::Bootstrap);
+                found.retain(|finding| !(waits && finding.code == Some(OTHER_NODE)));
+                Ok(found)
+            }
             Err(Unread::Refused { status, message }) => {
                 let kubeconfig = context.objects().await?.kubeconfig.display().to_string();
                 Ok(vec![refused(*status, &kubeconfig, message)])
@@ -57,7 +63,7 @@ fn evaluate(cluster: &ValidatedCluster, own: &str, nodes: &[ApiNode]) -> Vec<Fin
     }
     if cluster.bootstrap().unlisted_nodes == UnlistedNodes::Deny {
         let names = nodes.iter().filter_map(|node| node.metadata.name.as_deref());
-        let unlisted: Vec<&str> = names.filter(|name| cluster.node(name).is_none()).collect();
+        let unlisted: Vec<&str> = names.filter(|name| cluster.machine(name).is_none()).collect();
         if !unlisted.is_empty() {
             let evidence = format!("{} in the API, and not in cluster.yaml", unlisted.join(", "));
             found.push(Finding::warning(UNLISTED_NODE, Part::Workloads, evidence));

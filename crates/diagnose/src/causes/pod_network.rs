@@ -82,7 +82,7 @@ fn plugins(configuration: &str) -> Vec<String> {
 
 fn lacking(first: &str, missing: &[String]) -> Option<Finding> {
     let evidence = format!("{first} needs what is not there: {}", missing.join(", "));
-    // One that the bundle should have is told with the bundle.
+    // One that the bundle should have is reported with the bundle.
     (!missing.is_empty()).then(|| Finding::symptom(NO_NETWORK_PLUGIN, Part::PodNetwork, evidence))
 }
 

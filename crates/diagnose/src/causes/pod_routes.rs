@@ -6,7 +6,7 @@ use futures::future::join_all;
 use host::Cmd;
 use playbooks::cluster::ids;
 use serde::Deserialize;
-use spec::{NetworkAddOn, Node};
+use spec::{NetworkAddOn, Node, Role};
 
 use crate::{Check, Checking, Context, Finding, Part, codes::POD_ROUTE};
 
@@ -16,7 +16,9 @@ pub(crate) const CHECK: Check = Check::new("pod-routes", "routes to the pods of 
 fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let networking = context.cluster.networking();
-        if networking.add_on != NetworkAddOn::Basic || !context.was_done(ids::NODE_READY).await? {
+        // No pod of a network of its own lands on a bootstrap node, and it has no routes.
+        let has_pods = !context.node.has(Role::Bootstrap);
+        if !has_pods || networking.add_on != NetworkAddOn::Basic || !context.was_done(ids::NODE_READY).await? {
             return Ok(Vec::new());
         }
         // A node that has not joined has no route yet.

@@ -34,7 +34,7 @@ fn check(context: &Context) -> Checking<'_> {
         let asked = preflight::Context { subject: Subject::clone(context), stage };
         let outcomes = preflight::run(preflight::registry(), &[], &asked).await;
         let outcomes = outcomes.map_err(|error| Inconclusive(error.to_string()))?;
-        // Warnings of a preflight are said at every `node up`; here only what is wrong counts.
+        // Warnings of a preflight are reported at every `node up`; here only what is wrong counts.
         Ok(outcomes.iter().flat_map(Outcome::problems).cloned().collect())
     })
 }

@@ -1,4 +1,4 @@
-//! Certificate requests of nodes: those nobody decides on, and those that were denied.
+//! Certificate requests of nodes: those that stay pending, and those that were denied.
 
 use jiff::{SignedDuration, Timestamp};
 use kubeapi::{
@@ -91,7 +91,7 @@ impl<'a> Request<'a> {
                 let code = decision.reason.as_deref().unwrap_or_default();
                 let evidence = format!("request {name} of {requestor} was denied: {code} {why}");
                 // A stranger who is turned away is no fault of the cluster.
-                let is_member = requestor.strip_prefix(NODE).is_some_and(|node| cluster.node(node).is_some());
+                let is_member = requestor.strip_prefix(NODE).is_some_and(|node| cluster.machine(node).is_some());
                 Some(if is_member {
                     Finding::cause(CSR_DENIED, Part::Joining, evidence)
                 } else {

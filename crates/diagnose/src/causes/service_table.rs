@@ -1,4 +1,4 @@
-//! kube-proxy's nftables table: without it no service has an address, though kube-proxy runs and says nothing.
+//! kube-proxy's nftables table: without it no service has an address, though kube-proxy runs and logs nothing.
 
 use host::{Cmd, CommandError};
 
@@ -28,7 +28,7 @@ fn check(context: &Context) -> Checking<'_> {
     })
 }
 
-/// A chain without rules sends nobody anywhere.
+/// A chain without rules sends no packet anywhere.
 fn evaluate(family: &str, listed: &str) -> Option<Finding> {
     let has_rules = listed.contains("vmap") || listed.contains("goto") || listed.contains("jump");
     let evidence = format!("chain `services` of the nftables table `{family} kube-proxy` has no rules");

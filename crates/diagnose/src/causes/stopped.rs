@@ -31,7 +31,7 @@ fn check(context: &Context) -> Checking<'_> {
     })
 }
 
-/// A unit without a file is told by the look at files.
+/// The check of files reports a unit without a file.
 fn evaluate(unit: &Unit, is_enabled: bool) -> Option<Finding> {
     let Unit { name, load, active, sub, .. } = unit;
     let stopped =
@@ -51,7 +51,7 @@ fn evaluate(unit: &Unit, is_enabled: bool) -> Option<Finding> {
         ("loaded", "inactive" | "deactivating" | "failed") => {
             stopped(format!("{name} is {active} ({sub}): it was stopped by hand"), format!("`systemctl start {name}`"))
         }
-        // What is wrong with its file is told by the look at files.
+        // The check of files reports what is wrong with its file.
         ("bad-setting" | "error", _) if !unit.is_up() => {
             let evidence = format!("{name} is {active} and cannot be started: systemd calls its file `{load}`");
             let fix = format!("`systemd-analyze verify {name}` shows what is wrong with it");

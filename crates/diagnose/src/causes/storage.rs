@@ -126,7 +126,7 @@ struct Share {
 }
 
 impl Share {
-    /// The one line below the heading of `df -P`. A file system without a number of its own says `-` or 0.
+    /// The one line below the heading of `df -P`. A file system without a number of its own shows `-` or 0.
     fn parse(df: &str) -> Result<Self, Inconclusive> {
         let line = df.lines().nth(1).ok_or_else(|| Inconclusive(format!("`df` answers `{}`", df.trim())))?;
         let number = |column: usize| line.split_whitespace().nth(column).and_then(|text| text.parse().ok());

@@ -1,4 +1,4 @@
-//! Pods that do not run although the cluster does. They are somebody's work and not the node's fault: warnings only.
+//! Pods that do not run although the cluster does. They belong to users and are not the node's fault: warnings only.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check::new(
 /// So many are named; more only make a person scroll.
 const NAMED: usize = 5;
 
-/// More than this nobody reads, and the API server has other things to do.
+/// More than this no person reads, and the API server has other things to do.
 const LISTED: u32 = 500;
 
 fn check(context: &Context) -> Checking<'_> {

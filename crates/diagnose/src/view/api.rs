@@ -1,4 +1,4 @@
-//! How an API server answers somebody who only asks for its health and trusts only the cluster's CA.
+//! How an API server answers a client that only asks for its health and trusts only the cluster's CA.
 
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 
@@ -12,13 +12,13 @@ const LIMIT: Duration = Duration::from_secs(3);
 pub(crate) enum ApiAnswer {
     /// It serves.
     Ready,
-    /// It answers; these checks of its own fail, or it says so without naming any.
+    /// It answers; these checks of its own fail, or it reports so without naming any.
     NotReady(Vec<String>),
     /// It was reached and not believed.
     Distrusted(Distrust),
-    /// The machine is there, nobody listens.
+    /// The machine is up, nothing listens.
     Refused,
-    /// Nothing came back, and what the system says of it.
+    /// Nothing came back, and the error of the system.
     Silent(String),
 }
 

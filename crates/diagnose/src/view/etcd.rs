@@ -1,4 +1,4 @@
-//! etcd as all its masters tell of it, seen from this one.
+//! etcd as all its masters report it, seen from this one.
 
 use std::{net::Ipv4Addr, time::Duration};
 
@@ -7,7 +7,7 @@ use etcd::{
     survey::{self, Heard, Reported},
 };
 use host::Cmd;
-use spec::ports;
+use spec::{Node, Role, ports};
 
 use crate::{Context, Inconclusive};
 
@@ -27,7 +27,10 @@ impl EtcdView {
     pub(super) async fn read(context: &Context) -> Result<Self, Inconclusive> {
         let access = context.etcd_access()?;
         let own = context.node.name.clone();
-        let masters = context.cluster.masters().map(|master| {
+        // A bootstrap node waits for masters: those that are members already are asked because it knows them.
+        let of_bootstrap = context.node.has(Role::Bootstrap).then_some(&context.node);
+        let expected: Vec<&Node> = of_bootstrap.map_or_else(|| context.cluster.masters().collect(), |own| vec![own]);
+        let masters = expected.into_iter().map(|master| {
             let ip = if master.name == own { Ipv4Addr::LOCALHOST.into() } else { master.ip };
             (master.name.clone(), etcd::client_url(ip))
         });
@@ -35,7 +38,7 @@ impl EtcdView {
         Ok(Self { own, heard, metrics })
     }
 
-    /// What this master's member told, or why it did not.
+    /// What this master's member reported, or why it did not.
     pub(crate) fn own(&self) -> Result<&Reported, &str> {
         let own = self.heard.iter().find(|one| one.name == self.own);
         own.map_or(Err("it was not asked"), |one| one.reported.as_ref().map_err(String::as_str))
@@ -49,9 +52,13 @@ impl Context {
         access.map_err(|error| Inconclusive(explain::chain(&error)))
     }
 
-    /// What this master's member said lately, the last line first: enough for one start and its end, and nothing of a
+    /// What this master's member logged lately, the last line first: enough for one start and its end, and nothing of a
     /// failure that is over.
     pub(crate) async fn etcd_log(&self) -> Result<String, Inconclusive> {
+        if self.static_pods().await?.get("etcd").is_some() {
+            let Some(id) = self.newest_container("etcd").await else { return Ok(String::new()) };
+            return self.container_log(&id).await;
+        }
         // Without `--reverse`, the lines since a moment are the first ones since then.
         let which =
             ["--unit=etcd", "--since=-5min", "--reverse", "--lines=150", "--output=cat", "--no-pager", "--quiet"];

@@ -1,9 +1,11 @@
 //! What several checks need of the cluster, read once for all of them. Reading only: what it means is for the checks to say.
 
 mod api;
+mod bootstrap_node;
 mod certificates;
 mod etcd;
 mod objects;
+mod static_pods;
 
 use kubeapi::{
     k8s_openapi::api::core::v1::Node as ApiNode,
@@ -15,9 +17,11 @@ use tokio::sync::OnceCell;
 
 pub(crate) use self::{
     api::{ApiAnswer, ask_api},
+    bootstrap_node::answers,
     certificates::Certificates,
     etcd::EtcdView,
     objects::{Objects, Unread},
+    static_pods::{Runs, StaticPod, StaticPods},
 };
 use crate::{Context, Inconclusive};
 
@@ -28,6 +32,8 @@ pub(crate) struct Views {
     nodes: OnceCell<Result<Vec<ApiNode>, Unread>>,
     etcd: OnceCell<EtcdView>,
     certificates: OnceCell<Certificates>,
+    static_pods: OnceCell<StaticPods>,
+    bootstrap_node_answers: OnceCell<bool>,
 }
 
 impl Context {
@@ -54,7 +60,7 @@ impl Context {
         Ok(self.views.nodes.get_or_init(read).await)
     }
 
-    /// etcd, as all masters tell of it.
+    /// etcd, as all masters report it.
     pub(crate) async fn etcd(&self) -> Result<&EtcdView, Inconclusive> {
         self.views.etcd.get_or_try_init(async || EtcdView::read(self).await).await
     }

@@ -22,14 +22,14 @@ pub(crate) struct Objects {
 /// Why an object could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unread {
-    /// The API server says who we are not, or what we may not.
+    /// The API server refuses who we are, or what we ask for.
     Refused {
         /// 401 or 403.
         status: u16,
         /// Its words.
         message: String,
     },
-    /// Whatever else, most often that nobody answers.
+    /// Whatever else, most often that no API server answers.
     Other(String),
 }
 
@@ -58,7 +58,7 @@ impl Objects {
         let client = self.client()?.clone();
         match timeout(LIMIT, request(client)).await {
             Ok(answer) => answer.map_err(|error| ApiError::of(doing)(error).into()),
-            // The same words for all, so that they are told once.
+            // The same words for all, so that they are reported once.
             Err(_) => Err(Unread::Other(NO_ANSWER.to_owned())),
         }
     }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Runs a playbook of `playbooks.rs` on the machine that `ROOT` stands for. Events go to standard output as JSON lines;
-//! a last line there tells how many operations the disk has seen. With `before:N` or `after:N` the process kills itself
+//! a last line there says how many operations the disk has seen. With `before:N` or `after:N` the process kills itself
 //! right before or right after its N-th operation on the disk, with SIGKILL, so that nothing can be tidied up.
 //! SIGINT and SIGTERM stop the run between two changes.
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use explain::Explain;
+use explain::{Explain, Message};
 
 use crate::{About, EVENT_SCHEMA_VERSION, Event, Runner, State};
 
@@ -39,34 +39,34 @@ impl<'a> Emitter<'a> {
 
     /// Emits an event of the run itself.
     pub(super) fn run(&self, state: State, message: String) {
-        self.emit(None, state, 0, message, None);
+        self.emit(None, state, 0, Message::text(message));
     }
 
     /// Emits an event of a step.
     pub(super) fn step(&self, about: &About, state: State, attempt: u32, message: String) {
-        self.emit(Some(about.id.as_str()), state, attempt, message, None);
+        self.emit(Some(about.id.as_str()), state, attempt, Message::text(message));
     }
 
     /// Emits an event of a step that may not be in the playbook any more.
     pub(super) fn undo(&self, step: &str, state: State, message: String) {
-        self.emit(Some(step), state, 1, message, None);
+        self.emit(Some(step), state, 1, Message::text(message));
     }
 
     /// Emits that a step went wrong.
     pub(super) fn failure(&self, step: &str, state: State, attempt: u32, error: &dyn Explain) {
-        self.emit(Some(step), state, attempt, explain::chain(error), Some(error));
+        self.emit(Some(step), state, attempt, Message::Error(error.diagnostic()));
     }
 
     /// Emits that the run as a whole cannot go on.
     pub(super) fn broken(&self, error: &dyn Explain) {
-        self.emit(None, State::RunFinished, 0, explain::chain(error), Some(error));
+        self.emit(None, State::RunFinished, 0, Message::Error(error.diagnostic()));
     }
 
     fn count(&self) -> MutexGuard<'_, Count> {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn emit(&self, step: Option<&str>, state: State, attempt: u32, message: String, error: Option<&dyn Explain>) {
+    fn emit(&self, step: Option<&str>, state: State, attempt: u32, text: Message) {
         let mut count = self.count();
         count.sequence += 1;
         if matches!(state, State::Verified | State::Unchanged | State::Undone) {
@@ -84,9 +84,7 @@ impl<'a> Emitter<'a> {
             attempt,
             done: count.done,
             total: count.total,
-            message,
-            code: error.map(<dyn Explain>::code),
-            hint: error.map(<dyn Explain>::advice),
+            text,
         };
         for sink in &self.runner.sinks {
             sink.event(&event);

@@ -17,7 +17,7 @@ pub struct StepPlan {
 }
 
 impl Runner {
-    /// Looks at the machine and says what a run would do, as far as that can be told now. Takes no lock and writes
+    /// Looks at the machine and says what a run would do, as far as that can be seen now. Takes no lock and writes
     /// nothing.
     pub async fn plan(&self, playbook: &Playbook) -> Vec<StepPlan> {
         let mut plans = Vec::new();

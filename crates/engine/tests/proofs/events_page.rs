@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use engine::{Event, State};
+use explain::{Diagnostic, Message};
 use serde_json::Value;
 
 /// Goes through all states; a new one does not compile before it has its place here.
@@ -44,9 +45,7 @@ fn full_event() -> Value {
         attempt: 1,
         done: 0,
         total: 1,
-        message: String::new(),
-        code: Some(engine::codes::NOT_IN_TIME),
-        hint: Some(String::new()),
+        text: Message::Error(Diagnostic::new(engine::codes::NOT_IN_TIME, "")),
     };
     serde_json::to_value(event).unwrap()
 }

@@ -140,7 +140,7 @@ async fn a_damaged_ledger_is_recovered_or_stops_the_run() {
                 assert!(ended.unwrap().is_complete(), "{name}");
                 let reported: Vec<_> = events.iter().filter(|event| event.state == State::LedgerRecovered).collect();
                 assert_eq!(reported.len(), 1, "{name}");
-                assert!(reported[0].message.contains("ledger.json"), "{name}: {}", reported[0].message);
+                assert!(reported[0].message().contains("ledger.json"), "{name}: {}", reported[0].message());
                 let opened = LedgerStore::new(STATE_DIR).open(&disk).unwrap();
                 assert_eq!((opened.recovered, opened.ledger.steps.len()), (None, 3), "{name}: not healed");
             }

@@ -1,6 +1,6 @@
 //! A long change says what it is doing, in order, before its end.
 
-use engine::{About, Act, Planned, Playbook, State, Stays, Step, StepError, StepId};
+use engine::{About, Act, Event, Planned, Playbook, State, Stays, Step, StepError, StepId};
 use host::{Host, disk::model::ModelDisk};
 
 use crate::support::runner_on;
@@ -37,7 +37,6 @@ async fn what_a_change_says_is_emitted_as_applying() {
     let playbook = Playbook::never_undone("talk").step(Talker, &[]).build().unwrap();
     assert!(runner.run(&playbook).await.unwrap().is_complete());
     let events = recorder.take();
-    let output: Vec<&str> =
-        events.iter().filter(|event| event.state == State::Applying).map(|event| event.message.as_str()).collect();
+    let output: Vec<&str> = events.iter().filter(|event| event.state == State::Applying).map(Event::message).collect();
     assert_eq!(output, ["talk", "one", "two"]);
 }

@@ -83,7 +83,7 @@ async fn when_the_ledger_fails_the_changes_in_flight_are_completed_and_no_other_
     assert_eq!(recorder.states("slow"), [State::Started, State::Applying, State::Cancelled]);
     assert_eq!(recorder.states("after"), []);
     let last = recorder.take().pop().unwrap();
-    assert_eq!((last.state, last.code), (State::RunFinished, Some(host::codes::DISK_FULL)));
+    assert_eq!((last.state, last.error().map(|error| error.code)), (State::RunFinished, Some(host::codes::DISK_FULL)));
 
     disk.fill(false);
     assert!(runner.run(&list(vec![(files("after"), &[])])).await.unwrap().is_complete(), "the lock is free again");

@@ -125,7 +125,7 @@ async fn each_step_is_framed_by_its_hooks_and_a_dry_run_shows_the_same() {
         ["made: before", "made: spin", "made: hidden", "made: after", "found: before", "found: after"]
     );
     assert!(!tree(&disk).contains_key(Path::new("/etc")) && known(&disk).is_empty());
-    let reported: Vec<String> = recorder.take().into_iter().map(|event| event.message).collect();
+    let reported: Vec<String> = recorder.take().iter().map(|event| event.message().to_owned()).collect();
     assert!(
         reported.contains(&"stopping".to_owned()) && !reported.iter().any(|what| what.contains("hidden")),
         "{reported:?}"

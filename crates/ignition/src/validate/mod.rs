@@ -11,9 +11,9 @@ mod json;
 mod report;
 mod shape;
 
-use explain::Code;
+use explain::{Code, Diagnostic};
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 pub use report::report;
 
@@ -25,44 +25,37 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// One thing that is wrong. No field ever holds contents of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The stable code.
-    #[serde(serialize_with = "code_id")]
-    pub code: Code,
+    /// What was seen, and what to do about it.
+    #[serde(flatten)]
+    pub diagnostic: Diagnostic,
     /// The file, as it was named by the user.
     pub file: String,
     /// From one; 0 for the file as a whole.
     pub line: usize,
     /// From one, in characters; 0 for the file as a whole.
     pub column: usize,
-    /// What was seen.
-    pub message: String,
-    /// What to do about it.
-    pub hint: String,
 }
 
 impl Problem {
     /// About a file as a whole.
     pub fn whole(code: Code, file: &str, message: impl Into<String>) -> Self {
-        let (file, message, hint) = (file.to_owned(), message.into(), code.fix.to_owned());
-        Self { code, file, line: 0, column: 0, message, hint }
+        Self { diagnostic: Diagnostic::new(code, message), file: file.to_owned(), line: 0, column: 0 }
     }
 }
 
 /// What a check found, at a byte of the text.
 struct Found {
-    code: Code,
+    diagnostic: Diagnostic,
     at: usize,
-    message: String,
-    hint: Option<String>,
 }
 
 impl Found {
     fn new(code: Code, at: usize, message: impl Into<String>) -> Self {
-        Self { code, at, message: message.into(), hint: None }
+        Self { diagnostic: Diagnostic::new(code, message), at }
     }
 
     fn hint(mut self, hint: String) -> Self {
-        self.hint = Some(hint);
+        self.diagnostic.hint = hint;
         self
     }
 }
@@ -87,15 +80,10 @@ pub fn validate(file: &str, bytes: &[u8], now: Timestamp) -> Vec<Problem> {
     for check in checks::CHECKS {
         check(&root, now, &mut found);
     }
-    found.sort_by_key(|found| (found.at, found.code.id));
-    let problem = |Found { code, at, message, hint }| {
+    found.sort_by_key(|found| (found.at, found.diagnostic.code.id));
+    let problem = |Found { diagnostic, at }| {
         let (line, column) = json::place(text, at);
-        let whole = Problem::whole(code, file, message);
-        Problem { line, column, hint: hint.unwrap_or(whole.hint), ..whole }
+        Problem { diagnostic, file: file.to_owned(), line, column }
     };
     found.into_iter().map(problem).collect()
-}
-
-fn code_id<S: Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(code.id)
 }

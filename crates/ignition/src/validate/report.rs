@@ -1,6 +1,6 @@
 //! Problems as text for a terminal.
 
-use explain::counted;
+use explain::{Diagnostic, counted};
 
 use super::Problem;
 
@@ -10,7 +10,7 @@ pub fn report(problems: &[Problem]) -> String {
         return String::new();
     }
     let one = |problem: &Problem| {
-        let Problem { code, file, line, column, message, hint } = problem;
+        let Problem { diagnostic: Diagnostic { code, message, hint }, file, line, column } = problem;
         let place = if *line == 0 { file.clone() } else { format!("{file}:{line}:{column}") };
         format!("error[{code}]: {message}\n --> {place}\n  = hint: {hint}\n\n")
     };

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use explain::Diagnostic;
 use reqwest::{RequestBuilder, Response};
 use serde::{Serialize, de::DeserializeOwned};
 use tls::Distrust;
@@ -65,9 +66,9 @@ async fn read(mut response: Response, master: SocketAddr) -> Result<Vec<u8>, Joi
 
 /// The code as one of ours, so that it is explained here as it is there.
 fn understood(master: SocketAddr, refused: wire::Refused) -> Refused {
-    let code = codes::ALL.iter().find(|code| code.id == refused.code).copied().unwrap_or(codes::ANSWER);
-    let wire::Refused { code: _, message, hint, retryable } = refused;
-    Refused { master, code, message: shown(&message), hint: shown(&hint), retryable }
+    let wire::Refused { diagnostic: Diagnostic { code, message, hint }, retryable } = refused;
+    let code = codes::ALL.iter().find(|known| known.id == code).copied().unwrap_or(codes::ANSWER);
+    Refused { master, diagnostic: Diagnostic { code, message: shown(&message), hint: shown(&hint) }, retryable }
 }
 
 /// Text of another machine, fit for a terminal.
@@ -109,12 +110,10 @@ mod tests {
     #[test]
     fn a_code_of_another_version_is_still_a_refusal() {
         let refused = wire::Refused {
-            code: "BS-JOIN-999".into(),
-            message: "no".into(),
-            hint: "perhaps".into(),
+            diagnostic: Diagnostic { code: "BS-JOIN-999".into(), message: "no".into(), hint: "perhaps".into() },
             retryable: false,
         };
         let understood = understood("192.0.2.1:7444".parse().unwrap(), refused);
-        assert_eq!((understood.code, understood.message.as_str()), (codes::ANSWER, "no"));
+        assert_eq!((understood.diagnostic.code, understood.diagnostic.message.as_str()), (codes::ANSWER, "no"));
     }
 }

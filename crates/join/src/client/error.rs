@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use explain::{Code, Explain};
+use explain::{Code, Diagnostic, Explain};
 use jiff::Timestamp;
 use tls::TlsError;
 
@@ -24,12 +24,8 @@ pub struct Unreached {
 pub struct Refused {
     /// By whom.
     pub master: SocketAddr,
-    /// The code, the same as in that master's journal.
-    pub code: Code,
-    /// What it saw.
-    pub message: String,
-    /// What it advises.
-    pub hint: String,
+    /// What it saw and advises; the code is the same as in that master's journal.
+    pub diagnostic: Diagnostic,
     /// True if it may be granted later.
     pub retryable: bool,
 }
@@ -92,7 +88,7 @@ pub enum JoinError {
         master: SocketAddr,
     },
     /// The master refused.
-    #[error("refused by the master at {}: {}", .0.master, .0.message)]
+    #[error("refused by the master at {}: {}", .0.master, .0.diagnostic.message)]
     Refused(Box<Refused>),
     /// TLS could not be set up.
     #[error("cannot set up TLS")]
@@ -140,7 +136,7 @@ impl Explain for JoinError {
             Self::WrongCluster { .. } => codes::WRONG_CLUSTER,
             Self::Answer { .. } => codes::ANSWER,
             Self::Envelope { .. } => codes::ENVELOPE,
-            Self::Refused(refused) => refused.code,
+            Self::Refused(refused) => refused.diagnostic.code,
             Self::Tls(error) => error.code(),
             Self::Keys(_) | Self::Randomness(_) => codes::OWN_KEY,
         }
@@ -148,7 +144,7 @@ impl Explain for JoinError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Refused(refused) => Some(refused.hint.clone()),
+            Self::Refused(refused) => Some(refused.diagnostic.hint.clone()),
             Self::Tls(error) => error.hint(),
             _ => None,
         }

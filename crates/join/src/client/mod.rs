@@ -1,8 +1,8 @@
 //! The node's side: finds a master, proves itself, comes back with certificates.
 //!
 //! Masters are tried in turn. What one of them cannot do at the moment, another may; a refusal that would be the same
-//! everywhere ends the attempt. The client does not wait and try again by itself: [`JoinError::is_retryable`] tells the
-//! caller, who shows for whom the node is waiting, and since when.
+//! everywhere ends the attempt. The client does not wait and try again by itself: [`JoinError::is_retryable`] informs
+//! the caller, who shows for whom the node is waiting, and since when.
 
 mod applicant;
 mod call;
@@ -258,7 +258,7 @@ impl Client {
 
 impl JoinError {
     fn is_stale_challenge(&self) -> bool {
-        matches!(self, Self::Refused(refused) if refused.code == codes::CHALLENGE && refused.retryable)
+        matches!(self, Self::Refused(refused) if refused.diagnostic.code == codes::CHALLENGE && refused.retryable)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The cluster's keys come first and everything else is made from them, so any first part of the changes is a good state
 //! to crash in. Of the shared files only missing ones are in the plan; all others are in it with the content they should
-//! have, and `Change::missing` tells which of them are there already.
+//! have, and `Change::missing` says which of them are there already.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -29,6 +29,7 @@ mod ca;
 mod ceph;
 mod challenge;
 mod claim;
+mod configs;
 mod early;
 mod exchange;
 mod handshake_failures;
@@ -71,6 +72,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::admissions::{Evaluate, Kept, Records};
 pub use self::ceph::{CephKeys, Identified};
+pub use self::configs::{Configs, serve_configs};
 pub use self::handshake_failures::HandshakeFailures;
 pub use self::hold::{Done, Writes};
 pub use self::key_store::{KeyStore, Keys};
@@ -84,6 +86,7 @@ use self::{
     budget::Budget, challenge::Challenges, rate_limit::RateLimit, reports::Reports, tally::Tally, throttle::Throttle,
 };
 use crate::{Bearer, Living, Sign, secret::NoRandomness, wire};
+pub use axum::body::Bytes;
 
 /// The API answers within this time or is not ready.
 const DEADLINE: Duration = Duration::from_secs(5);

@@ -140,7 +140,7 @@ async fn honest(world: &World, status: &str) -> EarlyReport {
 async fn post(world: &World, report: &EarlyReport) -> Result<(), String> {
     let http = tls::client(&world.ca_pem, None).unwrap();
     let answer = http.post(format!("https://{}/v1/early-report", world.address)).json(report).send().await.unwrap();
-    if answer.status().is_success() { Ok(()) } else { Err(answer.json::<Refused>().await.unwrap().code) }
+    if answer.status().is_success() { Ok(()) } else { Err(answer.json::<Refused>().await.unwrap().diagnostic.code) }
 }
 
 /// What the master knows of worker-01, without the time.

@@ -17,7 +17,7 @@ use crate::{
 async fn send(world: &World, body: impl Into<reqwest::Body>) -> (StatusCode, String) {
     let http = tls::client(&world.ca_pem, None).unwrap();
     let answer = http.post(format!("https://{}/v1/join", world.address)).body(body).send().await.unwrap();
-    (answer.status(), answer.json::<Refused>().await.unwrap().code)
+    (answer.status(), answer.json::<Refused>().await.unwrap().diagnostic.code)
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn queries_that_make_no_sense_are_answered_with_a_code() {
     let http = tls::client(&world.ca_pem, None).unwrap();
     for query in ["hello?machine_id=xyz", "ca", "ca?token=aaaaaa&nonce=short", "ca?token=AA&nonce=0123456789abcdef"] {
         let answer = http.get(format!("https://{}/v1/{query}", world.address)).send().await.unwrap();
-        assert_eq!(answer.json::<Refused>().await.unwrap().code, "BS-JOIN-015", "{query}");
+        assert_eq!(answer.json::<Refused>().await.unwrap().diagnostic.code, "BS-JOIN-015", "{query}");
     }
 }
 

@@ -232,5 +232,5 @@ async fn refused(world: &World, request: &mut JoinRequest) -> String {
 pub(crate) async fn post(world: &World, request: &JoinRequest) -> Result<(), String> {
     let http = tls::client(&world.ca_pem, None).unwrap();
     let answer = http.post(format!("https://{}/v1/join", world.address)).json(request).send().await.unwrap();
-    if answer.status().is_success() { Ok(()) } else { Err(answer.json::<Refused>().await.unwrap().code) }
+    if answer.status().is_success() { Ok(()) } else { Err(answer.json::<Refused>().await.unwrap().diagnostic.code) }
 }

@@ -29,6 +29,11 @@ impl Machine {
         Self { lab: lab.clone(), name: name.to_owned() }
     }
 
+    /// By itself, whatever else the lab is for.
+    fn becomes_a_node(&self) -> bool {
+        self.lab.with_cluster || self.lab.given_config(&self.name).exists()
+    }
+
     fn config(&self) -> PathBuf {
         self.lab.config_dir()
     }
@@ -82,7 +87,7 @@ impl Step for Machine {
         match state {
             MachineState::Running => Verdict::Met,
             // It is not up before it has joined, and that is a step of its own.
-            MachineState::Starting if self.lab.with_cluster && *has_booted => Verdict::Met,
+            MachineState::Starting if self.becomes_a_node() && *has_booted => Verdict::Met,
             other => Verdict::Waiting {
                 what: format!("{} to be running; it is {}{because}", self.name, other.word()),
                 progress: processes.to_string(),

@@ -185,6 +185,7 @@ mod tests {
             subnet: "10.88.0.0/24".parse().unwrap(),
             gateway: None,
             with_cluster: true,
+            with_ignition: false,
             machines: Vec::new(),
         };
         let node = Node::new(&Arc::new(lab), "n");

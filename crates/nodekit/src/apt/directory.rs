@@ -47,7 +47,7 @@ impl Directory {
         create_dir_all(disk, &work.join("lists/partial"), 0o755)?;
         Change::Link { path: work.join(LINK), target: dir.to_path_buf() }.apply(disk)?;
         write_atomic(disk, &work.join("Packages"), list.as_bytes(), 0o644)?;
-        // Nobody has signed a list that was made a moment ago; whoever may give us a directory may also install packages.
+        // A list that was made a moment ago has no signature; a user who may give us a directory may also install packages.
         let source = format!("deb [trusted=yes] file:{} ./\n", work.display());
         let content = Content::Plain(source.into_bytes());
         Change::File { path: work.join("sources.list"), mode: 0o644, content }.apply(disk)?;

@@ -1,4 +1,4 @@
-//! dpkg's own words on why it failed. apt says only that it did; what dpkg said is in apt's log.
+//! dpkg's own output on why it failed. apt says only that it did; dpkg's output is in apt's log.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ const LOG: &str = "/var/log/apt/term.log";
 /// How apt says that it was dpkg.
 const DPKG: &str = "Sub-process /usr/bin/dpkg returned an error code";
 
-/// What dpkg said in the session that has just ended, if it was dpkg that failed.
+/// dpkg's output in the session that has just ended, if it was dpkg that failed.
 pub(super) fn of_dpkg(disk: &dyn Disk, output: &str) -> Option<String> {
     if !output.contains(DPKG) {
         return None;

@@ -1,15 +1,15 @@
-//! Why apt or dpkg did not do their work, read from what they said.
+//! Why apt or dpkg did not do their work, read from their output.
 
 use crate::packaging::Failure;
 
-/// Whoever is interrupted where packages are set up.
+/// What a process that is interrupted while packages are set up leaves.
 pub(super) const DPKG: &str = "dpkg";
 
-/// Words that tell that dpkg did not come to its end, now or before.
+/// Output of a dpkg that did not come to its end, now or before.
 const INTERRUPTED: &[&str] =
     &["dpkg was interrupted", "dpkg exited unexpectedly", "dpkg received signal", "dpkg received a segmentation fault"];
 
-/// Words that tell of a mirror, a name server or a network that is not there.
+/// Output about a mirror, a name server or a network that is not there.
 const UNREACHABLE: &[&str] = &[
     "Failed to fetch",
     "Unable to fetch",
@@ -21,7 +21,7 @@ const UNREACHABLE: &[&str] = &[
     "is not available, but is referred to",
 ];
 
-/// Words that tell of a file system without space.
+/// Output about a file system without space.
 const FULL: &[&str] = &["No space left on device", "have enough free space"];
 
 /// From the last lines of a command, in English.
@@ -45,7 +45,7 @@ pub(super) fn read(output: &str) -> Failure {
     }
 }
 
-/// The same with dpkg's own words, which tell more.
+/// The same with dpkg's own output, which says more.
 pub(super) fn with_output(failure: Failure, words: String) -> Failure {
     match failure {
         Failure::Failed(_) if FULL.iter().any(|full| words.contains(full)) => Failure::Full(words),

@@ -1,7 +1,7 @@
 //! Debian's packages: what is installed ([`Packages`]), how more are ([`install`], [`repair`]), and how they go ([`remove`]).
 //!
 //! apt has one writer at a time, and an upgrade in the background is the usual other one: it is waited for, and named. A
-//! mirror that is away is tried again by whoever called. A dpkg that was killed in the middle is repaired first; until
+//! mirror that is away is tried again by the caller. A dpkg that was killed in the middle is repaired first; until
 //! then apt refuses everything. Where there is no mirror, a [`Directory`] of packages takes its place.
 
 mod directory;
@@ -22,7 +22,7 @@ use crate::{
     packaging::{self, Failure, Problem, Work},
 };
 
-/// A configuration file that somebody changed stays as it is; nothing is ever asked.
+/// A configuration file that was changed by hand stays as it is; nothing is ever asked.
 const CONFIGURATION: [&str; 2] = ["--force-confdef", "--force-confold"];
 
 /// How apt says that something that is depended on cannot be had.
@@ -69,7 +69,7 @@ pub async fn install(host: &Host, names: &[&str]) -> Result<(), StepError> {
 pub async fn install_from(host: &Host, names: &[&str], source: Source<'_>) -> Result<(), StepError> {
     let listed = names.join(", ");
     host.doing("fetching the lists of packages");
-    // One source that is away must not stand in the way of the others; whether it mattered, the installation tells.
+    // One source that is away must not stand in the way of the others; whether it mattered, the installation shows.
     match with_retries(host, &apt_get(source, ["update"])).await {
         Err(problem @ (Problem::Failure(Failure::Busy(_)) | Problem::NotStarted(_))) => {
             return Err(source.error(problem, &listed));
@@ -112,7 +112,7 @@ fn explained(problem: Problem, work: Work, names: &str) -> StepError {
     }
 }
 
-/// Runs a command, again and again while somebody else works with packages.
+/// Runs a command, again and again while another process works with packages.
 async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     let read = |output: &str| {
         let failure = failure::read(output);
@@ -130,7 +130,7 @@ fn apt_get<const N: usize>(source: Source<'_>, arguments: [&str; N]) -> Cmd {
     in_english(command).env("NEEDRESTART_MODE", "l")
 }
 
-/// What is said is read by us.
+/// Its output is read by us.
 fn in_english(command: Cmd) -> Cmd {
     command.env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive")
 }

@@ -1,7 +1,7 @@
-//! Packages go again: those that were asked for, and what came with them and nobody else needs by now.
+//! Packages go again: those that were asked for, and what came with them and no other package needs by now.
 //!
-//! apt removes with a package everything that needs it. What somebody else installed meanwhile must not go that way, so apt
-//! is asked first what would go; a package that somebody else needs stays, and is told of. Nothing is purged: that would
+//! apt removes with a package everything that needs it. What a user or another program installed meanwhile must not go that way, so apt
+//! is asked first what would go; a package that others need stays, and is reported. Nothing is purged: that would
 //! remove what the machine is known by, for example its initiator name.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use host::Host;
 
 use super::{Packages, Problem, Source, Work, apt_get, explained, repair, with_retries};
 
-/// What came only because something needs it, and nothing does. That somebody would like to have it is no need: those who
+/// What came only because something needs it, and nothing does. That another package recommends it is no need: those who
 /// do were there before, without it.
 const AUTOREMOVE: [&str; 3] = [
     "autoremove",
@@ -19,7 +19,7 @@ const AUTOREMOVE: [&str; 3] = [
     "--option=APT::AutoRemove::SuggestsImportant=false",
 ];
 
-/// Removes the packages `asked` and those among `ours` that nobody needs without them. Returns what stayed, and why.
+/// Removes the packages `asked` and those among `ours` that no package needs without them. Returns what stayed, and why.
 pub async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String>) -> Result<Vec<String>, StepError> {
     let Some(packages) = Packages::read(&*host.disk)? else { return Ok(Vec::new()) };
     let mut present: Vec<&str> = asked.iter().map(String::as_str).collect();

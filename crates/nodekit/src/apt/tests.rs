@@ -39,7 +39,7 @@ const LOCKED: &str = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is h
 const KILLED: &str = "it has no output";
 const AWAY: &str = "E: Failed to fetch http://mirror/x.deb  Could not connect to mirror";
 
-/// What was run, what was told meanwhile and how it ended.
+/// What was run, what was reported meanwhile and how it ended.
 async fn story(answers: &[Option<&'static str>], repairing: bool) -> String {
     let commands = Arc::new(Scripted { answers: Mutex::new(answers.iter().copied().collect()), ..Scripted::default() });
     let (listener, mut heard) = mpsc::unbounded_channel();

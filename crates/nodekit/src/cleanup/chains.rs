@@ -1,7 +1,7 @@
 //! The chains that the kubelet makes with iptables, for the benefit of others.
 //!
 //! Where iptables works by nftables, they come with tables and built-in chains of their own. Such a table does nothing
-//! once our chains are out of it; it is removed if it was not there before us and nobody else has come to use it.
+//! once our chains are out of it; it is removed if it was not there before us and no other program has come to use it.
 
 use engine::StepError;
 use host::{Cmd, CommandError, Host};
@@ -15,7 +15,7 @@ pub async fn remove(host: &Host) -> Result<(), StepError> {
     for family in ["iptables", "ip6tables"] {
         let saved = match host.commands.run(&Cmd::new(format!("{family}-save"))).await {
             Ok(printed) => printed.stdout,
-            // Where there is no iptables, nobody has made chains with it.
+            // Where there is no iptables, there are no chains made with it.
             Err(CommandError::NotStarted { .. }) => continue,
             Err(error) => return Err(StepError::from_explained(&error)),
         };
@@ -27,7 +27,7 @@ pub async fn remove(host: &Host) -> Result<(), StepError> {
     Ok(())
 }
 
-/// What `iptables-restore` is to be told, from what `iptables-save` has told; `None` where no chain is ours.
+/// Input for `iptables-restore`, from the output of `iptables-save`; `None` where no chain is ours.
 fn removal(saved: &str) -> Option<String> {
     let is_ours = |name: &str| CHAINS.contains(&name);
     let mut text = String::new();

@@ -3,7 +3,7 @@
 //! ```text
 //! runc deletes each container (its processes end) ─► shims are killed ─► mounts and network namespaces go
 //! ```
-//! Containers of somebody else in the same containerd live in another namespace; they are not looked at, except to see
+//! Containers of other clients of the same containerd live in another namespace; they are not looked at, except to see
 //! that they are there.
 
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn names(disk: &dyn Disk, dir: &Path) -> Result<Vec<String>, HostError> {
     if disk.exists(dir)? { disk.list(dir) } else { Ok(Vec::new()) }
 }
 
-/// A shim waits for containerd to tell it that it may go, and containerd is stopped.
+/// A shim waits for containerd to end it, and containerd is stopped.
 async fn kill_shims(host: &Host) -> Result<(), StepError> {
     let shims = shims(&*host.disk)?;
     if shims.is_empty() {
@@ -123,7 +123,7 @@ fn is_shim(line: &[u8]) -> bool {
         && follows("-address", SOCKET)
 }
 
-/// Network namespaces of pods, and with each the links into it. One in which something runs is somebody else's by now.
+/// Network namespaces of pods, and with each the links into it. One in which something runs belongs to another program by now.
 async fn remove_networks(host: &Host) -> Result<(), StepError> {
     for name in names(&*host.disk, Path::new(NETWORKS))? {
         if !name.starts_with(POD_NETWORK) {
@@ -146,7 +146,7 @@ fn forget_networks(disk: &dyn Disk) -> Result<(), StepError> {
 }
 
 /// `NETWORK-CONTAINER-INTERFACE`: all notes of containers that are in our network, of their loopback, too. Ours comes
-/// last, because it tells whose the others are.
+/// last, because it says whose the others are.
 fn of_our_network(notes: &[String]) -> Vec<&String> {
     let (ours, others): (Vec<&String>, Vec<&String>) = notes.iter().partition(|name| name.starts_with(OUR_NETWORK));
     let containers: Vec<&str> = ours.iter().filter_map(|name| name[OUR_NETWORK.len()..].split('-').next()).collect();

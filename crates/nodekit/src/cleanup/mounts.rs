@@ -16,7 +16,7 @@ pub async fn unmount_below(host: &Host, dir: &Path) -> Result<(), StepError> {
     for point in below(&read(host)?, dir) {
         host.doing(format!("unmount {}", point.display()));
         // Not lazily unless it must be: what is still in use is worth an answer, and what is lazy stays mounted for
-        // whoever uses it.
+        // the processes that use it.
         let plain = Cmd::new("umount").arg(&point);
         if host.commands.run(&plain).await.is_err() && points(&read(host)?).contains(&point) {
             super::run(host, Cmd::new("umount").arg("--lazy").arg(&point)).await?;

@@ -24,7 +24,7 @@ pub async fn delete(host: &Host, tables: &[Table]) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Which of these tables are not there, in the words in which the ledger keeps them: whoever makes them later makes them
+/// Which of these tables are not there, in the words in which the ledger keeps them: a service that makes them later makes them
 /// for one of our services.
 pub async fn claim(host: &Host, tables: &[Table]) -> Result<Vec<String>, StepError> {
     let listing = if host.is_live { list(host).await? } else { String::new() };
@@ -38,7 +38,7 @@ pub fn is_key(key: &str) -> bool {
     key.starts_with(KEY)
 }
 
-/// Deletes a table that was not there before us, unless somebody else has put something into it.
+/// Deletes a table that was not there before us, unless another program has put something into it.
 pub async fn release(host: &Host, key: &str) -> Result<(), StepError> {
     let Some((family, name)) = key.strip_prefix(KEY).and_then(|table| table.split_once(' ')) else { return Ok(()) };
     let is_there = list(host).await?.lines().any(|line| line.split_whitespace().eq(["table", family, name]));
@@ -91,7 +91,7 @@ fn container_rules(listing: &str) -> Vec<ContainerRule> {
 async fn list(host: &Host) -> Result<String, StepError> {
     match host.commands.run(&Cmd::new("nft").args(["list", "tables"])).await {
         Ok(printed) => Ok(printed.stdout),
-        // Nobody has made tables without it.
+        // Without it there are no tables.
         Err(CommandError::NotStarted { .. }) => Ok(String::new()),
         Err(error) => Err(StepError::from_explained(&error)),
     }

@@ -23,7 +23,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// Looks whether a directory is free to be a service's own; `None` where somebody else has something in it.
+    /// Looks whether a directory is free to be a service's own; `None` where another program has something in it.
     pub fn claim(disk: &dyn Disk, path: &Path) -> Result<Option<Self>, HostError> {
         let own = |mode| Some(Self { path: path.to_path_buf(), mode });
         Ok(match disk.meta(path)? {

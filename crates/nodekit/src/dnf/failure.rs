@@ -1,8 +1,8 @@
-//! Why dnf or rpm did not do their work, read from what they said.
+//! Why dnf or rpm did not do their work, read from their output.
 
 use crate::packaging::Failure;
 
-/// Words that tell of a repository, a name server or a network that is not there.
+/// Output about a repository, a name server or a network that is not there.
 const UNREACHABLE: &[&str] = &[
     "Failed to download metadata",
     "Failed to load metadata",
@@ -15,10 +15,10 @@ const UNREACHABLE: &[&str] = &[
     "Could not resolve host",
 ];
 
-/// Words that tell of a file system without space.
+/// Output about a file system without space.
 const FULL: &[&str] = &["No space left on device", "more space needed", "Disk Requirements"];
 
-/// Words that tell that somebody else works with packages, before his process id where that is known.
+/// Output that says that another process works with packages, before its process id where that is known.
 const LOCKED: &[&str] = &["already locked by ", "running as pid ", "process with pid ", "with PID "];
 
 /// The same without an id.

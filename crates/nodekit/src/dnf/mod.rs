@@ -2,7 +2,7 @@
 //! go ([`remove`]).
 //!
 //! dnf waits for another dnf without end and without a word to us; so it is run without waiting, and we do, with a word to
-//! whoever watches and an end. A repository that is away must be an error: some distributions leave it out silently. rpm has
+//! the reader of the progress and an end. A repository that is away must be an error: some distributions leave it out silently. rpm has
 //! no word for a package that was interrupted halfway; who knows of one has it begun again ([`forget`]).
 
 mod failure;
@@ -74,7 +74,7 @@ pub async fn install(host: &Host, names: &[&str], dir: Option<&Path>) -> Result<
     mark(host, &with_them).await.map_err(error)
 }
 
-/// Tells dnf that nobody has asked for these packages by name: it takes each file that it was given for something to keep.
+/// Marks for dnf that these packages were not asked for by name: it takes each file that it was given for something to keep.
 async fn mark(host: &Host, names: &[String]) -> Result<(), Problem> {
     if names.is_empty() {
         return Ok(());
@@ -99,7 +99,7 @@ pub async fn forget(host: &Host, names: &[String], before: &BTreeSet<String>) ->
     with_retries(host, &command).await.map(drop).map_err(|problem| problem.into_error(Work::Install, &listed))
 }
 
-/// Tells dnf what has come only because the packages `names` need it. Of an interrupted installation it does not know, and
+/// Marks for dnf what has come only because the packages `names` need it. Of an interrupted installation it does not know, and
 /// would keep that when they go.
 pub async fn disown(host: &Host, names: &[String], before: &BTreeSet<String>) -> Result<(), StepError> {
     let mut with_them = Vec::new();
@@ -112,7 +112,7 @@ pub async fn disown(host: &Host, names: &[String], before: &BTreeSet<String>) ->
     mark(host, &with_them).await.map_err(|problem| problem.into_error(Work::Remove, &with_them.join(", ")))
 }
 
-/// Removes the packages `asked`, and what came with them and nobody needs any more. Returns what stayed, and why.
+/// Removes the packages `asked`, and what came with them and no package needs any more. Returns what stayed, and why.
 pub async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String>) -> Result<Vec<String>, StepError> {
     let there = installed(host).await?;
     let mut goes = Vec::new();
@@ -128,7 +128,7 @@ pub async fn remove(host: &Host, asked: &[String], ours: &BTreeSet<String>) -> R
     if !goes.is_empty() {
         let listed = goes.join(", ");
         host.doing(format!("removing {listed}"));
-        // It removes what came as a dependency only, and leaves what somebody has asked for by name.
+        // It removes what came as a dependency only, and leaves what was asked for by name.
         let command = dnf(["remove", "--assumeyes", "--setopt=clean_requirements_on_remove=True"]).args(goes);
         with_retries(host, &command).await.map_err(|problem| problem.into_error(Work::Remove, &listed))?;
     }
@@ -143,7 +143,7 @@ async fn needed_by(host: &Host, name: &str) -> Result<BTreeSet<String>, StepErro
     Ok(lines.map(str::to_owned).collect())
 }
 
-/// Runs a command, again and again while somebody else works with packages. While somebody has rpm's lock it is not even
+/// Runs a command, again and again while another process works with packages. While a process has rpm's lock it is not even
 /// tried: dnf would come to it last, not say who that is, and leave a line in its history each time.
 async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     packaging::with_retries(host, || async move {
@@ -155,7 +155,7 @@ async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
     .await
 }
 
-/// Whoever has rpm's lock. Where nobody can tell, dnf says at least that it is held.
+/// The process that has rpm's lock. Where that cannot be seen, dnf says at least that it is held.
 async fn holder(host: &Host) -> Option<String> {
     let question = ["--noheadings", "--raw", "--notruncate", "--output=PID,COMMAND,PATH"];
     let printed = host.commands.run(&Cmd::new("lslocks").args(question)).await.ok()?;

@@ -56,7 +56,7 @@ pub async fn gateways(host: &Host, interface: &str) -> Result<Vec<IpAddr>, StepE
     Ok(gateways)
 }
 
-/// True if a neighbour has just told its hardware address, whatever else it answers to.
+/// True if a neighbour has just answered with its hardware address, whatever else it answers to.
 pub async fn is_neighbour(host: &Host, interface: &str, ip: IpAddr) -> Result<bool, StepError> {
     #[derive(Deserialize)]
     struct Neighbour {
@@ -67,7 +67,7 @@ pub async fn is_neighbour(host: &Host, interface: &str, ip: IpAddr) -> Result<bo
     Ok(found.iter().any(|neighbour| neighbour.state.iter().any(|state| state == "REACHABLE")))
 }
 
-/// Forgets what a neighbour said earlier.
+/// Forgets what a neighbour answered earlier.
 pub async fn forget_neighbour(host: &Host, interface: &str, ip: IpAddr) -> Result<(), StepError> {
     ask(host, &["neigh", "flush", "to", &ip.to_string(), "dev", interface]).await.map(drop)
 }

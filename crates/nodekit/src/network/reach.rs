@@ -64,7 +64,7 @@ async fn answering(host: &Host, interface: &str, ips: &[IpAddr]) -> Result<Vec<I
     Ok(answering)
 }
 
-/// True if it answers to a ping or, where it does not care for those, tells its hardware address.
+/// True if it answers to a ping or, where it ignores those, answers with its hardware address.
 async fn answers(host: &Host, interface: &str, ip: IpAddr) -> Result<bool, StepError> {
     links::forget_neighbour(host, interface, ip).await?;
     let ping = Cmd::new("ping").args(["-n", "-c", "1", "-W", "1", "-I", interface]).arg(ip.to_string());

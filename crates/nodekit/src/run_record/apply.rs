@@ -58,7 +58,7 @@ impl RunRecord {
         }
         match &event.step {
             Some(id) => self.step(id).apply(event, failure),
-            None => self.summary.clone_from(&event.message),
+            None => event.message().clone_into(&mut self.summary),
         }
         if event.state == State::RunFinished {
             self.outcome = self.ending(event);
@@ -77,7 +77,7 @@ impl RunRecord {
 
     fn ending(&self, event: &Event) -> Outcome {
         let any = |wanted: fn(StepState) -> bool| self.steps.iter().any(|step| wanted(step.state));
-        if event.code.is_some() {
+        if event.error().is_some() {
             Outcome::Failed
         } else if any(|state| state == StepState::Cancelled) {
             Outcome::Cancelled
@@ -90,7 +90,7 @@ impl RunRecord {
         }
     }
 
-    /// Of a step that was cut short with the run nothing more is told.
+    /// Of a step that was cut short with the run nothing more is reported.
     fn close_steps(&mut self, now: Timestamp) {
         for step in self.steps.iter_mut().filter(|step| step.ended.is_none()) {
             let state = if step.state.is_end() { step.state } else { StepState::Cancelled };
@@ -118,18 +118,18 @@ impl StepRun {
         match event.state {
             // The first word of an attempt is the step's title, the others are what it has to say.
             State::Started if self.is_new(event.attempt) => {
-                self.title.clone_from(&event.message);
+                event.message().clone_into(&mut self.title);
                 self.work(event.attempt, now, None);
             }
-            State::Started | State::Applying => self.work(event.attempt, now, Some(event.message.clone())),
+            State::Started | State::Applying => self.work(event.attempt, now, Some(event.message().to_owned())),
             State::Undoing => {
                 let state = self.state;
-                self.work(event.attempt, now, Some(event.message.clone()));
+                self.work(event.attempt, now, Some(event.message().to_owned()));
                 if state == StepState::NotUndone {
                     self.state = state; // what could not be undone stays so, whatever else can be
                 }
             }
-            State::Waiting => self.wait(&event.message, now),
+            State::Waiting => self.wait(event.message(), now),
             State::Retrying => {
                 self.pause(now, failure);
                 self.state = StepState::Retrying;
@@ -207,11 +207,6 @@ impl StepRun {
 }
 
 fn failure(event: &Event) -> Option<RecordedError> {
-    Some(RecordedError {
-        step: event.step.clone(),
-        code: event.code?.id.to_owned(),
-        message: event.message.clone(),
-        hint: event.hint.clone().unwrap_or_default(),
-        time: event.time,
-    })
+    let diagnostic = event.error()?.clone().recorded();
+    Some(RecordedError { step: event.step.clone(), diagnostic, time: event.time })
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use engine::{Event, Sink};
-use explain::Code;
+use explain::Diagnostic;
 use host::Disk;
 use jiff::Timestamp;
 
@@ -36,8 +36,8 @@ impl RecordKeeper {
         Self { disk: disk.clone(), state_dir: state_dir.to_path_buf(), origin, kept: Mutex::default() }
     }
 
-    /// Notes that there was no run at all, and why. Does nothing if there was one: its events have told.
-    pub fn never_began(&self, playbook: &str, code: Code, message: &str, hint: &str, now: Timestamp) {
+    /// Notes that there was no run at all, and why. Does nothing if there was one: its events say it.
+    pub fn never_began(&self, playbook: &str, diagnostic: Diagnostic, now: Timestamp) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_some() {
             return;
@@ -47,17 +47,11 @@ impl RecordKeeper {
         record.outcome = Outcome::Failed;
         record.ended = Some(now);
         "it ended before the first step".clone_into(&mut record.summary);
-        record.last_error = Some(RecordedError {
-            step: None,
-            code: code.id.to_owned(),
-            message: message.to_owned(),
-            hint: hint.to_owned(),
-            time: now,
-        });
+        record.last_error = Some(RecordedError { step: None, diagnostic: diagnostic.recorded(), time: now });
         *kept = Some(self.keep(record));
     }
 
-    /// Returns when everything that was told is written. Dropping the keeper does the same.
+    /// Returns when everything that was reported is written. Dropping the keeper does the same.
     pub fn finish(&self) {
         if let Some(Kept { writer: Some(writer), .. }) = &*self.kept.lock().unwrap_or_else(PoisonError::into_inner) {
             writer.finish();
@@ -86,7 +80,7 @@ impl RecordKeeper {
     }
 }
 
-/// Nobody decides from a record, so a disk that is full must not end the run here: the ledger will tell.
+/// Nothing is decided from a record, so a disk that is full must not end the run here: the ledger will fail, and say so.
 fn write(record: &RunRecord, disk: &dyn Disk, state_dir: &Path) {
     let _ = record.write(disk, state_dir);
 }

@@ -1,10 +1,10 @@
-//! What became of each run on this node: its steps with their times, attempts, waits and errors, kept for whoever asks
-//! later (`node status`, `node timeline`, `watch`) and for whoever looks from outside while it goes on.
+//! What became of each run on this node: its steps with their times, attempts, waits and errors, kept for
+//! `node status`, `node timeline` and `watch`, during the run and later.
 //!
 //! Events come in through [`RecordKeeper`], a sink of the engine. [`RunRecord::apply`] makes the record of them and touches
 //! nothing; a thread of its own writes it to `runs/RUN.json` in the state directory, whole at every instant but not
-//! synced, so that the bootstrap waits for no disk because of it. Nobody decides from a record what is done on the
-//! machine: that is the ledger's and the next check's.
+//! synced, so that the bootstrap waits for no disk because of it. Nothing is decided from a record: what is done on
+//! the machine is in the ledger, and the next check sees it.
 //!
 //! After a crash the last record still says that the run is working. [`RunRecord::outcome_seen_by`] knows better: the
 //! process that wrote it is gone, or the machine has booted since.
@@ -15,17 +15,22 @@ mod apply;
 mod keeper;
 mod process;
 mod store;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod waiting;
 mod writer;
 
+use std::fmt;
+
+use explain::Diagnostic;
 use jiff::Timestamp;
 pub use keeper::RecordKeeper;
 pub use process::Process;
 pub use process::began;
 use serde::{Deserialize, Serialize};
 pub use store::{RUNS, RecordError};
+pub use summary::{OpenStep, RunSummary};
 pub use waiting::Waiting;
 
 /// The version in every record's `v`. Fields are only ever added; a change of meaning gets a new version.
@@ -63,7 +68,7 @@ pub struct RunRecord {
     pub done: usize,
     /// Steps in all.
     pub total: usize,
-    /// What was last said of the run itself: "24 steps", "24 verified, 3 of them changed".
+    /// The last message of the run itself: "24 steps", "24 verified, 3 of them changed".
     pub summary: String,
     /// The steps, in the order in which they were first heard of.
     pub steps: Vec<StepRun>,
@@ -105,7 +110,7 @@ pub enum Outcome {
 pub struct StepRun {
     /// Its id.
     pub id: String,
-    /// What it does, for a person; its id where that was never told.
+    /// What it does, for a person; its id where that was never reported.
     pub title: String,
     /// When it began; absent if it was not tried.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,14 +188,19 @@ pub struct RecordedError {
     /// In which step; absent where it was the run as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The stable code.
-    pub code: String,
-    /// What was seen.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
+    /// What it was.
+    #[serde(flatten)]
+    pub diagnostic: Diagnostic<String>,
     /// When.
     pub time: Timestamp,
+}
+
+impl fmt::Display for RecordedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Diagnostic { code, message, .. } = &self.diagnostic;
+        let step = self.step.as_ref().map(|step| format!("step `{step}`: ")).unwrap_or_default();
+        write!(f, "{code}: {step}{message}")
+    }
 }
 
 impl StepState {

@@ -89,7 +89,7 @@ impl RunRecord {
         Ok(all)
     }
 
-    /// Writes the record over what it said before.
+    /// Replaces the record.
     pub(super) fn write(&self, disk: &dyn Disk, state_dir: &Path) -> Result<(), RecordError> {
         let path = path(state_dir, &self.run);
         let text = serde_json::to_vec(self).map_err(|source| RecordError::Form { path: path.clone(), source })?;
@@ -106,7 +106,7 @@ impl RunRecord {
     }
 }
 
-/// The version is looked at first: a newer form need not be understood to be told apart from a broken one.
+/// The version is looked at first: a newer form need not be understood to be distinguished from a broken one.
 fn parse(text: &[u8]) -> Result<Result<RunRecord, u32>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -119,7 +119,7 @@ fn parse(text: &[u8]) -> Result<Result<RunRecord, u32>, serde_json::Error> {
 }
 
 /// Makes room for a run that begins now, and removes what a killed run left half written. A run that began much later was
-/// told by a clock that was wrong: it would be the newest one until that time has come.
+/// recorded with a clock that was wrong: it would be the newest one until that time has come.
 pub(super) fn make_room(disk: &dyn Disk, state_dir: &Path, now: Timestamp) -> Result<(), HostError> {
     let dir = state_dir.join(RUNS);
     create_dir_all(disk, &dir, 0o755)?;
@@ -145,7 +145,7 @@ fn kept(disk: &dyn Disk, state_dir: &Path) -> Result<Vec<String>, HostError> {
     Ok(runs.map(str::to_owned).collect())
 }
 
-/// A record that cannot be read tells nothing, and must not hide the others.
+/// A record that cannot be read is skipped, and must not hide the others.
 fn readable(disk: &dyn Disk, state_dir: &Path, run: &str) -> Option<RunRecord> {
     RunRecord::read(disk, state_dir, run).ok().flatten()
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use engine::{Event, Sink, State};
-use explain::Code;
+use explain::{Code, Diagnostic, Message};
 use host::{Disk, RealDisk};
 use jiff::{SignedDuration, Timestamp};
 
@@ -32,9 +32,7 @@ fn event(millis: i64, step: &str, state: State, attempt: u32, message: &str, cod
         attempt,
         done: 0,
         total: 3,
-        message: message.into(),
-        code,
-        hint: code.map(|code| code.fix.to_owned()),
+        text: code.map_or_else(|| Message::text(message), |code| Message::Error(Diagnostic::new(code, message))),
     }
 }
 
@@ -146,7 +144,7 @@ fn what_could_not_be_taken_back_stays_so() {
     ]);
     let step = &record.steps[0];
     assert_eq!((step.state, step.doing.as_deref()), (StepState::NotUndone, Some("remove /b")));
-    assert_eq!(step.error().unwrap().message, "cannot remove /a");
+    assert_eq!(step.error().unwrap().diagnostic.message, "cannot remove /a");
 }
 
 #[test]
@@ -173,7 +171,7 @@ fn a_run_is_on_disk_when_it_has_ended() {
     for event in small_run() {
         keeper.event(&event);
     }
-    keeper.never_began("cluster", engine::codes::NOT_IN_TIME, "not now", "wait", at(0));
+    keeper.never_began("cluster", Diagnostic::new(engine::codes::NOT_IN_TIME, "not now"), at(0));
     keeper.finish();
     let kept = RunRecord::latest(&*disk, Path::new(STATE)).unwrap().unwrap();
     assert_eq!((kept.outcome, kept.steps.len(), kept.process.pid), (Outcome::Failed, 3, std::process::id()));
@@ -184,7 +182,7 @@ fn a_run_is_on_disk_when_it_has_ended() {
 fn a_run_that_never_began_is_kept_with_the_reason() {
     let (_dir, disk) = disk();
     let keeper = RecordKeeper::new(&disk, Path::new(STATE), Purpose::Detect);
-    keeper.never_began("cluster", engine::codes::NOT_IN_TIME, "not now", "wait", at(0));
+    keeper.never_began("cluster", Diagnostic::new(engine::codes::NOT_IN_TIME, "not now"), at(0));
     drop(keeper);
     let kept = RunRecord::latest_for(Purpose::Detect, &*disk, Path::new(STATE)).unwrap().unwrap();
     assert_eq!(kept.message(), "BS-ENGINE-002: not now");

@@ -11,7 +11,7 @@ pub struct Waiting<'a> {
     pub step: &'a str,
     /// What it waits for, as a person says it; the error, where it pauses before another attempt.
     pub what: &'a str,
-    /// Since when. What is waited for may be said differently from moment to moment; it is still one wait.
+    /// Since when. What is waited for may be worded differently from moment to moment; it is still one wait.
     pub since: Timestamp,
 }
 
@@ -28,7 +28,7 @@ impl StepRun {
             }
             StepState::Retrying => {
                 let error = self.attempts.last()?.error.as_ref()?;
-                Some(Waiting { step, what: &error.message, since: error.time })
+                Some(Waiting { step, what: &error.diagnostic.message, since: error.time })
             }
             _ => None,
         }
@@ -61,10 +61,7 @@ impl RunRecord {
         let waiting: Vec<&str> = self.waiting().iter().map(|waiting| waiting.what).collect();
         let doing: Vec<&str> = self.steps.iter().filter_map(|step| step.doing.as_deref()).collect();
         match (self.outcome, self.cause()) {
-            (Outcome::Failed, Some(RecordedError { step: Some(step), code, message, .. })) => {
-                format!("{code}: step `{step}`: {message}")
-            }
-            (Outcome::Failed, Some(RecordedError { code, message, .. })) => format!("{code}: {message}"),
+            (Outcome::Failed, Some(error)) => error.to_string(),
             (Outcome::Working, _) if !waiting.is_empty() => waiting.join("; "),
             (Outcome::Working, _) => doing.join("; "),
             _ => self.summary.clone(),

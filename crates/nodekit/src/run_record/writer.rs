@@ -1,4 +1,4 @@
-//! A thread that writes the latest of what it is given, so that whoever gives never waits.
+//! A thread that writes the latest of what it is given, so that the sender never waits.
 
 use std::{
     io,
@@ -29,7 +29,7 @@ impl<T: Send + 'static> Writer<T> {
     /// Gives it something to write; nothing more after [`Writer::finish`].
     pub(super) fn put(&self, value: T) {
         if let Some((give, _)) = &*self.work.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = give.send(value); // only a thread that panicked takes nothing, and it has told so
+            let _ = give.send(value); // only a thread that panicked takes nothing, and that is in the log
         }
     }
 }
@@ -40,7 +40,7 @@ impl<T> Writer<T> {
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((give, thread)) = work {
             drop(give);
-            let _ = thread.join(); // a thread that panicked has told so
+            let _ = thread.join(); // that a thread panicked is in the log
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Which pods leave a node that is drained. Pure.
 //!
-//! Pods of a `DaemonSet` stay: it would start them again on the same node. So do pods that tolerate the cordon: whoever made
-//! them has said that they belong on such a node, and the scheduler would put them there again. Mirror pods stay: they are
-//! pictures of what the kubelet runs on its own. Everything else goes, also what nobody starts again elsewhere, and that is
-//! said.
+//! Pods of a `DaemonSet` stay: it would start them again on the same node. So do pods that tolerate the cordon: their
+//! manifest says that they belong on such a node, and the scheduler would put them there again. Mirror pods stay: they are
+//! pictures of what the kubelet runs on its own. Everything else goes, also what no controller starts again elsewhere, and
+//! that is said.
 
 use std::fmt;
 
@@ -21,9 +21,9 @@ pub(crate) struct Leaving {
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) uid: String,
-    /// It was told to end already.
+    /// Its deletion has begun already.
     pub(crate) is_ending: bool,
-    /// Nobody starts it again.
+    /// No controller starts it again.
     pub(crate) is_alone: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Slots as Leases of the cluster. Nobody overwrites what they have not read: the first writer wins.
+//! Slots as Leases of the cluster. No node overwrites what it has not read: the first writer wins.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -141,7 +141,7 @@ impl Held {
         self.lease.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// Keeps it fresh; false if it belongs to somebody else now.
+    /// Keeps it fresh; false if another node holds it now.
     pub async fn renew(&mut self) -> Result<bool, ApiError> {
         if let Some(spec) = &mut self.lease.spec {
             spec.renew_time = Some(MicroTime(Timestamp::now()));
@@ -156,7 +156,7 @@ impl Held {
         }
     }
 
-    /// Gives it back. One that is somebody else's by now is left alone.
+    /// Gives it back. One that another node holds by now is left alone.
     pub async fn release(self) -> Result<(), ApiError> {
         let ObjectMeta { resource_version, uid, .. } = self.lease.metadata.clone();
         let as_we_know_it = DeleteParams::default().preconditions(Preconditions { resource_version, uid });

@@ -1,4 +1,5 @@
-//! A crash after any number of changes is followed by a plan that settles, and never replaces what is shared.
+//! A crash after any number of changes is followed by a plan that leaves nothing to do, and never replaces what is
+//! shared.
 
 use host::Change;
 use pki::{Which, table};

@@ -1,4 +1,5 @@
-//! Rotation: every stage settles, also after a crash anywhere in it, and what is shown fits what is trusted before and after.
+//! Rotation: every stage leaves nothing to do, also after a crash anywhere in it, and what is shown fits what is trusted
+//! before and after.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The file that tells people and scripts that Ceph works on this node. The program itself never decides from it.
+//! The file that shows people and scripts that Ceph works on this node. The program itself never decides from it.
 
 use std::path::PathBuf;
 

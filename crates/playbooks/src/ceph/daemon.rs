@@ -56,7 +56,7 @@ pub(super) struct Seen {
     pub(super) unit: Unit,
     /// What has to be written so that it starts at every boot.
     pub(super) missing: Vec<Change>,
-    /// What it said before it ended.
+    /// What it logged before it ended.
     pub(super) last_log_line: String,
 }
 

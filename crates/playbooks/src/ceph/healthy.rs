@@ -1,4 +1,4 @@
-//! Ceph has nothing to complain about. Nothing is changed here: what is complained about by default is settled before, by
+//! Ceph has nothing to complain about. Nothing is changed here: what it complains about by default is fixed before, by
 //! configuration and not by muting.
 
 use std::time::Duration;

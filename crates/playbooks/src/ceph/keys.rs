@@ -31,7 +31,7 @@ pub(crate) struct Keys {
 
 /// What was found.
 pub(crate) struct Seen {
-    /// What daemons will make that nobody has made yet.
+    /// What daemons will make and is not there yet.
     claims: Vec<Planned>,
     is_complete: bool,
     /// What the daemons cannot read.

@@ -1,13 +1,13 @@
-//! What Ceph is told when a node leaves: it should not wait for what will not come back.
+//! What Ceph has to forget when a node leaves: it should not wait for what will not come back.
 //!
-//! Only a monitor's node can tell it, and only while the others answer. Whatever it cannot, a person is told how to do.
+//! Only a monitor's node can do that, and only while the others answer. Where it cannot, the command to run is reported.
 
 use std::path::Path;
 
 use ::ceph::{Client, paths};
 use host::Host;
 
-/// Lets Ceph forget an OSD whose daemon has been stopped; if it cannot be told, what a person has to do.
+/// Lets Ceph forget an OSD whose daemon has been stopped; if Ceph does not answer, what a person has to do.
 pub(super) async fn forget_osd(host: &Host, id: &str) -> Option<String> {
     let by_hand = format!("`ceph osd purge {id} --yes-i-really-mean-it`");
     let reported = async {
@@ -19,12 +19,12 @@ pub(super) async fn forget_osd(host: &Host, id: &str) -> Option<String> {
     reported.await.is_none().then(note)
 }
 
-/// Lets the other monitors go on without this one; if they cannot be told, what a person has to do.
+/// Lets the other monitors go on without this one; if they do not answer, what a person has to do.
 pub(super) async fn forget_monitor(host: &Host, name: &str) -> Option<String> {
     let reported = async {
         let admin = admin(host)?;
         let quorum = admin.quorum().await.ok()?;
-        // The last one has nobody to tell.
+        // The last monitor has no other that goes on.
         if quorum.monmap.mons.len() > 1 && quorum.monmap.mons.iter().any(|mon| mon.name == name) {
             admin.send(&["mon", "remove", name]).await.ok()?;
         }

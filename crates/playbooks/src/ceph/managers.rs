@@ -1,5 +1,5 @@
 //! Ceph knows the key of every manager in cluster.yaml. Those of the first hour it knows from the bootstrap; one that comes
-//! later has its key from the Secret like the others, and Ceph has to be told.
+//! later has its key from the Secret like the others, and has to be added in Ceph.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ pub(crate) struct Managers {
 pub(crate) enum Seen {
     /// Ceph does not know these.
     Unknown(Vec<Entity>),
-    /// Nobody answers.
+    /// No monitor answers.
     Silent(String),
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Manager {
 pub(crate) struct Seen {
     /// `None` in an image, and before this node has its keys.
     daemon: Option<daemon::Seen>,
-    /// What the monitors know, or why they do not tell.
+    /// What the monitors know, or why they do not answer.
     managers: Result<MgrMap, String>,
 }
 

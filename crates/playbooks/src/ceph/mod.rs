@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! packages ─► keys ─► conf ─┬─ mon ─► initialized ─┐
-//!                           ├─ mgr ────────────┼─► (first monitor) dashboard ─► user ─► settled ─► bootstrapped
+//!                           ├─ mgr ────────────┼─► (first monitor) dashboard ─► user ─► healthy ─► bootstrapped
 //!                           └─ osd-data ─► osd ┘
 //! ```
 //! A node does what its roles ask for; monitors come first on the node that has one, everybody else waits for them. Whatever

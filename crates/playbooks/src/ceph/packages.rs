@@ -14,7 +14,7 @@ use nodekit::apt;
 
 /// Services that come with Ceph's packages, start by themselves and are of no use to a node that does not configure them:
 /// one holds up every boot until the network is complete, the other fails where there is no such hardware. Each with the
-/// file that says whether somebody needs it.
+/// file that shows whether it is configured.
 const UNWANTED: &[(&str, &str)] =
     &[("rbdmap.service", "/etc/ceph/rbdmap"), ("nvmf-autoconnect.service", "/etc/nvme/discovery.conf")];
 
@@ -118,7 +118,7 @@ impl Step for Packages {
     }
 }
 
-/// The links that keep unwanted services from starting. What somebody has configured, or replaced by a unit of his own,
+/// The links that keep unwanted services from starting. What an administrator has configured, or replaced by another unit,
 /// is wanted.
 fn masks(disk: &dyn Disk) -> Result<Vec<Change>, HostError> {
     let mut wanted = Vec::new();
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// A machine whose dpkg says this, with a file of its own.
+    /// A machine whose dpkg status is this, with a file of its own.
     async fn planned(status: Option<&str>, file: Option<(&str, &str)>) -> Result<Vec<String>, StepError> {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {

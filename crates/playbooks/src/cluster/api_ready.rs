@@ -1,4 +1,4 @@
-//! The API server on this node says that it is ready.
+//! The API server on this node reports that it is ready.
 
 use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::Host;

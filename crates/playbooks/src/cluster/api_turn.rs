@@ -59,14 +59,14 @@ impl ApiTurn {
     }
 }
 
-/// Only initial members start at the same moment. Whoever joins finds an API server, or is the one that makes it come back.
+/// Only initial members start at the same moment. A master that joins finds an API server, or is the one that makes it come back.
 fn bootstraps_with_others(host: &Host) -> Result<bool, StepError> {
     let text = host.disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
     let initial = Initial::parse(&String::from_utf8_lossy(&text));
     Ok(initial.is_some_and(|initial| initial.state == State::New && initial.members.len() > 1))
 }
 
-/// A machine that is switched on refuses what nobody listens for; one that is off says nothing.
+/// A machine that is switched on refuses a port on which nothing listens; one that is off does not answer.
 async fn is_there(address: SocketAddr) -> bool {
     match timeout(NEAR, TcpStream::connect(address)).await {
         Ok(Ok(_)) => true,

@@ -1,4 +1,4 @@
-//! A master answers. Machines are switched on in any order, so this waits as long as it takes and says for whom.
+//! A master answers. Machines are switched on in any order, so this waits as long as it takes and reports for whom.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,7 +15,7 @@ use crate::membership::Membership;
 /// Waits for a join service that can do something for this node.
 pub(super) struct AwaitMaster {
     membership: Arc<Membership>,
-    /// Written at the end of the join: whoever has it needs no join service any more.
+    /// Written at the end of the join: a node that has it needs no join service any more.
     last_file: PathBuf,
 }
 
@@ -63,7 +63,7 @@ impl Step for AwaitMaster {
             Err(error) if error.is_retryable() => error.to_string(),
             Err(error) => return Err(StepError::from_explained(&error)),
         };
-        // Time itself is progress here: another machine is switched on when somebody switches it on.
+        // Time itself is progress here: another machine is switched on when a person switches it on.
         Ok(Seen(Some((what, host.clock.now().to_string()))))
     }
 

@@ -1,4 +1,4 @@
-//! The key that encrypts secrets in etcd. Made once for the cluster: whoever loses it loses every secret.
+//! The key that encrypts secrets in etcd. Made once for the cluster: a cluster that loses it loses every secret.
 
 use std::path::PathBuf;
 

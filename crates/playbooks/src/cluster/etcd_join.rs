@@ -1,13 +1,17 @@
 //! A master that was not there when etcd was bootstrapped joins it, as a learner at first.
 //!
 //! Certificates, unit and program are in place before the others hear of the new member: from then on they count with it.
-//! The change is made under a lock, and whoever was killed in the middle goes on where it was: an announced member that
+//! The change is made under a lock, and a run that was killed in the middle goes on where it was: an announced member that
 //! never started is this master's own. One that did start had data, and this master has none: it is removed and comes in
 //! again, because a member must not forget what it has voted for.
+//!
+//! The plan names the file with the decision, and the act writes it: while the lock is held, and not through the ledger. What
+//! the engine writes it also restores, and a reset must not bring back how a member that is gone once started.
 
 mod next;
 
 use std::{
+    collections::BTreeSet,
     net::IpAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -15,7 +19,7 @@ use std::{
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use etcd::{
-    Access, Asked, Etcd, Initial, MembershipLock, State,
+    Access, Asked, Etcd, Initial, Member, MembershipLock, State,
     survey::{self, Agreed},
 };
 use host::{Change, Host};
@@ -23,13 +27,17 @@ use spec::{Node, ValidatedCluster};
 use tokio::time::{Instant, sleep};
 
 pub(super) use self::next::Next;
+use self::next::Pace;
 use super::{ids, split_brain};
 use crate::{codes, etcd_access::etcd_access};
-use nodekit::Layout;
+use nodekit::{Layout, systemd};
 
 /// etcd itself refuses a change for some seconds after another one.
 const DEADLINE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(300);
+/// A member that starts has its log within a second, on a busy machine within several. The lock lasts longer.
+const STARTED: Duration = Duration::from_secs(20);
+const UNIT: &str = "etcd.service";
 
 /// Takes this master's place.
 pub(super) struct EtcdJoin {
@@ -37,6 +45,7 @@ pub(super) struct EtcdJoin {
     peer_url: String,
     /// Name and client URL of the other masters.
     others: Vec<(String, String)>,
+    pace: Pace,
     kubernetes_dir: PathBuf,
     /// There once this machine was a member.
     member_id: PathBuf,
@@ -58,6 +67,7 @@ impl EtcdJoin {
             node: node.name.clone(),
             peer_url: etcd::peer_url(node.ip),
             others: others.map(|master| (master.name.clone(), url(master.ip))).collect(),
+            pace: if cluster.bootstrap_node().is_some() { Pace::Learners } else { Pace::OneByOne },
             kubernetes_dir: layout.kubernetes_dir.clone(),
             member_id: layout.etcd_member_id(),
         }
@@ -73,7 +83,7 @@ impl EtcdJoin {
 
     fn next(&self, others: &Result<Agreed, String>) -> Next {
         match others {
-            Ok(others) => next::next(&self.node, &self.peer_url, &others.members, &others.healthy),
+            Ok(others) => next::next(&self.node, &self.peer_url, &others.members, &others.healthy, self.pace),
             Err(why) => Next::Wait(format!("a majority of etcd's members to answer ({why})")),
         }
     }
@@ -82,20 +92,19 @@ impl EtcdJoin {
     /// up by the others after a while; one that was used and whose data is gone is not to be used again.
     async fn is_decided(&self, host: &Host) -> Result<bool, StepError> {
         let Some(text) = host.disk.read_optional(Path::new(etcd::INITIAL))? else { return Ok(false) };
-        let joins = Initial::parse(&String::from_utf8_lossy(&text)).is_some_and(|it| it.state == State::Existing);
-        if host.disk.exists(Path::new(etcd::DATA))? {
+        let initial = Initial::parse(&String::from_utf8_lossy(&text)).filter(|it| it.state == State::Existing);
+        // A member that was refused at its start has a directory, and nothing that it could have voted for.
+        if host.disk.exists(Path::new(etcd::LOG))? {
             return Ok(true);
         }
         if host.disk.exists(&self.member_id)? {
             return Ok(false);
         }
-        if !joins {
-            return Ok(true);
-        }
-        // Where nobody can say, etcd itself asks them when it starts.
+        let Some(initial) = initial else { return Ok(true) };
+        // Where no member answers, etcd itself asks them when it starts.
         let others = self.check(&self.access(host)?).await;
-        let own = |others: Agreed| others.member(&self.node, Some(&self.peer_url)).map(etcd::Member::has_started);
-        Ok(others.map_or(true, |others| own(others) == Some(false)))
+        let own = |others: &Agreed| others.member(&self.node, Some(&self.peer_url)).map(Member::has_started);
+        Ok(others.map_or(true, |others| own(&others) == Some(false) && is_current(&initial, &others.members)))
     }
 
     /// What is to be done, one thing after the other, each decided on what is there now.
@@ -107,6 +116,10 @@ impl EtcdJoin {
                 Ok(true) => break Ok(()),
                 Ok(false) => {}
                 Err(error) if error.is_retryable() && Instant::now() < until => {
+                    // What is waited for may be another master's to do.
+                    if let Some(lock) = held.take() {
+                        lock.release().await;
+                    }
                     host.doing(error.to_string());
                     sleep(PAUSE).await;
                 }
@@ -132,12 +145,15 @@ impl EtcdJoin {
             // What was seen before the lock was taken may be old.
             return Ok(false);
         }
-        match next::next(&self.node, &self.peer_url, &others.members, &others.healthy) {
+        match next::next(&self.node, &self.peer_url, &others.members, &others.healthy, self.pace) {
             Next::Start(members) => {
                 // Of the member that this master was before, whatever the next run sees of it.
                 let old = [PathBuf::from(etcd::INITIAL), self.member_id.clone()].map(|path| Change::Remove { path });
                 for change in old.into_iter().chain(split_brain::decided(&Initial::joining(members))) {
                     change.apply(&*host.disk)?;
+                }
+                if self.pace == Pace::Learners {
+                    start(host).await?;
                 }
                 return Ok(true);
             }
@@ -152,7 +168,7 @@ impl EtcdJoin {
 
     /// Whether the lock was held already; if not, it is from now on.
     async fn holds(&self, etcd: &Etcd, held: &mut Option<MembershipLock>) -> Result<bool, StepError> {
-        // One whose keeper does not answer any more is asked for again, through whoever does.
+        // One whose keeper does not answer any more is asked for again, through a member that does.
         if let Some(lock) = held
             && lock.renew().await.unwrap_or(false)
         {
@@ -167,6 +183,27 @@ impl EtcdJoin {
         };
         Ok(false)
     }
+}
+
+/// Starts the member while no other can be announced: with other members than it knows of, etcd refuses to start.
+async fn start(host: &Host) -> Result<(), StepError> {
+    systemd::systemctl(host, &["start", "--no-block", UNIT]).await?;
+    let until = Instant::now() + STARTED;
+    while !host.disk.exists(Path::new(etcd::LOG))? {
+        if Instant::now() > until {
+            let why = systemd::last_log_line(host, UNIT).await;
+            let message = format!("etcd has not started within {} s: {why}", STARTED.as_secs());
+            return Err(StepError::new(codes::CANNOT_JOIN_ETCD, message).retryable());
+        }
+        sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+/// With whom it starts is what its members are now: etcd refuses to start with anything else.
+fn is_current(initial: &Initial, members: &[Member]) -> bool {
+    let known: BTreeSet<&String> = members.iter().flat_map(|member| &member.peer_urls).collect();
+    initial.members.values().collect::<BTreeSet<_>>() == known
 }
 
 fn failed(error: &etcd::EtcdError) -> StepError {

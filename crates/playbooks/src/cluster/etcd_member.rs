@@ -1,4 +1,4 @@
-//! Notes the number of this node's etcd member, for people and scripts. That there is a note tells the program that there
+//! Notes the number of this node's etcd member, for people and scripts. That there is a note shows the program that there
 //! were data.
 
 use std::path::PathBuf;

@@ -1,9 +1,12 @@
 //! This master's etcd member has a vote. One that joined a running etcd gets it when it has received everything.
+//!
+//! Where a bootstrap node is the only voter, the first two masters get their votes together: with two voters etcd would stop
+//! with either of them, and with one it stops only with the bootstrap node.
 
 use std::path::PathBuf;
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
-use etcd::Etcd;
+use etcd::{Access, Etcd, Member};
 use host::Host;
 use operations::quorum::{self, Change as Membership};
 use spec::{Node, ValidatedCluster};
@@ -17,6 +20,8 @@ pub(super) struct EtcdVote {
     peer_url: String,
     /// Client URLs of the other masters.
     others: Vec<String>,
+    /// The first vote is not given alone.
+    in_pairs: bool,
     kubernetes_dir: PathBuf,
 }
 
@@ -24,8 +29,8 @@ pub(super) struct EtcdVote {
 pub(super) enum Seen {
     /// It has one, or nothing can be asked.
     Has,
-    /// It has caught up, as far as can be told.
-    May(u64),
+    /// It has caught up, as far as can be seen; and with it another one.
+    May { own: u64, partner: Option<u64> },
     /// Not yet.
     NotYet(String),
 }
@@ -36,6 +41,7 @@ impl EtcdVote {
         Self {
             peer_url: etcd::peer_url(node.ip),
             others: others.map(|master| etcd::client_url(master.ip)).collect(),
+            in_pairs: cluster.bootstrap_node().is_some() && cluster.masters().count() > 1,
             kubernetes_dir: layout.kubernetes_dir.clone(),
         }
     }
@@ -63,13 +69,40 @@ impl EtcdVote {
             // A voter answered this question, so there is a majority; whether it stays one with this member is etcd's
             // own check, which asks the member itself how far it is.
             let allowed = quorum::allow(Membership::Promote(member.id), &members, |_| true);
-            return Ok(match allowed {
-                Ok(()) => (Seen::May(member.id), Some(etcd)),
-                Err(refused) => (Seen::NotYet(refused.to_string()), None),
-            });
+            if let Err(refused) = allowed {
+                return Ok((Seen::NotYet(refused.to_string()), None));
+            }
+            let own = member.id;
+            if !self.in_pairs || members.iter().filter(|member| !member.is_learner).count() > 1 {
+                return Ok((Seen::May { own, partner: None }, Some(etcd)));
+            }
+            let Some(partner) = partner(&access, &etcd, &members, own).await else {
+                let what = "another master's etcd to catch up: the first two get their votes together";
+                return Ok((Seen::NotYet(what.to_owned()), None));
+            };
+            return Ok((Seen::May { own, partner: Some(partner) }, Some(etcd)));
         }
         Ok((Seen::NotYet(format!("an etcd member with a vote to answer ({})", why.join("; "))), None))
     }
+}
+
+/// Another learner that has caught up.
+async fn partner(access: &Access, voter: &Etcd, members: &[Member], own: u64) -> Option<u64> {
+    let wanted = voter.status().await.ok()?.raft_index;
+    for member in members.iter().filter(|member| member.is_learner && member.id != own) {
+        let Some(url) = member.client_urls.first() else { continue };
+        if let Ok(status) = access.member(url).status().await
+            && has_caught_up(status.raft_index, wanted)
+        {
+            return Some(member.id);
+        }
+    }
+    None
+}
+
+/// As etcd itself sees it: nine tenths of the way.
+fn has_caught_up(index: u64, wanted: u64) -> bool {
+    index.saturating_mul(10) >= wanted.saturating_mul(9)
 }
 
 impl Step for EtcdVote {
@@ -89,22 +122,36 @@ impl Step for EtcdVote {
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
-        let Seen::May(id) = seen else { return Ok(Vec::new()) };
-        Ok(vec![Planned::act("vote", format!("give etcd's member {id:x} a vote"))])
+        let Seen::May { own, partner } = seen else { return Ok(Vec::new()) };
+        let with = partner.map(|partner| format!(", and right after it {partner:x}")).unwrap_or_default();
+        Ok(vec![Planned::act("vote", format!("give etcd's member {own:x} a vote{with}"))])
     }
 
     fn verify(&self, seen: &Seen) -> Verdict {
         match seen {
             Seen::NotYet(what) => Verdict::Waiting { what: what.clone(), progress: what.clone() },
-            Seen::Has | Seen::May(_) => Verdict::Met,
+            Seen::Has | Seen::May { .. } => Verdict::Met,
         }
     }
 
     /// etcd refuses while the member has not received everything: then it is tried again.
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let (Seen::May(id), Some(etcd)) = self.check(host).await? else { return Ok(()) };
-        match etcd.promote(id).await {
-            Ok(()) => Ok(()),
+        let (Seen::May { own, partner }, Some(etcd)) = self.check(host).await? else { return Ok(()) };
+        match etcd.promote(own).await {
+            Ok(()) => {
+                // If it is refused, or was quicker, its own machine sees to it: that is worth a word, and no failure.
+                if let Some(partner) = partner
+                    && let Err(error) = etcd.promote(partner).await
+                {
+                    host.doing(format!(
+                        "member {partner:x} gets its vote from its own machine: {}",
+                        explain::chain(&error)
+                    ));
+                }
+                Ok(())
+            }
+            // The other one of a pair has given it.
+            Err(_) if matches!(self.check(host).await?.0, Seen::Has) => Ok(()),
             Err(error) => {
                 let is_passing = error.is_not_yet();
                 let failed = StepError::from_explained(&error);

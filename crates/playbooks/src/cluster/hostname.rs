@@ -79,7 +79,7 @@ impl Step for HostName {
     }
 }
 
-/// How a machine gets its old name back. The file is the old one by then, so only what runs is to be told.
+/// How a machine gets its old name back. The file is the old one by then, so only the running name is to be set.
 pub(super) struct Renamed;
 
 impl Undo for Renamed {

@@ -72,7 +72,7 @@ impl Step for Images {
 }
 
 /// How imported images are undone. Where containerd does not run they go with its data, and where that was there
-/// before us, whoever runs it next can remove them.
+/// before us, the next user of containerd can remove them.
 pub(super) struct Imported;
 
 impl Undo for Imported {

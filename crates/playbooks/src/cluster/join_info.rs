@@ -1,8 +1,8 @@
-//! A first token and the line by which a machine joins, for people and scripts. Made once: whoever revokes the token, or
-//! lets it end, does not want it back.
+//! A first token and the line by which a machine joins, for people and scripts. Made once: an administrator who
+//! revokes the token, or lets it end, does not want it back.
 //!
-//! The token goes into its file, then into the API, then into the command, whose file tells that all is done. After a crash
-//! in between the next run goes on with the token of the file: there is never one in the API that nobody knows.
+//! The token goes into its file, then into the API, then into the command, whose file shows that all is done. After a crash
+//! in between the next run goes on with the token of the file: there is never one in the API that is in no file.
 
 use std::{
     path::PathBuf,

@@ -2,7 +2,7 @@
 //! cluster's keys up may be given them again: its name is armed again.
 //!
 //! A worker may not delete Nodes; a master's join service does it for it. Where no master answers, the machine is reset
-//! all the same, and the person is told what is left in the cluster. The only master takes the cluster with it.
+//! all the same, and what is left in the cluster is reported. The only master takes the cluster with it.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -50,7 +50,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// As far as cluster.yaml and the machine's own note tell.
+    /// As far as cluster.yaml and the machine's own note show.
     pub(super) fn new(
         cluster: Option<&ValidatedCluster>,
         node: Option<&str>,
@@ -67,12 +67,12 @@ impl Cluster {
         })
     }
 
-    /// Where cluster.yaml is gone, nobody knows.
+    /// Where cluster.yaml is gone, it is not known.
     fn may_have_other_masters(&self) -> bool {
         self.masters.len() != 1
     }
 
-    /// Removes the Node object, or says why it is still there.
+    /// Removes the Node object, or reports why it is still there.
     async fn remove_node(&self, host: &Host) -> Notes {
         let Some(node) = &self.node else { return Notes::new() };
         let as_master = self.kubernetes_dir.join("super-admin.conf");
@@ -93,7 +93,7 @@ impl Cluster {
         }
     }
 
-    /// Lets a master that comes back, as this or another machine, be given the cluster's keys; says if that did not work. To
+    /// Lets a master that comes back, as this or another machine, be given the cluster's keys; reports if that did not work. To
     /// be done first: this master's own API server is the way to the others.
     pub(super) async fn arm_again(&self, host: &Host) -> Option<String> {
         let (node, as_master) = (self.node.as_ref()?, self.kubernetes_dir.join("super-admin.conf"));

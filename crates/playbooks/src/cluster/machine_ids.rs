@@ -1,6 +1,6 @@
 //! Asks the masters whether another node has this machine's id: two machines from one image are one node to Kubernetes.
 //!
-//! They tell who shows a certificate. A worker that has none yet hears it when it joins.
+//! They answer only a machine that shows a certificate. A worker that has none yet gets the answer when it joins.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::membership::Membership;
 
-/// Whoever is there answers at once; a bootstrap does not wait for this question.
+/// A master that is up answers at once; a bootstrap does not wait for this question.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// The join services of the masters.

@@ -33,7 +33,7 @@ mod objects;
 mod options;
 mod own_image;
 mod owned_resources;
-mod pivot;
+pub(crate) mod pivot;
 mod pki;
 mod preflight;
 mod program;
@@ -56,6 +56,7 @@ pub use kernel::kernel_settings;
 pub use node_identity::NodeIdentity;
 pub use node_role::NodeRole;
 pub use options::Options;
+pub use pivot::{Tenure, is_for_masters, static_pods, tenure};
 pub use preflight::{Preflight, stage};
 use render::{
     objects::{self as rendered, Upstream},
@@ -64,6 +65,7 @@ use render::{
 pub use reset::{INSTALLED, KEYS, Reset, arm_again, enable_again, hold_still, may_leave, tidy, undos};
 use spec::{BootstrapRole, NetworkAddOn, Node, ValidatedCluster};
 
+pub(crate) use self::objects::Objects;
 pub use self::pki::Pki;
 use self::{
     admin_kubeconfig::AdminKubeconfig,
@@ -90,7 +92,6 @@ use self::{
     machine_ids::AskMasters,
     network::Network,
     node_ready::NodeReady,
-    objects::Objects,
     own_image::OwnImage,
     program::Program,
     record::Record,
@@ -179,7 +180,8 @@ fn master<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Member
     let NodeContext { cluster, node, layout, .. } = context;
     let role = cluster.bootstrap_role(node);
     // A bootstrap node starts the cluster in place of the first master, which joins like the others.
-    let leads = role == BootstrapRole::MasterFirst && cluster.bootstrap_node().is_none();
+    let was_handed_over = cluster.bootstrap_node().is_some();
+    let leads = role == BootstrapRole::MasterFirst && !was_handed_over;
     let access = Arc::new(Access::new(layout.kubernetes_dir.join("super-admin.conf")));
     // Where others start the first API server, this node is Ready by theirs long before it has its own.
     let kubelet_after = if leads { KUBE_APISERVER } else { ETCD };
@@ -205,6 +207,8 @@ fn master<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Member
         .step(roles(cluster, &access), &[API_READY])
         .step(network_add_on::step(cluster, layout, &access), &[API_READY])
         .step(NodeReady::new(&node.name, &access), &[KUBELET, NETWORK_ADD_ON])
+        .step_if(was_handed_over, pivot::Oc, &[PREFLIGHT])
+        .step_if(was_handed_over, pivot::version_operator(cluster, &access), &[NODE_READY, ROLES])
         .step(context.kube_controller_manager(), &[controllers_after])
         .step(context.kube_scheduler(), &[controllers_after])
         .step(context.kube_proxy(), &[pods_after, AGENT, PKI])

@@ -1,13 +1,13 @@
 //! The node's address: a NetworkManager connection on the right interface, and pods' interfaces left to those who make
 //! them.
 //!
-//! A wrong address cuts off a machine that nobody stands beside. So nothing is kept before it has proved itself:
+//! A wrong address cuts off a machine that has no person beside it. So nothing is kept before it has proved itself:
 //! ```text
 //! who answers now? ─► guard ─► profile in /run, activated ─► address there, do they still answer? ─► guard lifted
 //!                       │                                           │ no                                  │
 //!                       └─ the old profile is back ◄────────────────┘                              profile in /etc
 //! ```
-//! The guard is NetworkManager's own: unless it is lifted in time, NetworkManager takes the change back. It holds when
+//! The guard is NetworkManager's own: unless it is lifted in time, NetworkManager rolls the change back. It holds when
 //! this program is killed in between; after a power cut `/run` is empty. Either way the machine has its old network and
 //! the next run begins again. Profiles of others are not touched: ours has the higher priority.
 //!

@@ -1,4 +1,4 @@
-//! Tells the machine which node it is: `node-identity` with the name, `current-node.yaml` with all that is known of it.
+//! Writes down on the machine which node it is: `node-identity` with the name, `current-node.yaml` with all that is known of it.
 //!
 //! Both are for scripts and people; the second has the form of a file in `nodes/`.
 

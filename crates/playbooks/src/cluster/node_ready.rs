@@ -23,7 +23,7 @@ pub(super) struct NodeReady {
 /// What was found.
 pub(super) struct Seen {
     boot_id: String,
-    /// What the API says, or why it says nothing.
+    /// What the API answers, or why it does not answer.
     node: Result<Option<ApiNode>, String>,
     /// The kubelet's process was there before this one.
     is_kubelet_older: bool,
@@ -64,7 +64,7 @@ impl Step for NodeReady {
         Ok(Seen { boot_id, node, is_kubelet_older })
     }
 
-    /// A kubelet registers its node once, when it starts: one whose node somebody deleted, or whose cluster was bootstrapped again,
+    /// A kubelet registers its node once, when it starts: one whose node was deleted, or whose cluster was bootstrapped again,
     /// runs on without ever being seen again.
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let restart = || {

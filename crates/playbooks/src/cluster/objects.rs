@@ -27,18 +27,20 @@ const REMOVE: &str = "remove";
 type Wanted = Box<dyn Fn(&Host) -> Result<Vec<Value>, StepError> + Send + Sync>;
 
 /// Applies objects by server-side apply and, where they are workloads, waits until they run.
-pub(super) struct Objects {
+pub(crate) struct Objects {
     about: About,
     access: Arc<Access>,
     wanted: Wanted,
     /// What an earlier run made, and is not to be there any more.
     unwanted: Vec<Value>,
+    /// Whether workloads are to run.
+    is_awaited: bool,
     /// Since when an image cannot be had.
     image_missing: Mutex<Option<Instant>>,
 }
 
 /// What was found.
-pub(super) struct Seen {
+pub(crate) struct Seen {
     wanted: usize,
     /// `None` where there is no API to ask.
     differing: Option<Vec<Value>>,
@@ -48,18 +50,30 @@ pub(super) struct Seen {
 
 impl Objects {
     /// The objects that `objects` makes of what is on the machine: a CA's certificate, a manifest.
-    pub(super) fn new(
+    pub(crate) fn new(
         about: About,
         access: &Arc<Access>,
         objects: impl Fn(&Host) -> Result<Vec<Value>, StepError> + Send + Sync + 'static,
     ) -> Self {
         let wanted = Box::new(objects);
-        Self { about, access: access.clone(), wanted, unwanted: Vec::new(), image_missing: Mutex::new(None) }
+        Self {
+            about,
+            access: access.clone(),
+            wanted,
+            unwanted: Vec::new(),
+            is_awaited: true,
+            image_missing: Mutex::new(None),
+        }
     }
 
     /// Removes these where an earlier run has made them.
     pub(super) fn without(self, unwanted: Vec<Value>) -> Self {
         Self { unwanted, ..self }
+    }
+
+    /// Does not wait until workloads among them run: what they need comes later.
+    pub(super) fn unawaited(self) -> Self {
+        Self { is_awaited: false, ..self }
     }
 }
 
@@ -105,7 +119,7 @@ impl Step for Objects {
             Some(_) => kubeapi::left_over(&client, &self.unwanted).await.map_err(|error| access::failed(&error))?.len(),
         };
         let waiting = match &differing {
-            Some(differing) if differing.is_empty() => {
+            Some(differing) if differing.is_empty() && self.is_awaited => {
                 kubeapi::waiting(&client, &objects).await.map_err(|error| access::failed(&error))?
             }
             _ => Vec::new(),

@@ -7,7 +7,7 @@ use spec::Token;
 
 use super::images::installed;
 
-/// What a run may be told besides the configuration.
+/// What a run may be given besides the configuration.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// What the kernel lets the machine do.

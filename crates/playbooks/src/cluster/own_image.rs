@@ -103,7 +103,7 @@ impl Undo for OwnImported {
     }
 }
 
-/// What tells one program from another; `None` where none is installed.
+/// What distinguishes one program from another; `None` where none is installed.
 fn label(program: &Path) -> Option<String> {
     let about = fs::metadata(program).ok()?;
     let written = about.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;

@@ -22,7 +22,7 @@ use nodekit::cleanup::{
 /// What a service makes.
 struct OwnedResources {
     unit: &'static str,
-    /// Directories that nobody else uses.
+    /// Directories that no other program uses.
     own: &'static [&'static str],
     /// Directories in which others may have something, too.
     shared: &'static [&'static str],
@@ -146,7 +146,7 @@ pub(super) async fn release(host: &Host, key: &str, except: &[&Path]) -> Result<
     Ok(false)
 }
 
-/// Somebody may have let our containerd run containers of their own.
+/// Other users of the machine may have let our containerd run containers of their own.
 fn refuse_to_take_from_others(host: &Host, path: &Path) -> Result<(), StepError> {
     if ![containers::DATA, containers::RUN].iter().any(|theirs| path == Path::new(theirs)) {
         return Ok(());

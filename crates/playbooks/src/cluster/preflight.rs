@@ -1,7 +1,7 @@
 //! The checks of [`checks::preflight`] as a step: nothing after it begins on a machine that cannot become a node.
 //!
 //! It changes nothing. One problem or ten, all are reported at once. What a check advises, or could not check, is reported
-//! and stops nothing. Once the step is verified, its record in the ledger tells later runs that what they find may be the
+//! and stops nothing. Once the step is verified, its record in the ledger shows later runs that what they find may be the
 //! node itself.
 
 use std::sync::Arc;

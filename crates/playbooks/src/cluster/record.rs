@@ -1,4 +1,4 @@
-//! The files that tell people and scripts how far this node has come. The program itself never decides from them.
+//! The files that show people and scripts how far this node has come. The program itself never decides from them.
 
 use std::path::PathBuf;
 

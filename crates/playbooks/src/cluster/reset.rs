@@ -28,6 +28,7 @@ use super::{
     leave::{Cluster, EtcdService, Kubelet},
     network::Addressed,
     own_image::OwnImported,
+    pivot::bootkube,
     unit_files::{Installed, enabling_link},
 };
 use crate::{
@@ -46,6 +47,7 @@ const UNIT_DIR: &str = "/etc/systemd/system";
 const OWN_UNITS: &[&str] = &["cluster-bootstrap.service", "cluster-detect.service", "blackstart-agent.service"];
 /// All units of a node, in an order in which each is stopped before what it needs.
 const ALL_UNITS: &[&str] = &[
+    bootkube::UNIT,
     "kubelet.service",
     "kube-proxy.service",
     "kube-scheduler.service",
@@ -112,6 +114,11 @@ pub fn undos(reset: &Reset<'_>) -> Undos {
         .step(ids::IMAGES, Imported)
         .step(ids::OWN_IMAGE, OwnImported)
         .step(ids::DNS, Stays)
+        .step(ids::BOOTKUBE, Started { units: &[bootkube::UNIT] })
+        .step(ids::NAMESPACES, Stays)
+        .step(ids::DEFINITIONS, Stays)
+        .step(ids::CLUSTER_OPERATORS, Stays)
+        .step(ids::CLUSTER_VERSION_OPERATOR, Stays)
         .step(ids::CONTROLLERS_RELEASED, Stays)
         .step(ids::API_RELEASED, Stays)
         .step(ids::ETCD_LEFT, Stays)

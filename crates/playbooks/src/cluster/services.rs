@@ -40,9 +40,11 @@ impl NodeContext<'_> {
             render::kubelet(self.cluster, self.node, self.machine),
         ];
         // No pod lands on the bootstrap node that would need a Service.
-        if !self.node.has(Role::Bootstrap) {
-            services.push(render::kube_proxy(self.cluster, self.node, self.machine));
-        }
+        services.push(if self.node.has(Role::Bootstrap) {
+            units::bootkube()
+        } else {
+            render::kube_proxy(self.cluster, self.node, self.machine)
+        });
         if self.node.roles.contains(&Role::Master) {
             services.extend([
                 self.etcd_service(),

@@ -21,7 +21,7 @@ pub(super) struct UnitFiles {
 
 /// What was found.
 pub(super) struct Seen {
-    /// What services whose units are new will make, and nobody has made yet.
+    /// What services whose units are new will make, and which is not there yet.
     owned: Vec<Planned>,
     missing: Vec<Change>,
     /// systemd may have read other files than there are.

@@ -1,6 +1,6 @@
-//! What a node leaves in the API beside its Node: requests for certificates that nobody has answered, join tokens that are
-//! bound to it, the lease by which it told that it lives, and on a master the note that it has the cluster's keys: another
-//! machine may take its place.
+//! What a node leaves in the API beside its Node: requests for certificates that are still pending, join tokens that are
+//! bound to it, the Lease by which it reported that it is up, and on a master the note that it has the cluster's keys:
+//! another machine may take its place.
 
 use engine::{About, Act, Planned, Stays, Step, StepError};
 use host::Host;
@@ -24,6 +24,8 @@ const LEASES: &str = "kube-node-lease";
 /// Deletes what is left of the node in the API.
 pub(super) struct Cleanup {
     target: Target,
+    /// Another machine of that name may get the cluster's keys.
+    lets_follow: bool,
 }
 
 /// Something that is left, by its name.
@@ -73,17 +75,22 @@ impl Leftover {
 
 impl Cleanup {
     pub(super) fn new(target: &Target) -> Self {
-        Self { target: target.clone() }
+        Self { target: target.clone(), lets_follow: true }
+    }
+
+    /// Of a node that none is to follow.
+    pub(super) fn for_good(target: &Target) -> Self {
+        Self { target: target.clone(), lets_follow: false }
     }
 }
 
-/// Whether nobody has answered a request yet, and it is for this node.
+/// Whether a request is still pending, and is for this node.
 fn is_pending_of(csr: &CertificateSigningRequest, node: &str) -> bool {
     let status = csr.status.clone().unwrap_or_default();
     let is_over = status.certificate.is_some()
         || status.conditions.iter().flatten().any(|condition| matches!(condition.type_.as_str(), "Denied" | "Failed"));
     let user = format!("system:node:{node}");
-    // The first certificate of a node is asked for by a token: only the request itself tells for whom.
+    // The first certificate of a node is asked for by a token: only the request itself shows for whom.
     let is_for_it = || Request::from_pem(&csr.spec.request.0).is_ok_and(|request| request.common_names.contains(&user));
     !is_over && (csr.spec.username.as_deref() == Some(user.as_str()) || is_for_it())
 }
@@ -108,7 +115,8 @@ impl Step for Cleanup {
         let tokens = tokens.list(&ListParams::default().fields(TOKENS)).await.map_err(refused("list the tokens"))?;
         let leases: Api<Lease> = Api::namespaced(client.clone(), LEASES);
         let lease = leases.get_opt(node).await.map_err(refused(format!("see the lease of {node}")))?;
-        let keys = admissions::read(&client).await?.of(node).given.map(|_| Leftover::Keys(node.clone()));
+        let given = admissions::read(&client).await?.of(node).given.filter(|_| self.lets_follow);
+        let keys = given.map(|_| Leftover::Keys(node.clone()));
         let requests =
             requests.iter().filter(|csr| is_pending_of(csr, node)).map(|csr| Leftover::Request(csr.name_any()));
         let tokens =

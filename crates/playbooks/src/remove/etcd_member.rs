@@ -62,7 +62,7 @@ impl EtcdMember {
         let agreed = self.check(&access).await?;
         let Some(member) = self.member(&agreed) else { return Ok(()) };
         let id = member.id;
-        // The last member has nobody else to ask; the arithmetic refuses its removal.
+        // The last member has no other to ask; the arithmetic refuses its removal.
         allowed(&agreed, id)?;
         let Some(url) = agreed.speaker_besides(Some(id)) else { return Ok(()) };
         let etcd = access.member(url);

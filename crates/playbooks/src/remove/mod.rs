@@ -1,23 +1,27 @@
 //! The `remove` playbook: takes another node out of the cluster, from a master. The node may be there or gone for good.
 //!
 //! ```text
-//! cordon ─► drain ─► etcd-member ─► node-object ─► cleanup
+//! cordon ─► drain ─► etcd-member ─► node-object ─► cleanup                                      any node
+//! bootstrap-off ─► etcd-member ─► pods ─► node-object ─► cleanup ─► masters-lead ─► bootstrap-complete   a dead bootstrap node
 //! ```
 //! Nothing happens on the machine of that node: what is on it stays until `node reset` is run there. Every step looks at the
 //! cluster and not at what an earlier run has done, so a run that was killed goes on where it was, from any master. A plan is
-//! made of all steps before the first one runs, and one that refuses (a majority that would be lost, pods nobody can see
-//! end) keeps all of them from running. To add a step: a file here, and its line in [`playbook`].
+//! made of all steps before the first one runs, and one that refuses (a majority that would be lost, pods whose end
+//! no kubelet reports) keeps all of them from running. To add a step: a file here, and its line in [`playbook`].
 
+mod bootstrap_off;
 mod cleanup;
 mod cordon;
 mod drain;
 mod etcd_member;
 pub mod ids;
+mod masters_lead;
 mod node_object;
+pub(crate) mod pods;
 
-use std::{net::IpAddr, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, sync::Arc};
 
-use engine::{Playbook, PlaybookError, StepError};
+use engine::{About, Playbook, PlaybookError, StepError};
 use host::{Disk, Host, HostError};
 use kubeapi::{
     ApiError,
@@ -25,18 +29,23 @@ use kubeapi::{
     kube::{self, Api},
 };
 use operations::drain::Drain as Operation;
-use spec::ValidatedCluster;
+use render::objects;
+use spec::{Node, ValidatedCluster};
 
 use self::{
+    bootstrap_off::BootstrapOff,
     cleanup::Cleanup,
     cordon::Cordon,
     drain::Drain,
     etcd_member::EtcdMember,
-    ids::{CORDON, DRAIN, ETCD_MEMBER, NODE_OBJECT},
+    ids::{BOOTSTRAP_OFF, CLEANUP, COMPLETE, CORDON, DRAIN, ETCD_MEMBER, MASTERS_LEAD, NODE_OBJECT, PODS},
+    masters_lead::MastersLead,
     node_object::NodeObject,
+    pods::Pods,
 };
 use crate::{
     access::{self, Access},
+    cluster::Objects,
     codes,
 };
 use nodekit::{Layout, cleanup::tree};
@@ -74,6 +83,22 @@ pub fn playbook(removal: &Removal<'_>) -> Result<Playbook, RemoveError> {
         .step(EtcdMember::new(removal, &target), &[drained])
         .step(NodeObject::new(&target), &[ETCD_MEMBER])
         .step(Cleanup::new(&target), &[NODE_OBJECT])
+        .build()?)
+}
+
+/// The same for a bootstrap node that died before it could hand over: its masters go on without it.
+pub fn bootstrap_playbook(removal: &Removal<'_>, bootstrap: &Node) -> Result<Playbook, RemoveError> {
+    let target = Target::new(removal);
+    let done = About::new(COMPLETE, "Note that the bootstrap is complete", "installers and people wait for it");
+    let done = Objects::new(done, &target.api, |_| Ok(vec![objects::bootstrap_complete(BTreeMap::new())]));
+    Ok(Playbook::never_undone(NAME)
+        .step(BootstrapOff::new(bootstrap, removal.cluster.api().port), &[])
+        .step(EtcdMember::new(removal, &target), &[BOOTSTRAP_OFF])
+        .step(Pods::new(&target), &[ETCD_MEMBER])
+        .step(NodeObject::new(&target), &[PODS])
+        .step(Cleanup::for_good(&target), &[NODE_OBJECT])
+        .step(MastersLead::new(&target), &[CLEANUP])
+        .step(done, &[MASTERS_LEAD])
         .build()?)
 }
 
@@ -129,8 +154,8 @@ impl Target {
     fn new(removal: &Removal<'_>) -> Self {
         Self {
             name: removal.node.to_owned(),
-            ip: removal.cluster.node(removal.node).map(|node| node.ip),
-            // A budget that holds a pod back is told by "too many requests".
+            ip: removal.cluster.machine(removal.node).map(|node| node.ip),
+            // The API reports a budget that holds a pod back as "too many requests".
             api: Arc::new(Access::with_short_timeout(removal.layout.kubernetes_dir.join("super-admin.conf"))),
         }
     }

@@ -29,7 +29,7 @@ use nodekit::systemd::{self, Unit};
 /// on a machine that is busy starting a control plane.
 const TRUSTED: Duration = Duration::from_millis(700);
 
-/// What Linux says of a process that is gone.
+/// What Linux returns for a process that is gone.
 const NO_SUCH_PROCESS: i32 = 3;
 
 /// A service that runs and is healthy.
@@ -61,7 +61,7 @@ impl<U: Undo> Service<U> {
         self.rendered.files.iter().map(file).collect()
     }
 
-    /// The unit, as systemd said a moment ago or says now.
+    /// The unit, as systemd showed it a moment ago or shows it now.
     async fn unit(&self, host: &Host) -> Result<Unit, StepError> {
         let remembered = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((when, state)) = remembered

@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 pub(crate) enum Health {
     /// It does its work.
     Good,
-    /// Nobody was asked.
+    /// It was not asked.
     Unknown,
     /// Not yet.
     NotYet {
@@ -59,7 +59,7 @@ pub(crate) enum Probe {
         /// Made when the certificate is there.
         client: OnceCell<reqwest::Client>,
     },
-    /// The API server says that it is ready, to a client that trusts only the cluster's CA.
+    /// The API server reports that it is ready, to a client that trusts only the cluster's CA.
     ApiServer {
         /// `https://192.168.1.10:6443`.
         url: String,

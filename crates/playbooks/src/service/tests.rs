@@ -1,4 +1,4 @@
-//! What a service step plans and says, for everything that can be seen of a service. No machine is needed.
+//! What a service step plans and reports, for everything that can be seen of a service. No machine is needed.
 
 use std::{fs, os::unix::fs::symlink};
 

@@ -5,12 +5,10 @@ use std::path::Path;
 use engine::{Notes, StepError, Undo};
 use host::Host;
 
-use nodekit::{
-    cleanup::{chains, containers, groups, mounts, nft, routes},
-    systemd,
-};
+use nodekit::cleanup::{chains, containers, groups, mounts, nft, routes};
+pub(crate) use nodekit::systemd::stop;
 
-/// The file by which the agent tells containerd of the network. It is removed by name: another add-on has its own.
+/// The file by which the agent configures the network in containerd. It is removed by name: another add-on has its own.
 const CNI_FILE: &str = "/etc/cni/net.d/10-blackstart.conflist";
 /// What the agent marks its routes with.
 const PROTOCOL: &str = "176";
@@ -81,17 +79,4 @@ pub(crate) async fn clear(host: &Host, unit: &str) -> Result<(), StepError> {
         }
         _ => Ok(()),
     }
-}
-
-/// Stops a unit, also one that is about to start, and lets systemd forget that it failed.
-pub(crate) async fn stop(host: &Host, unit: &str) -> Result<(), StepError> {
-    let found = systemd::check(host, unit).await?;
-    if found.load == "not-found" && found.active == "inactive" {
-        return Ok(());
-    }
-    systemd::systemctl(host, &["stop", unit]).await?;
-    if systemd::check(host, unit).await?.active == "failed" {
-        systemd::systemctl(host, &["reset-failed", unit]).await?;
-    }
-    Ok(())
 }

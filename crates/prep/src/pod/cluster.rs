@@ -1,4 +1,4 @@
-//! The cluster as a pod knows it. Whatever the API does, the pod goes on: what could not be told is told later.
+//! The cluster as a pod knows it. Whatever the API does, the pod goes on: what could not be reported is reported later.
 
 use std::time::Duration;
 
@@ -20,18 +20,18 @@ use super::{
 };
 use crate::{PodError, Prep, Report, Reported};
 
-/// A pod that tells does not work: it must not wait long.
+/// A pod that reports does not work: it must not wait long.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The cluster as a pod knows it.
 pub(super) struct Cluster {
     prep: Prep,
     node: String,
-    /// How long what was told is taken for still being there.
+    /// How long what was reported is taken for still being there.
     trusted: Duration,
     access: Option<Access>,
     outage: Outage,
-    /// What was last told, and when.
+    /// What was last reported, and when.
     reported: Option<(Report, Instant)>,
     /// Events that have not been sent yet.
     pending: Vec<Value>,
@@ -54,7 +54,7 @@ impl Cluster {
         !self.outage.lasts()
     }
 
-    /// A client; none while the pod has no account, which is told once.
+    /// A client; none while the pod has no account, which is logged once.
     pub(super) fn client(&mut self) -> Option<Client> {
         let access = self.access();
         self.note(access).map(|access| access.client)
@@ -74,7 +74,7 @@ impl Cluster {
         }
     }
 
-    /// Tells that something begins, to a cluster that has never heard of this node; one that has keeps what it knows
+    /// Reports that something begins, to a cluster that has never heard of this node; one that has keeps what it knows
     /// until there is a result, because others select nodes by it.
     pub(super) async fn begin(&mut self, report: &Report) {
         let begun = answered(self.try_begin(report)).await;
@@ -88,7 +88,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Tells what a report says, as far as the Node does not say so already.
+    /// Writes a report to the Node, as far as the Node does not say so already.
     pub(super) async fn report(&mut self, report: &Report) {
         let reported = answered(self.try_report(report)).await;
         self.note(reported);

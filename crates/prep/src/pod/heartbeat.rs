@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The loop beats every few seconds; whoever is silent for longer is stuck. Long enough for a slow disk to take a program.
+/// The loop beats every few seconds; one silent for longer is stuck. Long enough for a slow disk to take a program.
 const STUCK: Duration = Duration::from_mins(3);
 /// Between two checks.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What a pod offers to whoever measures: `http://POD:9469/metrics`.
+//! What a pod offers to Prometheus: `http://POD:9469/metrics`.
 
 use std::{
     fmt::Write,
@@ -51,7 +51,7 @@ impl Metrics {
         text(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Answers whoever asks, for ever.
+    /// Answers every client, for ever.
     pub(super) async fn serve(self) -> Result<(), PodError> {
         let port = names::metrics_port(self.0.lock().unwrap_or_else(PoisonError::into_inner).prep);
         let failed = |source| PodError::Metrics { port, source };

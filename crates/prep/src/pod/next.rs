@@ -55,14 +55,14 @@ pub(super) struct History {
 }
 
 impl History {
-    /// A run has ended, well or not. A machine that cannot is told so, and that is a good end.
+    /// A run has ended, well or not. An incapable machine is reported as such, and that is a good end.
     pub(super) fn note(&mut self, now: Timestamp, state: State) {
         (self.ended, self.ran) = (Some(now), Some(now));
         self.runs += 1;
         self.failures = if state == State::Failed { self.failures.saturating_add(1) } else { 0 };
     }
 
-    /// Something failed that no report tells: a run that left none, or what comes before a run.
+    /// Something failed that is in no report: a run that left none, or what comes before a run.
     pub(super) fn stumble(&mut self, now: Timestamp, of_run: bool) {
         self.ended = Some(now);
         if of_run {

@@ -1,7 +1,8 @@
-//! What the cluster is told of a node: label, annotations and Events, as data.
+//! What the cluster learns of a node: label, annotations and Events, as data.
 
 use std::collections::BTreeMap;
 
+use explain::Message;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -46,14 +47,14 @@ pub(super) fn since(reported: Option<&Reported>, report: &Report) -> Timestamp {
 /// requirement is, when it is not met and was not known to be so.
 pub(super) fn new_events(before: Option<&Report>, report: &Report) -> Vec<NodeEvent> {
     let is_same = |before: &Report| {
-        (before.state, &before.code, &before.message) == (report.state, &report.code, &report.message)
+        (before.state, before.code(), before.text.message()) == (report.state, report.code(), report.text.message())
     };
     let mut events = Vec::new();
     if report.state != State::Working && !before.is_some_and(is_same) {
         events.push(NodeEvent {
             is_warning: !report.state.is_fine(),
             reason: reason(report.prep, &camel(report.state.name())),
-            message: message(report.code.as_deref(), &report.message, report.hint.as_deref()),
+            message: message(report.code(), report.text.message(), report.text.hint()),
         });
     }
     let known = before.map(|before| before.requirements.as_slice()).unwrap_or_default();
@@ -74,7 +75,7 @@ pub(super) fn new_events(before: Option<&Report>, report: &Report) -> Vec<NodeEv
 }
 
 impl NodeEvent {
-    /// The object that tells it. `node` is name and uid of the Node.
+    /// It as an object of the API. `node` is name and uid of the Node.
     pub(super) fn event(&self, prep: Prep, node: (&str, &str), now: Timestamp) -> Value {
         let (name, uid) = node;
         let component = format!("node-bootstrap-{prep}");
@@ -114,21 +115,12 @@ pub(super) fn with_api(report: &Report, address: &str) -> Report {
 }
 
 /// A report by the pod itself, where the work could not make one.
-pub(super) fn of_pod(
-    prep: Prep,
-    state: State,
-    output: (Option<&str>, String, Option<String>),
-    boot_id: &str,
-    at: Timestamp,
-) -> Report {
-    let (code, message, hint) = output;
+pub(super) fn of_pod(prep: Prep, state: State, text: Message<String>, boot_id: &str, at: Timestamp) -> Report {
     Report {
         version: 1,
         prep,
         state,
-        code: code.map(ToOwned::to_owned),
-        message,
-        hint,
+        text,
         seen: BTreeMap::new(),
         requirements: Vec::new(),
         at,

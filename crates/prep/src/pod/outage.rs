@@ -14,7 +14,7 @@ pub(super) struct Outage {
 }
 
 impl Outage {
-    /// `what` is a thing that can be done: "tell the cluster".
+    /// `what` is a thing that can be done: "reach the Kubernetes API".
     pub(super) fn new(what: &'static str) -> Self {
         Self { what, since: None }
     }

@@ -1,4 +1,4 @@
-//! What a `DaemonSet` tells its pods by their environment.
+//! What a `DaemonSet` sets for its pods in their environment.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::PodError;
 
 /// How often a node is looked at again when nothing seems wrong with it.
 const CHECK_INTERVAL: Duration = Duration::from_mins(10);
-/// Nobody is helped by more: a check is a whole run.
+/// More often is of no use: a check is a whole run.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What a `DaemonSet` tells its pods.
+/// What a `DaemonSet` sets for its pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
     /// The Node this pod runs on.

@@ -1,4 +1,4 @@
-//! An API server that knows as much as pods tell one: a Node and Events.
+//! An API server that knows as much as pods write to one: a Node and Events.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,7 +1,8 @@
-//! One turn of a pod's loop: look, do the next thing, tell.
+//! One turn of a pod's loop: look, do the next thing, report.
 
 use std::{path::Path, time::Duration};
 
+use explain::Message;
 use jiff::{SignedDuration, Timestamp};
 use operations::slots::Held;
 use tokio::time::{Instant, MissedTickBehavior, interval};
@@ -59,7 +60,7 @@ impl Pod {
         }
     }
 
-    /// What is told while nothing happens: what is wrong with the runs, else what the last one said.
+    /// What is reported while nothing happens: what is wrong with the runs, else what the last one said.
     async fn settle_on(&mut self, report: Option<Report>) {
         let is_over = |failure: &mut Failure| {
             // The turn got this far, so what was wrong around the runs is; what was wrong with one, if a later one ended.
@@ -77,7 +78,7 @@ impl Pod {
         let waits = of_pod(
             self.prep,
             State::Working,
-            (None, "the first run on this node waits for its turn, or is under way".to_owned(), None),
+            Message::text("the first run on this node waits for its turn, or is under way"),
             &self.boot_id()?,
             Timestamp::now(),
         );
@@ -93,7 +94,7 @@ impl Pod {
         self.end(Some(started)).await
     }
 
-    /// Waiting for a slot may have taken long enough for somebody to remove a file.
+    /// Waiting for a slot may have taken long enough for a file to have been removed.
     async fn start(&mut self) -> Result<(), PodError> {
         self.put()?;
         unit::start(&*self.commands, self.prep).await
@@ -106,7 +107,7 @@ impl Pod {
         Ok(())
     }
 
-    /// Reads what a run has left, and tells it.
+    /// Reads what a run has left, and reports it.
     async fn end(&mut self, started: Option<Timestamp>) -> Result<Duration, PodError> {
         let unit = paths::unit(self.prep);
         // The clocks are the same one, but a file may round its time.
@@ -119,8 +120,8 @@ impl Pod {
         }
         self.history.note(Timestamp::now(), report.state);
         self.failure = None;
-        let code = report.code.as_deref().unwrap_or("none");
-        tracing::info!(state = report.state.name(), code, "{unit} has ended: {}", report.message);
+        let code = report.code().unwrap_or("none");
+        tracing::info!(state = report.state.name(), code, "{unit} has ended: {}", report.text.message());
         self.settle(&report).await;
         Ok(Duration::ZERO)
     }

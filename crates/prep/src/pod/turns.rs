@@ -16,7 +16,7 @@ use crate::{PodError, names};
 const ATTEMPT: Duration = Duration::from_secs(5);
 /// For so long a slot is waited for before the node is looked at again; then the waiting goes on.
 const DEADLINE: Duration = Duration::from_mins(1);
-/// Longer than that nobody keeps others waiting: the slot is given back, and the unit goes on without.
+/// Longer than that no pod keeps others waiting: the slot is given back, and the unit goes on without.
 const LONGEST_HOLD: Duration = Duration::from_mins(10);
 /// What the API may take while something else is waited for.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ impl Pod {
         }
     }
 
-    /// Gives back, once, what an earlier pod has left that ended after its run did, so that nobody waits for it to expire.
+    /// Gives back, once, what an earlier pod has left that ended after its run did, so that no pod waits for it to expire.
     pub(super) async fn tidy_slots(&mut self) {
         if self.is_tidy {
             return;

@@ -1,6 +1,6 @@
 //! The work as a unit of the node's own systemd.
 //!
-//! The pod is too small to install anything, and dies when somebody deletes it. So it only asks the node's systemd, by the
+//! The pod is too small to install anything, and dies when it is deleted. So it only asks the node's systemd, by the
 //! node's own `systemd-run`, and the unit has limits of its own. Its name is fixed: while one runs, systemd refuses
 //! another, and the next pod joins it.
 
@@ -56,7 +56,8 @@ fn is_up(listed: &str) -> bool {
     matches!(state, Some("active" | "activating" | "reloading" | "deactivating"))
 }
 
-/// Starts the unit. With the type `exec` the answer comes when the script has been started, so one that cannot be is told.
+/// Starts the unit. With the type `exec` the answer comes when the script has been started, so one that
+/// cannot be is an error.
 pub(super) async fn start(commands: &dyn Commands, prep: Prep) -> Result<(), PodError> {
     ask(commands, &start_command(prep)).await.map(drop)
 }

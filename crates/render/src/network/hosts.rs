@@ -4,7 +4,7 @@ use spec::{Node, ValidatedCluster};
 
 const BEGIN: &str = "# BEGIN blackstart (from cluster.yaml, do not edit)";
 const END: &str = "# END blackstart";
-/// Where some installers put the machine's own name. Others would be told an address that leads to themselves.
+/// Where some installers put the machine's own name. Others would resolve it to an address that leads to themselves.
 const OWN_LOOPBACK: &str = "127.0.1.1";
 
 /// The new text, from the existing one. Our block is replaced where it is, or added at the end; all other lines stay,
@@ -16,13 +16,13 @@ pub fn hosts(cluster: &ValidatedCluster, node: &Node, existing: &str) -> String 
     let end = begin.and_then(|begin| lines[begin..].iter().position(|line| *line == END).map(|length| begin + length));
     match (begin, end) {
         (Some(begin), Some(end)) => [kept(&lines[..begin]), block(cluster, node), kept(&lines[end + 1..])].concat(),
-        // Half a block: whoever cut it may have put lines of their own behind the mark.
+        // Half a block: a user who cut it may have put lines behind the mark.
         (Some(begin), None) => [kept(&lines[..begin]), kept(&lines[begin + 1..]), block(cluster, node)].concat(),
         (None, _) => [kept(&lines), block(cluster, node)].concat(),
     }
 }
 
-/// The bootstrap node knows itself, and nobody has to forget it later.
+/// The bootstrap node knows itself, and no node has to forget it later.
 fn block(cluster: &ValidatedCluster, own: &Node) -> String {
     let temporary = cluster.bootstrap_node().filter(|node| node.name == own.name);
     let nodes: String =

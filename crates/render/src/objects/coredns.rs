@@ -21,7 +21,7 @@ pub enum Upstream<'a> {
     Servers(&'a [IpAddr]),
     /// Those of the node that a pod is on.
     OfNode,
-    /// Nobody: there is no name server. CoreDNS does not start with a list of none.
+    /// None: there is no name server. CoreDNS does not start with a list of none.
     Nobody,
 }
 

@@ -48,7 +48,7 @@ fn is_open(cluster: &ValidatedCluster) -> bool {
     cluster.bootstrap().unlisted_nodes == UnlistedNodes::Allow
 }
 
-/// What whoever shows a token may do, and what is told to anybody before that.
+/// What a client with a token may do, and what an anonymous one may read before that.
 fn rights_of_tokens() -> Vec<Value> {
     // It asks whether a node of its name is there already.
     let get_nodes = json!([{ "apiGroups": [""], "resources": ["nodes"], "verbs": ["get"] }]);

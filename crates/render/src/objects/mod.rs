@@ -3,6 +3,7 @@
 //! To add a set: one file with one function, and one line here.
 
 mod bootstrap;
+mod cluster_version;
 mod coredns;
 mod csi;
 mod kubeadm;
@@ -10,7 +11,8 @@ mod rbac;
 mod role;
 mod token;
 
-pub use bootstrap::bootstrap_complete;
+pub use bootstrap::{BOOTSTRAP_NAME, BOOTSTRAP_NAMESPACE, bootstrap_complete, bootstrap_progress};
+pub use cluster_version::{definitions, namespaces, version_operator};
 pub use coredns::{Upstream, coredns};
 pub use csi::csi_secret;
 pub use kubeadm::{kubeadm, kubeadm_unwanted};

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-const GROUP: &str = "rbac.authorization.k8s.io";
-const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
+pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
+pub(super) const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
 /// A role for the whole cluster.
 pub(super) fn cluster_role(name: &str, rules: &Value) -> Value {

@@ -41,7 +41,7 @@ pub struct EncryptionKey {
 }
 
 impl EncryptionProvider {
-    /// Which provider encrypted a value in etcd is told by what it begins with.
+    /// Which provider encrypted a value in etcd is what it begins with.
     pub fn prefix(&self) -> String {
         match self {
             Self::Key(key) => format!("k8s:enc:secretbox:v1:{}:", key.name),
@@ -130,7 +130,7 @@ impl Encryption {
         (common, self)
     }
 
-    /// Reads what [`text`](Self::text) writes; `None` for what somebody else wrote.
+    /// Reads what [`text`](Self::text) writes; `None` for what another program wrote.
     pub fn parse(text: &str) -> Option<Self> {
         let read: Value = serde_saphyr::from_str(text).ok()?;
         let [rule] = read["resources"].as_array()?.as_slice() else { return None };

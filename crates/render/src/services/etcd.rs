@@ -15,10 +15,10 @@ use crate::{
     unit::Command,
 };
 
-/// Its certificates and keys, and nobody else's.
+/// Its certificates and keys, and no others.
 const ETCD_PKI: &str = "/etc/kubernetes/pki/etcd";
 
-/// The files that tell whether a member may start.
+/// The files by which it is decided whether a member may start.
 #[derive(Debug, Clone, Copy)]
 pub struct EtcdFiles<'a> {
     /// Whom it starts with, an environment file: it is decided once, at run time, and must not make the unit another one.
@@ -56,6 +56,12 @@ pub fn etcd_process(cluster: &ValidatedCluster, node: &Node) -> Process {
         // Without it a member whose file was damaged would spread what it reads there.
         .flag("feature-gates", "InitialCorruptCheck=true")
         .flag("watch-progress-notify-interval", "5s");
+    // All masters are announced while the bootstrap node is the only voter. Every member must know the limit: one with a lower
+    // limit does not start.
+    let command = match cluster.bootstrap_node() {
+        Some(_) => command.flag("max-learners", cluster.masters().count()),
+        None => command,
+    };
     Process {
         name: "etcd",
         description: "etcd, the cluster's database",
@@ -102,7 +108,7 @@ pub fn etcd(cluster: &ValidatedCluster, node: &Node, files: EtcdFiles<'_>) -> Se
         .unit("ConditionPathExists", format!("|!{}", member_id.display()))
         .follows_network()
         // Not `notify`: it reports ready when there is a majority, and a machine is not to be stuck in the middle of its
-        // boot until others have come up. Whoever needs to know asks etcd itself.
+        // boot until others have come up. A client that needs to know asks etcd itself.
         .service("Type", "exec")
         .service("EnvironmentFile", initial);
     process.kept_running(unit).into_service(process.files)

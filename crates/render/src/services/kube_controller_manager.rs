@@ -15,7 +15,7 @@ const CONTROLLERS: &[&str] = &[
     "*",
     // Signs `cluster-info` with every token, for `kubeadm join`.
     "bootstrap-signer-controller",
-    // Our agent removes expired tokens, later: until then a token that expired can be told from one that never was.
+    // Our agent removes expired tokens, later: until then a token that expired can be distinguished from one that never was.
     "-token-cleaner-controller",
     // Our agent alone approves: it knows which machines belong to the cluster.
     "-certificatesigningrequest-approving-controller",
@@ -50,7 +50,7 @@ pub fn kube_controller_manager_process(cluster: &ValidatedCluster, node: &Node) 
         .flag("service-account-private-key-file", pki("sa.key"))
         .flag("root-ca-file", CLUSTER_CA)
         // People's certificates, which an administrator approves by hand. Where one signer has files of its own, those
-        // without any do not run: kubelets' certificates are our agent's to sign, and nobody needs those of unknown purpose.
+        // without any do not run: kubelets' certificates are our agent's to sign, and none of unknown purpose are needed.
         .flag("cluster-signing-kube-apiserver-client-cert-file", pki("ca-signer.crt"))
         .flag("cluster-signing-kube-apiserver-client-key-file", pki("ca.key"))
         .flag("cluster-name", cluster.name())
@@ -91,7 +91,7 @@ mod tests {
         insta::assert_snapshot!(whole(&kube_controller_manager(&cluster, node(&cluster, "master-01"))));
     }
 
-    /// A request is read by whoever approves it. A second reader that signs could see another one in it.
+    /// A request is read by its approver. A second reader that signs could see another one in it.
     #[test]
     fn it_signs_for_no_kubelet() {
         let cluster = cluster(HOME);

@@ -66,6 +66,8 @@ fn config(cluster: &ValidatedCluster, node: &Node, machine: &Machine) -> Value {
     }
     if node.has(Role::Bootstrap) {
         config["staticPodPath"] = static_pod::MANIFESTS.into();
+        // Its directory comes with the first manifest, and what was not there at the start is only looked for this often.
+        config["fileCheckFrequency"] = "1s".into();
         config["registerWithTaints"] = json!([{ "key": "node-role.kubernetes.io/bootstrap", "effect": "NoSchedule" }]);
     }
     if node.roles.contains(&Role::Master) && !node.roles.contains(&Role::Worker) {

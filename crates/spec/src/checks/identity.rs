@@ -39,7 +39,8 @@ mod tests {
             (4, "nothing identifies the machine of `m`, `w0`, `w1` and 2 more"),
         ] {
             let checked = check_text(&format!("cluster: {{name: test}}\nnodes:\n{}", some_nodes(workers)));
-            let messages: Vec<&str> = checked.problems.iter().map(|problem| problem.message.as_str()).collect();
+            let messages: Vec<&str> =
+                checked.problems.iter().map(|problem| problem.diagnostic.message.as_str()).collect();
             assert_eq!(messages, [expected]);
         }
     }

@@ -77,7 +77,8 @@ pub(crate) fn run(draft: &Draft<'_>, problems: &mut Problems<'_>) {
 #[cfg(test)]
 fn codes_of(settings: &str, nodes: &str) -> Vec<&'static str> {
     let text = format!("cluster:\n  name: test\n{settings}nodes:\n{nodes}");
-    let mut codes: Vec<_> = crate::check_text(&text).problems.iter().map(|problem| problem.code.id).collect();
+    let mut codes: Vec<_> =
+        crate::check_text(&text).problems.iter().map(|problem| problem.diagnostic.code.id).collect();
     codes.retain(|id| *id != crate::codes::NO_IDENTITY.id);
     codes
 }

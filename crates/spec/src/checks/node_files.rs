@@ -135,7 +135,7 @@ mod tests {
         ] {
             let cluster = format!("cluster: {{name: test}}\nnodes:\n{}", some_nodes(1));
             let checked = check(&Sources::cluster(cluster).with_node(name, format!("node: {text}\n")));
-            let mut codes: Vec<_> = checked.problems.iter().map(|problem| problem.code.id).collect();
+            let mut codes: Vec<_> = checked.problems.iter().map(|problem| problem.diagnostic.code.id).collect();
             codes.retain(|id| *id != crate::codes::NO_IDENTITY.id);
             assert_eq!(codes, expected, "{name} {text}");
         }
@@ -148,6 +148,6 @@ mod tests {
             .with_node("nodes/m.yaml", "node: {name: m}\n")
             .with_node("nodes/m.yml", "node: {name: m}\n");
         let checked = check(&sources);
-        assert!(checked.problems.iter().any(|problem| problem.code == crate::codes::TWO_FILES));
+        assert!(checked.problems.iter().any(|problem| problem.diagnostic.code == crate::codes::TWO_FILES));
     }
 }

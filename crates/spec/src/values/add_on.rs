@@ -1,8 +1,9 @@
 //! The network add-on, and the path of its manifests.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value, choose};
+use super::{Value, choose, is_not};
 use crate::{codes, excerpt::quoted_part};
 
 /// Which network add-on; the manifest's path is a key of its own.
@@ -23,14 +24,13 @@ const ADD_ONS: &[(&str, AddOnKind)] =
 impl Value for AddOnKind {
     const EXPECTED: &'static str = "a network add-on";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         choose(codes::UNKNOWN_CHOICE, Self::EXPECTED, text, ADD_ONS).map_err(|complaint| match text {
             _ if text.contains(['/', '.']) => {
-                complaint.hint(format!("write `add_on: manifest` and `manifest: {}`", quoted_part(text)))
+                complaint.with_hint(format!("write `add_on: manifest` and `manifest: {}`", quoted_part(text)))
             }
-            "calico" | "cilium" | "flannel" => {
-                complaint.hint(format!("write `add_on: manifest`, and in `manifest` the path of {text}'s manifest"))
-            }
+            "calico" | "cilium" | "flannel" => complaint
+                .with_hint(format!("write `add_on: manifest`, and in `manifest` the path of {text}'s manifest")),
             _ => complaint,
         })
     }
@@ -44,13 +44,14 @@ impl Value for AddOnKind {
 impl Value for ManifestPath {
     const EXPECTED: &'static str = "a path";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         if text.contains("://") {
-            return Err(Complaint::not(codes::BAD_PATH, text, "a path")
-                .hint("download the manifest and name the file: a node must not depend on the internet to start"));
+            return Err(is_not(codes::BAD_PATH, text, "a path").with_hint(
+                "download the manifest and name the file: a node must not depend on the internet to start",
+            ));
         }
         if text.trim().is_empty() || text.chars().any(char::is_control) {
-            return Err(Complaint::not(codes::BAD_PATH, text, "a path"));
+            return Err(is_not(codes::BAD_PATH, text, "a path"));
         }
         Ok(Self(text.to_owned()))
     }

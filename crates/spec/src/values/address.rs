@@ -2,26 +2,27 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use explain::Diagnostic;
 use ipnet::IpNet;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::codes;
 
 impl Value for IpAddr {
     const EXPECTED: &'static str = "an IP address";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
-        let complaint = Complaint::not(codes::BAD_ADDRESS, text, Self::EXPECTED);
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
+        let complaint = is_not(codes::BAD_ADDRESS, text, Self::EXPECTED);
         match text.parse::<IpAddr>() {
             Ok(IpAddr::V6(address)) => match address.to_ipv4_mapped() {
-                Some(inner) => Err(Complaint::not(codes::BAD_ADDRESS, text, "an address of one family")
-                    .hint(format!("this is an IPv4 address written as IPv6: write `{inner}`"))),
+                Some(inner) => Err(is_not(codes::BAD_ADDRESS, text, "an address of one family")
+                    .with_hint(format!("this is an IPv4 address written as IPv6: write `{inner}`"))),
                 None => Ok(address.into()),
             },
             Ok(address) => Ok(address),
             Err(_) => Err(match correction(text) {
-                Some(hint) => complaint.hint(hint),
+                Some(hint) => complaint.with_hint(hint),
                 None => complaint,
             }),
         }

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value, name::subdomain};
+use super::{Value, is_not, name::subdomain};
 use crate::{
     cluster::{Endpoint, San},
     codes,
@@ -17,21 +18,21 @@ const API_PORT: u16 = 6443;
 impl Value for Endpoint {
     const EXPECTED: &'static str = "host:port";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
-        let complaint = Complaint::not(codes::BAD_ENDPOINT, text, Self::EXPECTED);
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
+        let complaint = is_not(codes::BAD_ENDPOINT, text, Self::EXPECTED);
         if let Some((_, rest)) = text.split_once("://") {
             let bare = rest.trim_end_matches('/');
-            return Err(complaint.hint(format!("write only host and port: `{}`", quoted_part(bare))));
+            return Err(complaint.with_hint(format!("write only host and port: `{}`", quoted_part(bare))));
         }
         if let Ok(address) = text.parse::<IpAddr>() {
-            return Err(complaint.hint(format!("add the port: `{}`", SocketAddr::new(address, API_PORT))));
+            return Err(complaint.with_hint(format!("add the port: `{}`", SocketAddr::new(address, API_PORT))));
         }
         let Some((host, port)) = text.rsplit_once(':') else {
-            return Err(complaint.hint(format!("add the port: `{}:{API_PORT}`", quoted_part(text))));
+            return Err(complaint.with_hint(format!("add the port: `{}:{API_PORT}`", quoted_part(text))));
         };
         let port = match port.parse::<u16>() {
             Ok(port) if port > 0 => port,
-            _ => return Err(complaint.hint("the port is a number from 1 to 65535")),
+            _ => return Err(complaint.with_hint("the port is a number from 1 to 65535")),
         };
         let host = match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             Some(inner) => San::Ip(IpAddr::parse(inner)?),
@@ -52,7 +53,7 @@ impl Value for Endpoint {
 impl Value for San {
     const EXPECTED: &'static str = "a DNS name or an IP address";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         match text.strip_prefix("*.") {
             Some(rest) => subdomain(rest, Self::EXPECTED, MAX_DNS_NAME - 2).map(|rest| Self::Dns(format!("*.{rest}"))),
             None => host_name_or_address(text),
@@ -64,7 +65,7 @@ impl Value for San {
     }
 }
 
-fn host_name_or_address(text: &str) -> Result<San, Complaint> {
+fn host_name_or_address(text: &str) -> Result<San, Diagnostic> {
     // Digits and dots alone are an address with a mistake, not a name.
     let numeric = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !text.is_empty();
     if numeric || text.contains([':', '/']) {

@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::Value;
 
 const NONE: &str = "none";
 
@@ -20,13 +21,17 @@ pub(crate) enum Gateway {
 impl Value for Gateway {
     const EXPECTED: &'static str = "an IP address or `none`";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         if text == NONE {
             return Ok(Self::None);
         }
-        IpAddr::parse(text).map(Self::Address).map_err(|complaint| match complaint.hint {
-            None => complaint.hint("write an address, or `none` for a network without a gateway"),
-            Some(_) => complaint,
+        IpAddr::parse(text).map(Self::Address).map_err(|error| {
+            let is_general = error.hint == error.code.fix;
+            if is_general {
+                error.with_hint("write an address, or `none` for a network without a gateway")
+            } else {
+                error
+            }
         })
     }
 

@@ -1,8 +1,9 @@
 //! DMI facts that identify a machine.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::{codes, excerpt::quoted_part};
 
 /// `/sys/class/dmi/id/product_uuid`, in lower case.
@@ -16,18 +17,18 @@ pub(crate) struct DmiSerial(pub(crate) String);
 impl Value for DmiUuid {
     const EXPECTED: &'static str = "a UUID";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         let uuid = text.to_ascii_lowercase();
         let groups: Vec<usize> = uuid.split('-').map(str::len).collect();
         if groups != [8, 4, 4, 4, 12] || !uuid.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit()) {
-            return Err(Complaint::not(codes::BAD_HARDWARE_ID, text, Self::EXPECTED)
-                .hint("copy it from /sys/class/dmi/id/product_uuid on the machine"));
+            return Err(is_not(codes::BAD_HARDWARE_ID, text, Self::EXPECTED)
+                .with_hint("copy it from /sys/class/dmi/id/product_uuid on the machine"));
         }
         if uuid.bytes().all(|byte| matches!(byte, b'0' | b'-')) || uuid.bytes().all(|byte| matches!(byte, b'f' | b'-'))
         {
             let message = format!("`{text}` means that the vendor set no UUID");
             return Err(
-                Complaint::new(codes::BAD_HARDWARE_ID, message).hint("identify the machine by its MAC addresses")
+                Diagnostic::new(codes::BAD_HARDWARE_ID, message).with_hint("identify the machine by its MAC addresses")
             );
         }
         Ok(Self(uuid))
@@ -44,11 +45,11 @@ impl Value for DmiUuid {
 impl Value for DmiSerial {
     const EXPECTED: &'static str = "a serial number";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         let serial = text.trim();
         if serial.is_empty() || serial.chars().any(char::is_control) {
             let message = format!("`{}` is not a serial number", quoted_part(text));
-            return Err(Complaint::new(codes::BAD_HARDWARE_ID, message));
+            return Err(Diagnostic::new(codes::BAD_HARDWARE_ID, message));
         }
         Ok(Self(serial.to_owned()))
     }

@@ -1,8 +1,9 @@
 //! Which network interface carries the node's address.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::{cluster::InterfaceChoice, codes};
 
 const BY_MAC: &str = "by-mac";
@@ -12,16 +13,16 @@ const MAX_NAME: usize = 15;
 impl Value for InterfaceChoice {
     const EXPECTED: &'static str = "the name of an interface";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         if text == BY_MAC {
             return Ok(Self::ByMac);
         }
-        let complaint = Complaint::not(codes::BAD_INTERFACE, text, Self::EXPECTED);
+        let complaint = is_not(codes::BAD_INTERFACE, text, Self::EXPECTED);
         if matches!(text, "by_mac" | "bymac" | "mac") {
-            return Err(complaint.hint(format!("did you mean `{BY_MAC}`?")));
+            return Err(complaint.with_hint(format!("did you mean `{BY_MAC}`?")));
         }
         if text == "lo" {
-            return Err(complaint.hint("the loopback interface reaches no other machine"));
+            return Err(complaint.with_hint("the loopback interface reaches no other machine"));
         }
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'@');
         let fits = (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(allowed) && !matches!(text, "." | "..");

@@ -2,10 +2,11 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
 use super::{
-    Complaint, Value,
+    Value, is_not,
     name::{label, label_schema},
     store::plain,
 };
@@ -30,7 +31,7 @@ const MAX_SECONDS: u64 = 30;
 impl Value for KmsName {
     const EXPECTED: &'static str = "a name for a KMS";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         label(text, Self::EXPECTED).map(Self)
     }
 
@@ -42,9 +43,9 @@ impl Value for KmsName {
 impl Value for KmsEndpoint {
     const EXPECTED: &'static str = "a unix socket";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         let path = text.strip_prefix(SCHEME).and_then(plain).filter(|path| path.parent().is_some());
-        path.map(Self).ok_or_else(|| Complaint::not(codes::BAD_KMS, text, Self::EXPECTED))
+        path.map(Self).ok_or_else(|| is_not(codes::BAD_KMS, text, Self::EXPECTED))
     }
 
     fn schema() -> Schema {
@@ -55,13 +56,13 @@ impl Value for KmsEndpoint {
 impl Value for KmsTimeout {
     const EXPECTED: &'static str = "a number of seconds";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         let seconds = text.strip_suffix('s').and_then(|number| number.parse().ok());
         match seconds {
             Some(seconds) if (1..=MAX_SECONDS).contains(&seconds) => Ok(Self(Duration::from_secs(seconds))),
-            Some(_) => Err(Complaint::new(codes::OUT_OF_RANGE, format!("`{text}` is out of range"))
-                .hint(format!("use `1s` to `{MAX_SECONDS}s`"))),
-            None => Err(Complaint::not(codes::BAD_KMS, text, Self::EXPECTED).hint("write seconds, such as `3s`")),
+            Some(_) => Err(Diagnostic::new(codes::OUT_OF_RANGE, format!("`{text}` is out of range"))
+                .with_hint(format!("use `1s` to `{MAX_SECONDS}s`"))),
+            None => Err(is_not(codes::BAD_KMS, text, Self::EXPECTED).with_hint("write seconds, such as `3s`")),
         }
     }
 

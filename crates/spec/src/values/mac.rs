@@ -2,9 +2,10 @@
 
 use std::str::FromStr;
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::{cluster::Mac, codes};
 
 /// The text was not a MAC address.
@@ -37,16 +38,16 @@ impl FromStr for Mac {
 impl Value for Mac {
     const EXPECTED: &'static str = "a MAC address";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
-        let mac: Self = text.parse().map_err(|NotAMac| Complaint::not(codes::BAD_MAC, text, Self::EXPECTED))?;
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
+        let mac: Self = text.parse().map_err(|NotAMac| is_not(codes::BAD_MAC, text, Self::EXPECTED))?;
         let problem = match mac.0 {
             [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF] => "the broadcast address",
             [0, 0, 0, 0, 0, 0] => "all zeros",
             [first, ..] if first & 1 == 1 => "a multicast address",
             _ => return Ok(mac),
         };
-        Err(Complaint::new(codes::BAD_MAC, format!("`{text}` is {problem}, not the address of a network card"))
-            .hint("copy it from `ip link` on the machine, or from the label on the card"))
+        Err(Diagnostic::new(codes::BAD_MAC, format!("`{text}` is {problem}, not the address of a network card"))
+            .with_hint("copy it from `ip link` on the machine, or from the label on the card"))
     }
 
     fn schema() -> Schema {

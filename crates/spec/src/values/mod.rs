@@ -25,7 +25,7 @@ mod version;
 
 use std::borrow::Cow;
 
-use explain::Code;
+use explain::{Code, Diagnostic};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::{
@@ -56,7 +56,7 @@ pub(crate) trait Value: Sized {
     const SECRET: bool = false;
 
     /// The value, or why the text is none.
-    fn parse(text: &str) -> Result<Self, Complaint>;
+    fn parse(text: &str) -> Result<Self, Diagnostic>;
 
     /// What an editor needs to know.
     fn schema() -> Schema;
@@ -70,30 +70,11 @@ pub(crate) enum Form {
     Switch,
 }
 
-/// Why a text is not a value of its kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Complaint {
-    pub(crate) code: Code,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
-}
-
-impl Complaint {
-    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
-    }
-
-    /// "`text` is not `what`".
-    pub(crate) fn not(code: Code, text: &str, what: &str) -> Self {
-        match text {
-            "" => Self::new(code, format!("an empty text is not {what}")),
-            _ => Self::new(code, format!("`{}` is not {what}", quoted_part(text))),
-        }
-    }
-
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
+/// "`text` is not `what`".
+pub(crate) fn is_not(code: Code, text: &str, what: &str) -> Diagnostic {
+    match text {
+        "" => Diagnostic::new(code, format!("an empty text is not {what}")),
+        _ => Diagnostic::new(code, format!("`{}` is not {what}", quoted_part(text))),
     }
 }
 
@@ -126,7 +107,7 @@ impl<T: JsonSchema> JsonSchema for List<T> {
 }
 
 /// `word` is one of `choices`, or a complaint that lists them.
-fn choose<T: Copy>(code: Code, what: &str, word: &str, choices: &[(&str, T)]) -> Result<T, Complaint> {
+fn choose<T: Copy>(code: Code, what: &str, word: &str, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
     if let Some((_, value)) = choices.iter().find(|(name, _)| *name == word) {
         return Ok(*value);
     }
@@ -136,7 +117,7 @@ fn choose<T: Copy>(code: Code, what: &str, word: &str, choices: &[(&str, T)]) ->
         Some(near) => format!("did you mean `{near}`? possible are {list}"),
         None => format!("possible are {list}"),
     };
-    Err(Complaint::not(code, word, what).hint(hint))
+    Err(is_not(code, word, what).with_hint(hint))
 }
 
 /// What the tables of the value tests compare: the value, or the message and its hint.
@@ -144,8 +125,8 @@ fn choose<T: Copy>(code: Code, what: &str, word: &str, choices: &[(&str, T)]) ->
 fn outcome<T: Value + std::fmt::Debug>(text: &str) -> String {
     match T::parse(text) {
         Ok(value) => format!("{value:?}"),
-        Err(Complaint { code, message, hint }) => {
-            let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+        Err(Diagnostic { code, message, hint }) => {
+            let hint = if hint == code.fix { String::new() } else { format!(" ({hint})") };
             format!("{} {message}{hint}", code.id.trim_start_matches("BS-SPEC-"))
         }
     }

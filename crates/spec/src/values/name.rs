@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::{codes, excerpt::quoted_part};
 
 /// Longest label of DNS, longest host name of common tools, and longest value of a Kubernetes label.
@@ -29,7 +30,7 @@ pub(crate) struct Domain(pub(crate) String);
 impl Value for ClusterName {
     const EXPECTED: &'static str = "a cluster name";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         label(text, Self::EXPECTED).map(Self)
     }
 
@@ -41,15 +42,15 @@ impl Value for ClusterName {
 impl Value for NodeName {
     const EXPECTED: &'static str = "a node name";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         let name = subdomain(text, Self::EXPECTED, MAX_LABEL)?;
         if RESERVED.contains(&name.as_str()) {
             let message = format!("`{name}` is reserved and cannot name a node");
-            return Err(Complaint::new(codes::RESERVED_NAME, message).hint("choose a name such as `worker-01`"));
+            return Err(Diagnostic::new(codes::RESERVED_NAME, message).with_hint("choose a name such as `worker-01`"));
         }
         if name.parse::<IpAddr>().is_ok() {
             let hint = "choose a name such as `worker-01`; the address belongs in `ip`";
-            return Err(Complaint::not(codes::BAD_NAME, text, "a name but an address").hint(hint));
+            return Err(is_not(codes::BAD_NAME, text, "a name but an address").with_hint(hint));
         }
         Ok(Self(name))
     }
@@ -67,9 +68,9 @@ impl Value for NodeName {
 impl Value for Domain {
     const EXPECTED: &'static str = "a DNS domain";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         if let Some(name) = text.strip_suffix('.') {
-            return Err(Complaint::not(codes::BAD_NAME, text, Self::EXPECTED).hint(format!("write `{name}`")));
+            return Err(is_not(codes::BAD_NAME, text, Self::EXPECTED).with_hint(format!("write `{name}`")));
         }
         subdomain(text, Self::EXPECTED, MAX_SUBDOMAIN).map(Self)
     }
@@ -82,9 +83,9 @@ impl Value for Domain {
 const SUBDOMAIN_PATTERN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 /// The text if it is a DNS-1123 subdomain of at most `max` characters.
-pub(super) fn label(text: &str, what: &str) -> Result<String, Complaint> {
+pub(super) fn label(text: &str, what: &str) -> Result<String, Diagnostic> {
     if text.contains('.') {
-        return Err(Complaint::not(codes::BAD_NAME, text, what).hint("use `-` instead of `.`"));
+        return Err(is_not(codes::BAD_NAME, text, what).with_hint("use `-` instead of `.`"));
     }
     subdomain(text, what, MAX_LABEL)
 }
@@ -98,22 +99,22 @@ pub(super) fn label_schema(example: &str) -> Schema {
     })
 }
 
-pub(super) fn subdomain(text: &str, what: &str, max: usize) -> Result<String, Complaint> {
+pub(super) fn subdomain(text: &str, what: &str, max: usize) -> Result<String, Diagnostic> {
     if text.is_empty() {
-        return Err(Complaint::new(codes::BAD_NAME, "this name is empty"));
+        return Err(Diagnostic::new(codes::BAD_NAME, "this name is empty"));
     }
     if text.len() > max {
         let message = format!("`{}` is too long for {what}", quoted_part(text));
-        return Err(Complaint::new(codes::BAD_NAME, message)
-            .hint(format!("it has {} characters; {max} are possible", text.chars().count())));
+        return Err(Diagnostic::new(codes::BAD_NAME, message)
+            .with_hint(format!("it has {} characters; {max} are possible", text.chars().count())));
     }
     if text.split('.').all(is_label) {
         return Ok(text.to_owned());
     }
-    let complaint = Complaint::not(codes::BAD_NAME, text, what);
+    let complaint = is_not(codes::BAD_NAME, text, what);
     let corrected = corrected(text);
     Err(if corrected.split('.').all(is_label) {
-        complaint.hint(format!("did you mean `{corrected}`? {}", codes::BAD_NAME.fix))
+        complaint.with_hint(format!("did you mean `{corrected}`? {}", codes::BAD_NAME.fix))
     } else {
         complaint
     })
@@ -159,8 +160,8 @@ mod tests {
     #[test]
     fn cluster_names_have_no_dots_and_domains_may() {
         assert_eq!(ClusterName::parse("home"), Ok(ClusterName("home".into())));
-        assert_eq!(ClusterName::parse("home.lan").unwrap_err().hint.unwrap(), "use `-` instead of `.`");
+        assert_eq!(ClusterName::parse("home.lan").unwrap_err().hint, "use `-` instead of `.`");
         assert_eq!(Domain::parse("cluster.local"), Ok(Domain("cluster.local".into())));
-        assert_eq!(Domain::parse("cluster.local.").unwrap_err().hint.unwrap(), "write `cluster.local`");
+        assert_eq!(Domain::parse("cluster.local.").unwrap_err().hint, "write `cluster.local`");
     }
 }

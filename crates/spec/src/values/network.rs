@@ -2,24 +2,24 @@
 
 use std::net::IpAddr;
 
+use explain::Diagnostic;
 use ipnet::IpNet;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::codes;
 
 impl Value for IpNet {
     const EXPECTED: &'static str = "a network";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
-        let complaint = Complaint::not(codes::BAD_NETWORK, text, Self::EXPECTED);
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
+        let complaint = is_not(codes::BAD_NETWORK, text, Self::EXPECTED);
         match text.parse::<IpNet>() {
             Ok(network) if network.addr() == network.network() => Ok(network),
-            Ok(network) => {
-                Err(complaint.hint(format!("this is an address inside a network: did you mean `{}`?", network.trunc())))
-            }
+            Ok(network) => Err(complaint
+                .with_hint(format!("this is an address inside a network: did you mean `{}`?", network.trunc()))),
             Err(_) if text.parse::<IpAddr>().is_ok() => {
-                Err(complaint.hint(format!("add the length of the prefix, such as `{text}/24`")))
+                Err(complaint.with_hint(format!("add the length of the prefix, such as `{text}/24`")))
             }
             Err(_) => Err(complaint),
         }

@@ -2,9 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Form, Value};
+use super::{Form, Value, is_not};
 use crate::{codes, excerpt::quoted_part};
 
 /// A TCP port.
@@ -28,7 +29,7 @@ impl Value for Port {
     const EXPECTED: &'static str = "a port";
     const FORM: Form = Form::Number;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         in_range(text, Self::EXPECTED, PORTS).map(Self)
     }
 
@@ -41,7 +42,7 @@ impl Value for PrefixLength {
     const EXPECTED: &'static str = "a prefix length";
     const FORM: Form = Form::Number;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         small(text, Self::EXPECTED, PREFIXES).map(Self)
     }
 
@@ -54,7 +55,7 @@ impl Value for Copies {
     const EXPECTED: &'static str = "a number of copies";
     const FORM: Form = Form::Number;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         small(text, Self::EXPECTED, COPIES).map(Self)
     }
 
@@ -63,15 +64,15 @@ impl Value for Copies {
     }
 }
 
-fn small(text: &str, what: &str, range: RangeInclusive<u16>) -> Result<u8, Complaint> {
+fn small(text: &str, what: &str, range: RangeInclusive<u16>) -> Result<u8, Diagnostic> {
     let number = in_range(text, what, range.clone())?;
     u8::try_from(number).map_err(|_| out_of_range(text, what, &range))
 }
 
-fn in_range(text: &str, what: &str, range: RangeInclusive<u16>) -> Result<u16, Complaint> {
+fn in_range(text: &str, what: &str, range: RangeInclusive<u16>) -> Result<u16, Diagnostic> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Complaint::not(codes::WRONG_TYPE, text, what).hint("write a whole number in decimal digits"));
+        return Err(is_not(codes::WRONG_TYPE, text, what).with_hint("write a whole number in decimal digits"));
     }
     match text.parse::<u16>() {
         Ok(number) if range.contains(&number) => Ok(number),
@@ -79,12 +80,9 @@ fn in_range(text: &str, what: &str, range: RangeInclusive<u16>) -> Result<u16, C
     }
 }
 
-fn out_of_range(text: &str, what: &str, range: &RangeInclusive<u16>) -> Complaint {
-    Complaint::new(codes::OUT_OF_RANGE, format!("`{}` is out of range for {what}", quoted_part(text))).hint(format!(
-        "use a number from {} to {}",
-        range.start(),
-        range.end()
-    ))
+fn out_of_range(text: &str, what: &str, range: &RangeInclusive<u16>) -> Diagnostic {
+    Diagnostic::new(codes::OUT_OF_RANGE, format!("`{}` is out of range for {what}", quoted_part(text)))
+        .with_hint(format!("use a number from {} to {}", range.start(), range.end()))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Roles. The match is exact: `webmaster` is not a master.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value, choose};
+use super::{Value, choose};
 use crate::{cluster::Role, codes};
 
 const ROLES: &[(&str, Role)] = &[
@@ -18,7 +19,7 @@ const ROLES: &[(&str, Role)] = &[
 impl Value for Role {
     const EXPECTED: &'static str = "a role";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         choose(codes::UNKNOWN_ROLE, Self::EXPECTED, text, ROLES)
     }
 

@@ -1,8 +1,9 @@
 //! Amounts of bytes, written as Ceph and `truncate` read them: `10G` and `10Gi` are both ten times 2³⁰.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::{codes, excerpt::quoted_part};
 
 /// How large a file is that an OSD keeps its data in.
@@ -31,7 +32,7 @@ const SMALLEST_MEMORY_TARGET: Smallest = Smallest(896 << 20, "896M");
 impl Value for FileSize {
     const EXPECTED: &'static str = "a size";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         at_least(text, "a file of an OSD", &SMALLEST_FILE).map(Self)
     }
 
@@ -43,7 +44,7 @@ impl Value for FileSize {
 impl Value for MemoryTarget {
     const EXPECTED: &'static str = "a size";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         at_least(text, "the memory of an OSD", &SMALLEST_MEMORY_TARGET).map(Self)
     }
 
@@ -52,11 +53,11 @@ impl Value for MemoryTarget {
     }
 }
 
-fn at_least(text: &str, what: &str, smallest: &Smallest) -> Result<u64, Complaint> {
-    let size = bytes(text).ok_or_else(|| Complaint::not(codes::BAD_SIZE, text, "a size"))?;
+fn at_least(text: &str, what: &str, smallest: &Smallest) -> Result<u64, Diagnostic> {
+    let size = bytes(text).ok_or_else(|| is_not(codes::BAD_SIZE, text, "a size"))?;
     if size < smallest.0 {
         let message = format!("`{}` is too small for {what}", quoted_part(text));
-        return Err(Complaint::new(codes::OUT_OF_RANGE, message).hint(format!("use at least `{}`", smallest.1)));
+        return Err(Diagnostic::new(codes::OUT_OF_RANGE, message).with_hint(format!("use at least `{}`", smallest.1)));
     }
     Ok(size)
 }

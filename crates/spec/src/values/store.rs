@@ -2,9 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::codes;
 
 /// A block device.
@@ -21,13 +22,13 @@ const NO_PLACE_FOR_DATA: &[&str] = &["/dev", "/proc", "/sys", "/run", "/tmp", "/
 impl Value for DevicePath {
     const EXPECTED: &'static str = "a device";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         match plain(text) {
             Some(path) if path.starts_with("/dev") && path != Path::new("/dev") => Ok(Self(path)),
-            Some(_) => Err(Complaint::not(codes::BAD_PATH, text, Self::EXPECTED)
-                .hint("devices are below `/dev`; data in a file is given as `file:` and `size:`")),
-            None => Err(Complaint::not(codes::BAD_PATH, text, "the path of a device")
-                .hint("write the whole path, such as `/dev/disk/by-id/ata-…` or `/dev/sdb`")),
+            Some(_) => Err(is_not(codes::BAD_PATH, text, Self::EXPECTED)
+                .with_hint("devices are below `/dev`; data in a file is given as `file:` and `size:`")),
+            None => Err(is_not(codes::BAD_PATH, text, "the path of a device")
+                .with_hint("write the whole path, such as `/dev/disk/by-id/ata-…` or `/dev/sdb`")),
         }
     }
 
@@ -39,14 +40,14 @@ impl Value for DevicePath {
 impl Value for StoreFile {
     const EXPECTED: &'static str = "the path of a file";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         let Some(path) = plain(text).filter(|path| path.parent().is_some()) else {
-            return Err(Complaint::not(codes::BAD_PATH, text, Self::EXPECTED)
-                .hint("write the whole path, such as `/var/lib/ceph-osd/one`"));
+            return Err(is_not(codes::BAD_PATH, text, Self::EXPECTED)
+                .with_hint("write the whole path, such as `/var/lib/ceph-osd/one`"));
         };
         match NO_PLACE_FOR_DATA.iter().find(|taken| path.starts_with(taken)) {
-            Some(taken) => Err(Complaint::not(codes::BAD_PATH, text, "a place for an OSD's data")
-                .hint(format!("choose a file outside `{taken}`, such as `/var/lib/ceph-osd/one`"))),
+            Some(taken) => Err(is_not(codes::BAD_PATH, text, "a place for an OSD's data")
+                .with_hint(format!("choose a file outside `{taken}`, such as `/var/lib/ceph-osd/one`"))),
             None => Ok(Self(path)),
         }
     }

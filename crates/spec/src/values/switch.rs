@@ -1,8 +1,9 @@
 //! `true` or `false`.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Form, Value, choose};
+use super::{Form, Value, choose};
 use crate::codes;
 
 /// Something that is on or off.
@@ -13,7 +14,7 @@ impl Value for Switch {
     const EXPECTED: &'static str = "true or false";
     const FORM: Form = Form::Switch;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         choose(codes::WRONG_TYPE, Self::EXPECTED, text, &[("true", Self(true)), ("false", Self(false))])
     }
 

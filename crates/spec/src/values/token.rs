@@ -1,9 +1,10 @@
 //! Bootstrap tokens, `id.secret` as kubeadm writes them. Nothing said about one repeats it.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Complaint, Value};
+use super::Value;
 use crate::{cluster::Token, codes};
 
 const ID_LENGTH: usize = 6;
@@ -16,8 +17,8 @@ impl Value for Token {
     const EXPECTED: &'static str = "a bootstrap token";
     const SECRET: bool = true;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
-        let complain = |what: String| Err(Complaint::new(codes::BAD_TOKEN, format!("the bootstrap token {what}")));
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
+        let complain = |what: String| Err(Diagnostic::new(codes::BAD_TOKEN, format!("the bootstrap token {what}")));
         let Some((id, secret)) = text.split_once('.') else {
             return complain("has no dot between its id and its secret".into());
         };

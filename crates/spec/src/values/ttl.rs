@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::{cluster::SecretTtl, codes};
 
 /// A unit, and its seconds.
@@ -16,15 +17,15 @@ const LONGEST_DAYS: u64 = 3_650;
 impl Value for SecretTtl {
     const EXPECTED: &'static str = "a duration";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         if text == NEVER {
             return Ok(Self::Never);
         }
-        let length = length(text).ok_or_else(|| Complaint::not(codes::BAD_TTL, text, Self::EXPECTED))?;
+        let length = length(text).ok_or_else(|| is_not(codes::BAD_TTL, text, Self::EXPECTED))?;
         if length > Duration::from_hours(LONGEST_DAYS * 24) {
             let message = format!("`{text}` is longer than {LONGEST_DAYS} days");
             return Err(
-                Complaint::new(codes::OUT_OF_RANGE, message).hint(format!("use `{LONGEST_DAYS}d` or `{NEVER}`"))
+                Diagnostic::new(codes::OUT_OF_RANGE, message).with_hint(format!("use `{LONGEST_DAYS}d` or `{NEVER}`"))
             );
         }
         Ok(Self::After(length))

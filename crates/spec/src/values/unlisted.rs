@@ -1,8 +1,9 @@
 //! What happens to a machine that asks to join and is not in the list of nodes.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value, choose};
+use super::{Value, choose};
 use crate::{cluster::UnlistedNodes, codes};
 
 const CHOICES: &[(&str, UnlistedNodes)] = &[("deny", UnlistedNodes::Deny), ("allow", UnlistedNodes::Allow)];
@@ -10,7 +11,7 @@ const CHOICES: &[(&str, UnlistedNodes)] = &[("deny", UnlistedNodes::Deny), ("all
 impl Value for UnlistedNodes {
     const EXPECTED: &'static str = "a rule for unlisted nodes";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         choose(codes::UNKNOWN_CHOICE, Self::EXPECTED, text, CHOICES)
     }
 

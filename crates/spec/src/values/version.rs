@@ -1,8 +1,9 @@
 //! Kubernetes versions, and which of them we support.
 
+use explain::Diagnostic;
 use schemars::{Schema, json_schema};
 
-use super::{Complaint, Value};
+use super::{Value, is_not};
 use crate::{cluster::Version, codes};
 
 /// What a cluster gets that names no version.
@@ -14,18 +15,18 @@ const SUPPORTED_MINORS: &[u16] = &[34, 35, 36];
 impl Value for Version {
     const EXPECTED: &'static str = "a Kubernetes version";
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Diagnostic> {
         let Some(version) = numbers(text) else {
-            let complaint = Complaint::not(codes::BAD_VERSION, text, "a full version");
+            let complaint = is_not(codes::BAD_VERSION, text, "a full version");
             return Err(match suggestion(text) {
-                Some(version) => complaint.hint(format!("write `{version}`")),
+                Some(version) => complaint.with_hint(format!("write `{version}`")),
                 None => complaint,
             });
         };
         if version.major != 1 || !SUPPORTED_MINORS.contains(&version.minor) {
             let minors: Vec<String> = SUPPORTED_MINORS.iter().map(|minor| format!("1.{minor}")).collect();
-            return Err(Complaint::new(codes::UNSUPPORTED_VERSION, format!("Kubernetes {version} is not supported"))
-                .hint(format!("supported are {}; the default is {DEFAULT_VERSION}", minors.join(", "))));
+            return Err(Diagnostic::new(codes::UNSUPPORTED_VERSION, format!("Kubernetes {version} is not supported"))
+                .with_hint(format!("supported are {}; the default is {DEFAULT_VERSION}", minors.join(", "))));
         }
         Ok(version)
     }

@@ -51,8 +51,9 @@ fn text(path: &Path) -> Result<SecretString, Failure> {
 
 /// Which file it was, in front of what is wrong with it.
 fn naming(path: &Path, error: BackupError) -> Failure {
-    let failure = Failure::from(error);
-    Failure { message: format!("{}: {}", path.display(), failure.message), ..failure }
+    let mut failure = Failure::from(error);
+    failure.diagnostic.message = format!("{}: {}", path.display(), failure.diagnostic.message);
+    failure
 }
 
 fn ask_twice() -> Result<Key, Failure> {
@@ -69,10 +70,10 @@ fn ask_twice() -> Result<Key, Failure> {
 
 /// What is typed is not shown.
 fn ask(question: &str) -> Result<SecretString, Failure> {
-    let nobody = || Failure::usage(codes::NO_PASSPHRASE, "neither --passphrase-file nor --key-file was given");
+    let missing = || Failure::usage(codes::NO_PASSPHRASE, "neither --passphrase-file nor --key-file was given");
     if !io::stdin().is_terminal() {
-        return Err(nobody());
+        return Err(missing());
     }
     note(question);
-    rpassword::read_password().map(Into::into).map_err(|_| nobody())
+    rpassword::read_password().map(Into::into).map_err(|_| missing())
 }

@@ -35,12 +35,12 @@ async fn key(context: &Context, pool: Option<&str>) -> Result<Key, Ended> {
     let mut words = vec!["auth", "get-or-create", entity.as_str()];
     words.extend(caps.iter().map(String::as_str));
     let known: Vec<Known> = Client::admin(&context.host).ask(&words).await.map_err(|error| explained(error, &caps))?;
-    let nobody =
+    let unknown =
         || Failure::new(codes::GARBLED, format!("`ceph auth get-or-create {entity}` has answered with no key"));
-    Ok(known.into_iter().next().ok_or_else(nobody)?.key)
+    Ok(known.into_iter().next().ok_or_else(unknown)?.key)
 }
 
-/// What it may do is not changed behind somebody's back: others may use the same key.
+/// What it may do is not changed silently: others may use the same key.
 fn explained(error: CephError, caps: &[String]) -> Failure {
     let is_other =
         matches!(&error, CephError::Command(CommandError::Failed { output, .. }) if output.contains("does not match"));

@@ -1,4 +1,4 @@
-//! `blackstart ceph status`: how Ceph is, or within seconds that nobody answers.
+//! `blackstart ceph status`: how Ceph is, or within seconds that no monitor answers.
 
 mod report;
 
@@ -29,15 +29,14 @@ pub(super) fn run(context: &Context) -> Result<(), Ended> {
             if context.out.is_json() {
                 context.out.json(&silence)?;
             } else {
-                let hint = codes::NO_ANSWER.fix.to_owned();
-                context.out.failure(&Failure { hint, ..Failure::new(codes::NO_ANSWER, silence.text()) });
+                context.out.failure(&Failure::new(codes::NO_ANSWER, silence.text()));
             }
             Err(Ended::Reported(NO_QUORUM))
         }
     }
 }
 
-/// The quorum is asked first: without it nobody else answers, and one has to wait for that only once.
+/// The quorum is asked first: without it no other daemon answers, and one has to wait for that only once.
 async fn check(context: &Context) -> Result<Result<Report, Silence>, Ended> {
     let admin = Client::admin(&context.host).with_short_timeout();
     let quorum = match admin.quorum().await {
@@ -52,7 +51,7 @@ async fn check(context: &Context) -> Result<Result<Report, Silence>, Ended> {
     Ok(Ok(Report::of(&quorum, &health?, &managers?, &tree?, &versions?)))
 }
 
-/// What the monitor of this node says of itself, which needs nobody else.
+/// What the monitor of this node says of itself, which needs no other daemon.
 async fn own(context: &Context) -> Result<Option<MonStatus>, Ended> {
     let Ok(cluster) = context.cluster(None) else { return Ok(None) };
     let node = context.node(&cluster, None)?;

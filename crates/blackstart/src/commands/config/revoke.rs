@@ -1,7 +1,7 @@
 //! `blackstart config revoke`: what a node was given so far is worthless for the join service.
 //!
 //! The certificates of its kubelet and of kube-proxy are for the API, which knows no list of revoked ones: they are good
-//! until they end or the CA is rotated. This is said, with what to type.
+//! until they end or the CA is rotated. The output says so, with what to type.
 
 use jiff::Timestamp;
 use join::Admission;

@@ -85,7 +85,7 @@ pub(in crate::commands) fn staged<'a>(
     Ok(staging)
 }
 
-/// What this machine is told apart by.
+/// What this machine is identified by.
 pub(in crate::commands) fn machine(context: &Context) -> Result<String, Failure> {
     let id = context.host.disk.read(Path::new("/etc/machine-id"))?;
     Ok(join::machine_id(&String::from_utf8_lossy(&id)))

@@ -119,7 +119,7 @@ mod tests {
             voters: 3,
             healthy,
         };
-        let nobody = Survey {
+        let silent = Survey {
             members: vec![row("master-01", Role::None, Health::Silent)],
             has_majority: false,
             voters: 0,
@@ -130,7 +130,7 @@ mod tests {
             three(row("master-03", Role::Voter, Health::Silent), true, 2),
             three(row("master-03", Role::Voter, Health::Silent), false, 1),
             three(row("master-03", Role::Learner, Health::NotStarted), true, 2),
-            nobody,
+            silent,
         ];
         insta::assert_snapshot!(cases.iter().map(|survey| shown(survey, false)).collect::<Vec<_>>().join("\n"));
     }

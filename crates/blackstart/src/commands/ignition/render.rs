@@ -6,16 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use ::host::{Change, Content, Disk, Host};
-use ::ignition::{Input, Pointer, Record, Rendered, Unit, codes};
+use ::ignition::{Pointer, Record, Rendered, codes};
 use explain::counted;
-use jiff::Timestamp;
-use join::seal::{Sealed, Sources};
-use nodekit::{Layout, identity};
-use playbooks::cluster::{configuration, own_units};
-use render::units;
+use join::seal::Sources;
+use nodekit::identity;
+use playbooks::first_boot::FirstBoot;
 use secrecy::ExposeSecret;
 use serde_json::json;
-use spec::{Node, Role, ValidatedCluster};
+use spec::Node;
 
 use super::kubeconfig;
 use crate::{
@@ -24,28 +22,16 @@ use crate::{
     context::{Context, Ended},
 };
 
-/// What every machine's config is made from.
-struct Common<'a> {
-    cluster: &'a ValidatedCluster,
-    sources: Sources,
-    sealed: PathBuf,
-    out: PathBuf,
-    ssh_keys: Vec<String>,
-    pointer: Option<&'a str>,
-    now: Timestamp,
-}
-
 pub(super) fn run(context: &Context, options: &RenderOptions) -> Result<(), Ended> {
     let cluster = context.cluster(Some(&options.dir))?;
     let disk = Host::real().disk;
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let common = Common {
+    let (sealed, out) = (absolute(&options.sealed), absolute(&options.out));
+    let first_boot = FirstBoot {
         cluster: &cluster,
-        sources: Sources::read(&*disk, &absolute(&options.dir), &cluster)?,
-        sealed: absolute(&options.sealed),
-        out: absolute(&options.out),
-        ssh_keys: ssh_keys(&options.ssh_key)?,
-        pointer: options.pointer.as_deref(),
+        sources: &Sources::read(&*disk, &absolute(&options.dir), &cluster)?,
+        sealed: &sealed,
+        ssh_keys: &ssh_keys(&options.ssh_key)?,
         now: context.host.clock.now(),
     };
     let nodes: Vec<&Node> = if options.node.is_empty() {
@@ -54,42 +40,37 @@ pub(super) fn run(context: &Context, options: &RenderOptions) -> Result<(), Ende
         options.node.iter().map(|name| identity::by_name(&cluster, name)).collect::<Result<_, _>>()?
     };
     // All of them before the first is written: half a set is of no use.
-    let mut changes = vec![Change::Directory { path: common.out.clone(), mode: 0o700 }];
+    let mut changes = vec![Change::Directory { path: out.clone(), mode: 0o700 }];
     let mut records = Vec::new();
     for node in nodes {
-        let (record, more) = machine(&*disk, node, &common)?;
+        let (record, more) = machine(&*disk, node, &first_boot, &out, options.pointer.as_deref())?;
         records.push(record);
         changes.extend(more);
     }
-    changes.extend(kubeconfig::changes(&*disk, &cluster, &common.sealed, &common.out, common.now)?);
+    changes.extend(kubeconfig::changes(&*disk, &cluster, &sealed, &out, first_boot.now)?);
     let changes = Change::missing(changes, &*disk)?;
     for change in &changes {
         change.apply(&*disk)?;
     }
     let written = changes.iter().filter(|change| matches!(change, Change::File { .. })).count();
-    show(context, &common.out, &records, written)
+    show(context, &out, &records, written)
 }
 
 /// The changes that write one machine's config, and its pointer if one is wanted.
-fn machine(disk: &dyn Disk, node: &Node, common: &Common<'_>) -> Result<(Record, Vec<Change>), Failure> {
-    let sealed = usable(disk, node, common)?;
-    let path = common.out.join(format!("{}.ign", node.name));
-    let rendered = ::ignition::render(Input {
-        cluster: common.cluster.name(),
-        node,
-        configuration: configuration(&common.sealed.join(&node.name), &Layout::default())?,
-        units: installed_units(node),
-        ssh_keys: common.ssh_keys.clone(),
-        more_files: Vec::new(),
-        rendered_at: common.now,
-        valid_until: sealed.secret.expires,
-    })?;
+fn machine(
+    disk: &dyn Disk,
+    node: &Node,
+    first_boot: &FirstBoot<'_>,
+    out: &Path,
+    server: Option<&str>,
+) -> Result<(Record, Vec<Change>), Failure> {
+    let path = out.join(format!("{}.ign", node.name));
     let present = disk.read_optional(&path)?;
-    let Rendered { bytes, record } = as_before(present.as_deref(), rendered);
+    let (sealed, Rendered { bytes, record }) = first_boot.config(disk, node, present.as_deref())?;
     let mut changes = Vec::new();
-    let pointers = common.out.join("pointers");
+    let pointers = out.join("pointers");
     let at = pointers.join(format!("{}.ign", node.name));
-    if let Some(server) = common.pointer {
+    if let Some(server) = server {
         let authorization = join::pointer::authorization(&sealed.secret);
         let pointer = Pointer {
             server,
@@ -108,45 +89,6 @@ fn machine(disk: &dyn Disk, node: &Node, common: &Common<'_>) -> Result<(Record,
     // The pointer comes last: it leads to what is there.
     changes.insert(0, private(path, bytes));
     Ok((record, changes))
-}
-
-/// The units that `node install` writes. The one that makes the machine a node has another name on the bootstrap node.
-fn installed_units(node: &Node) -> Vec<Unit> {
-    let is_temporary = node.has(Role::Bootstrap);
-    let services = own_units().into_iter().filter(|service| !is_temporary || service.name != units::bootstrap().name);
-    let bootkube = is_temporary.then(units::bootkube);
-    services.chain(bootkube).map(|service| Unit::new(service.name, &service.unit)).collect()
-}
-
-/// What is there already, if it was made from the same.
-fn as_before(present: Option<&[u8]>, rendered: Rendered) -> Rendered {
-    let Some(bytes) = present else { return rendered };
-    match Record::of(bytes) {
-        Some(record) if record.id == rendered.record.id && record.valid_until == rendered.record.valid_until => {
-            Rendered { bytes: bytes.to_vec(), record }
-        }
-        _ => rendered,
-    }
-}
-
-/// The sealed directory of a machine, if it is whole, of this machine and this configuration, and has not ended.
-fn usable(disk: &dyn Disk, node: &Node, common: &Common<'_>) -> Result<Sealed, Failure> {
-    let dir = common.sealed.join(&node.name);
-    let shown = dir.display();
-    let sealed = Sealed::read(disk, &dir)?
-        .ok_or_else(|| Failure::new(codes::NOT_SEALED, format!("{shown} is not a sealed directory")))?;
-    if sealed.secret.node != node.name {
-        let message = format!("{shown} was sealed for `{}`", sealed.secret.node);
-        return Err(Failure::new(codes::NOT_SEALED, message));
-    }
-    if let Some(end) = sealed.secret.expires.filter(|end| *end <= common.now) {
-        return Err(Failure::new(codes::EXPIRED, format!("the secret in {shown} ended at {end}")));
-    }
-    let with = Sources::read(disk, &dir, common.cluster)?;
-    if with.cluster != common.sources.cluster || with.nodes != common.sources.nodes {
-        return Err(Failure::new(codes::STALE, format!("{shown} was sealed with another cluster.yaml or nodes/")));
-    }
-    Ok(sealed)
 }
 
 fn private(path: PathBuf, bytes: Vec<u8>) -> Change {

@@ -21,10 +21,11 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
     lab::check_root()?;
     match command {
         LabCommand::List => Ok(()),
-        LabCommand::Up { lab, masters, workers, config, machines_only, ceph } => {
+        LabCommand::Up { lab, masters, workers, config, machines_only, ignition, pivot, ceph } => {
             let name = name(lab)?;
             refuse_other_shape(&name, *masters, *workers, *ceph)?;
-            let usual = Shape::usual(*ceph);
+            refuse_other_first_boot(&name, *ignition, *pivot, *machines_only)?;
+            let usual = if *pivot { Shape::pivot() } else { Shape::usual(*ceph) };
             let machines = match config {
                 Some(dir) => Machines::Config(dir),
                 None => Machines::Shape(Shape {
@@ -33,7 +34,9 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
                     ..usual
                 }),
             };
-            let plan = Plan { machines, with_cluster: !machines_only, with_ceph: *ceph };
+            let with_cluster = !machines_only;
+            let with_ignition = with_cluster && (*ignition || *pivot);
+            let plan = Plan { machines, with_cluster, with_ignition, with_ceph: *ceph };
             up(context, &name, &plan)
         }
         LabCommand::Status { lab } => show::status(context, &open(lab)?),
@@ -50,7 +53,7 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
         }
         LabCommand::Reboot(machines) => each(machines, &async |machine| lab::reboot(machine).await),
         LabCommand::Kill(machines) => each(machines, &async |machine| lab::kill(machine)),
-        LabCommand::Wipe { machines, yes } => wipe(machines, *yes),
+        LabCommand::Wipe { machines, ignition, yes } => wipe(machines, ignition.as_deref(), *yes),
         LabCommand::Pause(machines) => each(machines, &async |machine| lab::pause(machine).await),
         LabCommand::Resume(machines) => each(machines, &async |machine| lab::resume(machine)),
         LabCommand::Cut { lab, machine, others } => {
@@ -69,7 +72,7 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
     }
 }
 
-/// A lab that exists keeps its machines; whoever asks for another number of them must know.
+/// A lab that exists keeps its machines; a user who asks for another number of them must know.
 fn refuse_other_shape(name: &LabName, masters: Option<u8>, workers: Option<u8>, ceph: bool) -> Result<(), Failure> {
     let Ok(lab) = Lab::open(name) else { return Ok(()) };
     let count = |role: &str| lab.machines.iter().filter(|machine| machine.name.starts_with(role)).count();
@@ -84,6 +87,17 @@ fn refuse_other_shape(name: &LabName, masters: Option<u8>, workers: Option<u8>, 
         return Err(Failure::usage(lab::codes::OTHER_SHAPE, message));
     }
     Ok(())
+}
+
+/// The same for how its machines are set up.
+fn refuse_other_first_boot(name: &LabName, ignition: bool, pivot: bool, only: bool) -> Result<(), Failure> {
+    let Ok(lab) = Lab::open(name) else { return Ok(()) };
+    let lacks = match (ignition, pivot) {
+        (_, true) if lab.machines.iter().all(|machine| machine.name != "bootstrap") => "no bootstrap node",
+        (true, _) | (_, true) if !only && !lab.with_ignition => "no machine that Ignition sets up",
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(lab::codes::OTHER_SHAPE, format!("lab `{name}` exists and has {lacks}")))
 }
 
 /// The same for the machines of a configuration directory.
@@ -122,13 +136,16 @@ fn has_ceph(lab: &Lab) -> bool {
     lab.machines.iter().any(|machine| machine.ceph)
 }
 
-fn wipe(machines: &Named, yes: bool) -> Result<(), Ended> {
+fn wipe(machines: &Named, ignition: Option<&Path>, yes: bool) -> Result<(), Ended> {
     let lab = open(&machines.lab)?;
     for machine in &machines.machines {
-        lab.machine(machine)?; // a name that is mistyped is told before anybody is asked
+        lab.machine(machine)?; // a mistyped name is an error before any question
     }
     confirm(yes, &format!("Wipe the disks of {}?", machines.machines.join(", ")))?;
-    each(machines, &async |machine| lab::wipe(machine))
+    each(machines, &async |machine| match ignition {
+        Some(dir) => lab::wipe_for_ignition(machine, &dir.join(format!("{}.ign", machine.name()))),
+        None => lab::wipe(machine),
+    })
 }
 
 fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {
@@ -151,7 +168,7 @@ fn exec(lab: &LabOption, machine: &str, command: &[String]) -> Result<(), Ended>
     ended(lab::exec(&machine, &Exec { command, term: std::env::var("TERM").ok() })?)
 }
 
-/// The command's own exit code is ours; one that a signal ended is told the way shells do.
+/// The command's own exit code is ours; one that a signal ended is reported the way shells do.
 fn ended(status: ExitStatus) -> Result<(), Ended> {
     let code = status.code().or_else(|| Some(128 + status.signal()?));
     match code {

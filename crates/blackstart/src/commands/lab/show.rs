@@ -40,7 +40,7 @@ pub(super) fn cuts(context: &Context, cuts: &BTreeSet<Cut>) -> Result<(), Ended>
     Ok(context.out.text(&cuts.iter().map(|cut| format!("{}\n", describe(cut))).collect::<String>())?)
 }
 
-/// `--name NAME` where it must be said.
+/// `--name NAME` where it must be typed.
 pub(super) fn option(name: &LabName) -> String {
     if name.as_str() == "lab" { String::new() } else { format!(" --name {name}") }
 }

@@ -34,7 +34,7 @@ pub(in crate::commands) fn install(
         run(context, &["daemon-reload"])?;
     }
     if now {
-        // The bootstrap waits for other machines; whoever installs does not have to. A machine that is a node already is
+        // The bootstrap waits for other machines; an installer does not have to. A machine that is a node already is
         // looked at again, with what was installed now.
         let start: Vec<&str> = ["restart", "--no-block"].into_iter().chain(UNITS).collect();
         run(context, &start)?;

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use spec::Role;
 
 use self::show::Left;
+pub(in crate::commands) use self::show::{changes, question};
 use super::super::{plan, token};
 use crate::{
     Exit, Failure,
@@ -79,7 +80,7 @@ fn drain(options: &RemoveOptions) -> Result<Option<Drain>, Failure> {
     Ok(Some(Drain { node: options.name.clone(), within, force: options.force }))
 }
 
-fn dry_run(context: &Context, name: &str, steps: &[StepPlan]) -> Result<(), Ended> {
+pub(in crate::commands) fn dry_run(context: &Context, name: &str, steps: &[StepPlan]) -> Result<(), Ended> {
     if context.out.is_json() {
         let steps: Vec<Value> = steps.iter().map(plan::as_json).collect();
         context.out.json(&json!({ "node": name, "steps": steps }))?;
@@ -89,8 +90,8 @@ fn dry_run(context: &Context, name: &str, steps: &[StepPlan]) -> Result<(), Ende
     if steps.iter().any(|step| step.changes.is_err()) { Err(Ended::Reported(Exit::Failed)) } else { Ok(()) }
 }
 
-/// Ends where a step would refuse. An API that does not answer is told once, and not by every step.
-fn report_refusals(context: &Context, steps: &[StepPlan]) -> Result<(), Ended> {
+/// Ends where a step would refuse. An API that does not answer is reported once, and not by every step.
+pub(in crate::commands) fn report_refusals(context: &Context, steps: &[StepPlan]) -> Result<(), Ended> {
     let mut reported = Vec::new();
     for StepPlan { about, changes, .. } in steps {
         if let Err(error) = changes

@@ -2,7 +2,7 @@
 //!
 //! Everything that can be looked at is looked at, each with a time limit of its own (`gather`); what cannot be seen is a
 //! fact too, with the reason. From the facts alone comes the [`Status`] (`verify`), which is shown as text (`show`) or as
-//! JSON. To tell something more: a fact in `facts`, its line in `verify`, its line in `show`, its row in
+//! JSON. To show something more: a fact in `facts`, its line in `verify`, its line in `show`, its row in
 //! `docs/reference/node-status.md`.
 
 mod api;

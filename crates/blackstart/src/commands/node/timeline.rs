@@ -13,7 +13,8 @@ mod svg;
 mod ticks;
 
 use ::explain::did_you_mean;
-use nodekit::run_record::RunRecord;
+use nodekit::run_record::{RunRecord, RunSummary};
+use serde_json::json;
 
 use self::chart::Chart;
 use crate::{
@@ -26,7 +27,8 @@ pub(in crate::commands) fn timeline(context: &Context, run: Option<&str>, list: 
     if list {
         return list_all(context);
     }
-    let record = seen_now(context, find(context, run)?);
+    let record = find(context, run)?;
+    let record = RunRecord { outcome: record.outcome_seen_by(&*context.host.disk), ..record };
     if context.out.is_json() {
         return Ok(context.out.json(&record)?);
     }
@@ -40,17 +42,13 @@ pub(in crate::commands) fn timeline(context: &Context, run: Option<&str>, list: 
 
 /// The runs that are kept, the newest first.
 fn list_all(context: &Context) -> Result<(), Ended> {
-    let all = RunRecord::all(&*context.host.disk, &context.layout.state_dir)?;
-    let all: Vec<RunRecord> = all.into_iter().map(|record| seen_now(context, record)).collect();
+    let disk = &*context.host.disk;
+    let all = RunRecord::all(disk, &context.layout.state_dir)?;
+    let all: Vec<RunSummary> = all.iter().map(|record| RunSummary::seen_by(record, disk)).collect();
     if context.out.is_json() {
-        return Ok(context.out.json(&list::as_json(&all))?);
+        return Ok(context.out.json(&json!({ "runs": all }))?);
     }
     Ok(context.out.text(&list::as_text(&all))?)
-}
-
-/// With what has become of the run since it was written.
-fn seen_now(context: &Context, record: RunRecord) -> RunRecord {
-    RunRecord { outcome: record.outcome_seen_by(&*context.host.disk), ..record }
 }
 
 fn find(context: &Context, run: Option<&str>) -> Result<RunRecord, Failure> {

@@ -38,7 +38,7 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
     let Some(Prepared { cluster, node, .. }) = prepared else { return ran.map(drop) };
     let report = ran.or_else(|ended| explained(context, &cluster, &node, ended))?;
     if let Err(ended) = context.report_failures(&report) {
-        // Whoever stopped the run knows why.
+        // The user who stopped the run knows why.
         if !report.cancelled {
             let output: Vec<&str> = report.failed.iter().map(|failed| failed.error.code().id).collect();
             likely_cause(context, &cluster, &node, &output);
@@ -49,8 +49,12 @@ pub(in crate::commands) fn up(context: &Context, options: &UpOptions) -> Result<
         return Ok(());
     }
     let role = cluster.bootstrap_role(&node);
-    let text = if report.changed.is_empty() { "is a Ready node; nothing was changed" } else { "is a Ready node" };
-    Ok(context.out.text(&format!("{} ({role}) {text}\n", node.name))?)
+    let is = match role {
+        BootstrapRole::Bootstrap => "is retired: the masters have taken over",
+        _ => "is a Ready node",
+    };
+    let unchanged = if report.changed.is_empty() { "; nothing was changed" } else { "" };
+    Ok(context.out.text(&format!("{} ({role}) {is}{unchanged}\n", node.name))?)
 }
 
 /// The steps of this node, as the list has them.
@@ -103,9 +107,9 @@ fn check_force(context: &Context, name: Option<&str>) -> Result<(), Ended> {
 fn explained<T>(context: &Context, cluster: &ValidatedCluster, node: &Node, ended: Ended) -> Result<T, Ended> {
     match ended {
         // Another run is at it: that is all there is to say.
-        Ended::Failure(failure) if failure.code != engine::codes::LOCKED => {
+        Ended::Failure(failure) if failure.diagnostic.code != engine::codes::LOCKED => {
             context.out.failure(&failure);
-            likely_cause(context, cluster, node, &[failure.code.id]);
+            likely_cause(context, cluster, node, &[failure.diagnostic.code.id]);
             Err(Ended::Reported(failure.exit))
         }
         ended => Err(ended),

@@ -33,7 +33,7 @@ use crate::{
     progress::{busy, busy_counting},
 };
 
-/// A node that takes longer is stuck, and somebody has to look at it.
+/// A node that takes longer is stuck, and an operator has to look at it.
 const DEADLINE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -94,7 +94,7 @@ pub(in crate::commands) fn rotate(context: &Context, asked: &Asked<'_>) -> Resul
 
 /// Something that is waited for before the next may begin.
 pub(in crate::commands::pki::rotate) enum Work {
-    /// Somebody goes to the stage.
+    /// A node goes to the stage.
     Turn(Turn),
     /// Every Secret is encrypted with the new key.
     Encrypt,
@@ -201,7 +201,7 @@ async fn absent(way: &Way<'_>) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Does one thing of a stage, or gives somebody the turn and returns when they have reached the stage.
+/// Does one thing of a stage, or gives a node the turn and returns when it has reached the stage.
 fn work(context: &Context, way: &Way<'_>, stage: Stage, rotation: &Rotation, what: &Work) -> Result<Duration, Ended> {
     let (started, whom) = (Instant::now(), what.name());
     let doing = format!("{}: {whom}", stage.name());
@@ -248,7 +248,7 @@ async fn reach(way: &Way<'_>, stage: Stage, rotation: &Rotation, what: &Work) ->
                 complete = None;
                 format!("still waiting for {}", missing.join(", "))
             }
-            Err(failure) => failure.message,
+            Err(failure) => failure.diagnostic.message,
         };
         if Instant::now() > until {
             let message =

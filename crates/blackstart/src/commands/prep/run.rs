@@ -4,18 +4,21 @@
 //! survey ─► the run has the lock: report `working` ─► steps ─► report: ready, not-applicable, incapable, failed
 //! ```
 //! The report is what others see, the pod that started this above all. A run that finds another one at work leaves it to
-//! that one. Whoever is killed leaves `working`, and the next run goes on.
+//! that one. A run that is killed leaves `working`, and the next run goes on.
 
 use std::{
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use ::prep::{Report, State, Verdict, paths};
+use ::explain::Message;
+use ::prep::{
+    Report, State, Verdict, paths,
+    playbook::{Survey, Task},
+};
 use engine::{Event, Runner, Sink};
 use host::{Disk, HostError, create_dir_all, write_atomic};
 use jiff::Timestamp;
-use playbooks::prep::{Survey, Task};
 
 use super::super::plan;
 use crate::{
@@ -39,8 +42,8 @@ pub(super) fn run(context: &Context, task: &Task, dry_run: bool) -> Result<(), E
     let begun = Arc::new(Begun::new(context, survey.working(task, &context.host)?));
     let ran = context.run_to_its_end(&state_dir, &machine, &playbook, vec![begun.clone()]);
     let ended = match ran {
-        // Whoever holds the lock has a report of its own to write.
-        Err(failure) if failure.code == engine::codes::LOCKED => return Err(failure.into()),
+        // The process that holds the lock has a report of its own to write.
+        Err(failure) if failure.diagnostic.code == engine::codes::LOCKED => return Err(failure.into()),
         Err(failure) => return Err(broken(context, &begun.report, failure)),
         Ok(ended) => ended,
     };
@@ -64,7 +67,7 @@ fn machine(context: &Context) -> Result<String, HostError> {
     Ok(String::from_utf8_lossy(&name).trim().to_owned())
 }
 
-/// A run that could not go on as a whole, or whose end cannot be told: a ledger that cannot be read, a disk that is full.
+/// A run that could not go on as a whole, or whose end cannot be reported: a ledger that cannot be read, a disk that is full.
 /// What broke it is worth more than that it cannot be written down.
 fn broken(context: &Context, working: &Report, failure: Failure) -> Ended {
     match write(&*context.host.disk, &of_broken(working, &failure, context.host.clock.now())) {
@@ -77,14 +80,7 @@ fn broken(context: &Context, working: &Report, failure: Failure) -> Ended {
 }
 
 fn of_broken(working: &Report, failure: &Failure, at: Timestamp) -> Report {
-    Report {
-        state: State::Failed,
-        code: Some(failure.code.id.to_owned()),
-        message: failure.message.clone(),
-        hint: Some(failure.hint.clone()),
-        at,
-        ..working.clone()
-    }
+    Report { state: State::Failed, text: Message::Error(failure.diagnostic.clone().recorded()), at, ..working.clone() }
 }
 
 fn write(disk: &dyn Disk, report: &Report) -> Result<(), Failure> {
@@ -110,7 +106,7 @@ impl Begun {
         Self { disk: context.host.disk.clone(), report, failed: Mutex::default() }
     }
 
-    /// What went wrong with it, told at the end: the work itself does not depend on it.
+    /// What went wrong with it, reported at the end: the work itself does not depend on it.
     fn outcome(&self) -> Result<(), Failure> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
@@ -139,7 +135,7 @@ fn show_plan(context: &Context, machine: &str, steps: &[engine::StepPlan]) -> Re
 /// What such a machine should have and this one has not.
 fn warnings(report: &Report, color: bool) -> String {
     let lacking = report.requirements.iter().filter(|found| matches!(found.verdict, Verdict::Warning | Verdict::Unmet));
-    let lacking = lacking.filter(|found| !report.message.contains(&found.detail)); // the error has said it
+    let lacking = lacking.filter(|found| !report.text.message().contains(&found.detail)); // the error has it
     let word = painted(color, Style::Warning, "warning");
     lacking.map(|found| format!("{word}: {}: {}\n", found.name, found.detail)).collect()
 }
@@ -150,7 +146,7 @@ fn show(context: &Context, report: &Report, is_unchanged: bool) -> Result<(), En
         return Ok(());
     }
     let unchanged = if is_unchanged { "; nothing was changed" } else { "" };
-    Ok(context.out.text(&format!("{}: {}; {}{unchanged}\n", report.prep, report.state, report.message))?)
+    Ok(context.out.text(&format!("{}: {}; {}{unchanged}\n", report.prep, report.state, report.text.message()))?)
 }
 
 #[cfg(test)]
@@ -167,9 +163,7 @@ mod tests {
             version: 1,
             prep: ::prep::Prep::Iscsi,
             state: State::Working,
-            code: None,
-            message: "a run is under way".into(),
-            hint: None,
+            text: Message::text("a run is under way"),
             seen: std::collections::BTreeMap::new(),
             requirements: vec![::prep::Requirement {
                 name: "memory".into(),

@@ -89,7 +89,7 @@ async fn ask(context: &Context, kubeconfig: &str) -> Result<Overview, Failure> {
     Ok(asked.await.map_err(silent)??)
 }
 
-/// Whether a node that says nothing should have said something. Who may not see it is not told that it is missing.
+/// Whether a node without a report should have one. A user who may not see that is not shown it as missing.
 async fn is_deployed(client: &Client, prep: Prep) -> Result<bool, ApiError> {
     let sets: Api<DaemonSet> = Api::namespaced(client.clone(), names::NAMESPACE);
     match sets.get_metadata_opt(&names::daemon_set(prep)).await.map_err(ApiError::of("get the DaemonSets")) {

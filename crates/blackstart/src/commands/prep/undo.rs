@@ -1,14 +1,14 @@
 //! `blackstart prep undo`: what was done for a preparation is undone, and nothing else.
 //!
-//! It needs the ledger and the notes beside it. Packages that were there before stay, as does what somebody else needs by
-//! now; the latter is told.
+//! It needs the ledger and the notes beside it. Packages that were there before stay, as does what other packages need by
+//! now; the latter is reported.
 
 use std::{fmt::Write, path::PathBuf};
 
 use ::explain::counted;
+use ::prep::playbook;
 use ::prep::{Prep, names, paths};
 use engine::{Runner, StepFailure, StepUndo, UndoReport};
-use playbooks::prep;
 use serde_json::json;
 
 use crate::{
@@ -23,17 +23,17 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
         return Err(Failure::usage(codes::NOT_LIVE, "this machine was not booted by systemd").into());
     }
     let disk = &*context.host.disk;
-    if !prep::is_begun(prep, disk)? && prep::brought(prep, disk)?.is_empty() {
+    if !playbook::is_begun(prep, disk)? && playbook::brought(prep, disk)?.is_empty() {
         if !dry_run {
-            prep::tidy(prep, disk)?;
+            playbook::tidy(prep, disk)?;
         }
         return nothing(context, prep);
     }
-    let is_reported_on_node = !prep::brought(prep, disk)?.is_empty();
-    let undos = prep::undos(prep, disk)?;
+    let is_reported_on_node = !playbook::brought(prep, disk)?.is_empty();
+    let undos = playbook::undos(prep, disk)?;
     let mut runner = Runner::new(context.host.clone(), paths::state_dir(prep), prep.name());
     let mut plan = runner.plan_undo(&undos)?;
-    plan.extend(files(&prep::brought(prep, disk)?));
+    plan.extend(files(&playbook::brought(prep, disk)?));
     if dry_run {
         return show_plan(context, prep, &plan);
     }
@@ -48,14 +48,14 @@ pub(super) fn run(context: &Context, prep: Prep, dry_run: bool, yes: bool) -> Re
         signals.abort();
         report
     })??;
-    let is_left = prep::tidy(prep, disk)?;
+    let is_left = playbook::tidy(prep, disk)?;
     if is_reported_on_node && report.failed.is_empty() && !report.cancelled {
         report.notes.push(on_node(prep));
     }
     end(context, prep, &report, is_left)
 }
 
-/// What a pod has written on the Node, nobody on this machine may remove.
+/// What a pod has written on the Node, no user of this machine may remove.
 fn on_node(prep: Prep) -> String {
     let [label, report, since] = [names::label(prep), names::annotation(prep), names::since(prep)];
     format!(

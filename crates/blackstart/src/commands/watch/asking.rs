@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use explain::Explain;
+use explain::{Diagnostic, Explain};
 use join::{Client, JoinError, Member, Trust};
 use nodekit::kubeconfig::Identity;
 use tokio::{
@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_secs(8);
 
 /// Where the means to ask are found. Looked for again each time: they appear while a cluster is made.
 pub(super) struct Access {
-    /// The text of a kubeconfig with a certificate of the cluster, by which a master tells everything.
+    /// The text of a kubeconfig with a certificate of the cluster, with which a master answers everything.
     pub(super) kubeconfig: Box<dyn Fn() -> Option<String> + Send + Sync>,
     /// Whom to believe without one; then a master only says who it is.
     pub(super) trust: Box<dyn Fn() -> Option<Trust> + Send + Sync>,
@@ -46,12 +46,12 @@ impl Asked {
         Self { name: name.to_owned(), address, access: access.clone(), voice: None }
     }
 
-    /// Asks for ever and tells what came back.
+    /// Asks for ever and reports what came back.
     pub(super) async fn forever(mut self, emit: mpsc::Sender<(String, Answer)>) {
         loop {
             let answer = self.once().await;
             if emit.send((self.name.clone(), answer)).await.is_err() {
-                return; // nobody is interested any more
+                return; // the receiver is gone
             }
             sleep(PAUSE).await;
         }
@@ -72,10 +72,10 @@ impl Asked {
         match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => nothing(&error),
-            Err(_) => Answer::Nothing {
-                code: join::codes::UNREACHABLE.id.to_owned(),
-                message: format!("no answer from {} in {} s", self.address, DEADLINE.as_secs()),
-            },
+            Err(_) => {
+                let message = format!("no answer from {} in {} s", self.address, DEADLINE.as_secs());
+                Answer::Nothing(Diagnostic::new(join::codes::UNREACHABLE, message).recorded())
+            }
         }
     }
 
@@ -103,11 +103,11 @@ impl Asked {
 }
 
 fn nothing(error: &JoinError) -> Answer {
-    let message = match error {
-        JoinError::Unreachable { tried } if tried.len() == 1 => {
-            tried.iter().map(|one| format!("cannot reach {}: {}", one.master, one.why)).collect()
-        }
-        other => explain::chain(other),
-    };
-    Answer::Nothing { code: error.code().id.to_owned(), message }
+    let mut why = error.diagnostic();
+    if let JoinError::Unreachable { tried } = error
+        && let [one] = tried.as_slice()
+    {
+        why.message = format!("cannot reach {}: {}", one.master, one.why);
+    }
+    Answer::Nothing(why.recorded())
 }

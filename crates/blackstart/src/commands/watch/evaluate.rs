@@ -1,16 +1,15 @@
 //! From what was gathered to what is shown. Pure.
 //!
 //! What can be seen on the machine itself counts more than what it has reported; whether it still reports is for the
-//! masters to say. While a master cannot be asked, what it last said is shown as of then.
+//! masters to say. While a master cannot be asked, its last answer is shown as of then.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use lab::Power;
-use nodekit::run_record::{Outcome, Purpose, StepState};
+use nodekit::run_record::{Outcome, Purpose, RunSummary};
 
 use super::{
-    RunSummary,
     facts::{Facts, Heard, Known, Master, Seen},
     view::{MasterState, MasterView, NodeState, NodeView, SCHEMA_VERSION, View},
 };
@@ -48,8 +47,7 @@ fn master(name: &str, known: Option<&Master>) -> MasterView {
         state,
         since: unheard.map(|unheard| unheard.since),
         answered: known.and_then(|master| master.answered),
-        code: unheard.map(|unheard| unheard.code.clone()),
-        message: unheard.map(|unheard| unheard.message.clone()),
+        why: unheard.map(|unheard| unheard.why.clone()),
     }
 }
 
@@ -57,13 +55,10 @@ fn node(facts: &Facts, known: &Known) -> NodeView {
     let seen = facts.machines.get(&known.name);
     let heard = facts.heard(&known.name);
     let status = heard.and_then(|(heard, _)| heard.status.as_ref());
-    let reported = status.and_then(|status| serde_json::from_value(status.run.clone()?).ok());
-    let run: Option<RunSummary> = seen.and_then(|seen| seen.run.clone()).or(reported);
-    // What it took to find out which node this is says nothing of how far the node is.
-    let far = run.as_ref().filter(|run| run.purpose != Purpose::Detect || run.outcome != Outcome::Done);
-    let (done, total) = (far.map(|run| run.done), far.map(|run| run.total));
+    let reported = status.and_then(|status| status.run.as_ref());
+    let run = seen.and_then(|seen| seen.run.as_ref()).or(reported);
     let failing_units = status.map(|status| failing(&status.units)).unwrap_or_default();
-    let (state, since, note) = state(facts, seen, heard, run.as_ref(), !failing_units.is_empty());
+    let (state, since, note) = state(facts, seen, heard, run, !failing_units.is_empty());
     NodeView {
         name: known.name.clone(),
         role: known.role,
@@ -71,12 +66,7 @@ fn node(facts: &Facts, known: &Known) -> NodeView {
         since,
         heard: heard.map(|(heard, _)| heard.at),
         joined: heard.map(|(heard, _)| !heard.early),
-        done,
-        total,
-        run: run.as_ref().map(|run| run.run.clone()),
-        started: run.as_ref().map(|run| run.started),
-        last_error: run.as_ref().and_then(|run| run.error.clone()),
-        steps: run.map(|run| run.steps).unwrap_or_default(),
+        run: run.cloned(),
         failing_units,
         version: status.map(|status| status.version.clone()),
         power: seen.and_then(|seen| seen.power),
@@ -128,9 +118,8 @@ fn is_late(heard: Timestamp, asked: Timestamp) -> bool {
 }
 
 fn of_run(run: &RunSummary, units_fail: bool) -> Evaluated {
-    let is_waiting = |state| matches!(state, StepState::Waiting | StepState::Retrying);
     let state = match (run.outcome, run.purpose) {
-        (Outcome::Working, _) if !run.steps.is_empty() && run.steps.iter().all(|step| is_waiting(step.state)) => {
+        (Outcome::Working, _) if !run.steps.is_empty() && run.waiting().len() == run.steps.len() => {
             let since = run.steps.iter().filter_map(|step| step.since).max();
             return (NodeState::Waiting, since, None);
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ::explain::Diagnostic;
 use agent::Status;
 use jiff::{SignedDuration, Timestamp};
 use join::wire;
 use lab::Power;
-
-use super::RunSummary;
+use nodekit::run_record::RunSummary;
 
 /// Everything that is known.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Facts {
     pub(super) cluster: String,
     /// Every node, in the order of cluster.yaml.
     pub(super) nodes: Vec<Known>,
-    /// What each master last said, by name. One that was not asked yet is not in it.
+    /// The last answer of each master, by name. One that was not asked yet is not in it.
     pub(super) masters: BTreeMap<String, Master>,
     /// The machines that can be looked at from here, by name: this one, or those of a lab.
     pub(super) machines: BTreeMap<String, Seen>,
@@ -50,8 +50,7 @@ pub(super) struct Master {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unheard {
     pub(super) since: Timestamp,
-    pub(super) code: String,
-    pub(super) message: String,
+    pub(super) why: Diagnostic<String>,
 }
 
 /// The last report of a node.
@@ -61,7 +60,7 @@ pub(super) struct Heard {
     pub(super) at: Timestamp,
     /// True if the node had no certificate yet.
     pub(super) early: bool,
-    /// What it said; `None` if that cannot be understood.
+    /// Its status; `None` if that cannot be parsed.
     pub(super) status: Option<Status>,
 }
 
@@ -86,20 +85,20 @@ pub(super) enum Answer {
     /// It was not asked: there is nothing to ask it with.
     NotAsked,
     /// Nothing, and why.
-    Nothing { code: String, message: String },
+    Nothing(Diagnostic<String>),
 }
 
 impl Facts {
-    /// Takes in what a master said.
+    /// Takes in the answer of a master.
     pub(super) fn take(&mut self, master: &str, answer: Answer, now: Timestamp) {
         let known = self.masters.entry(master.to_owned()).or_default();
         match answer {
-            Answer::Nothing { code, message } => {
+            Answer::Nothing(why) => {
                 let since = known.unheard.as_ref().map_or(now, |unheard| unheard.since);
-                known.unheard = Some(Unheard { since, code, message });
+                known.unheard = Some(Unheard { since, why });
                 known.without_means = false;
             }
-            // What it said while it could be asked stays.
+            // Its answers from when it could be asked stay.
             Answer::NotAsked => known.without_means = known.answered.is_none() && known.unheard.is_none(),
             Answer::Hello(hello) => {
                 *known = Master { answered: Some(now), api_ready: Some(hello.ready), ..Master::default() };

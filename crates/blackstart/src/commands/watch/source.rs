@@ -5,11 +5,10 @@ use std::{net::SocketAddr, path::Path, sync::Arc};
 use host::{Disk, Host, RealDisk};
 use join::{Trust, seal::Sealed, wire::ClaimedRole};
 use lab::{Capabilities, Lab, LabName, OutsideStatus};
-use nodekit::Layout;
+use nodekit::{Layout, run_record::RunSummary};
 use spec::{ValidatedCluster, ports};
 
 use super::{
-    RunSummary,
     asking::{Access, Asked},
     facts::{Facts, Known, Seen},
 };
@@ -18,7 +17,7 @@ use crate::{
     context::{Context, Ended},
 };
 
-/// The kubeconfig whose certificate may ask how all nodes are. Masters have it; workers are not told of each other.
+/// The kubeconfig whose certificate may ask how all nodes are. Masters have it; workers do not see each other.
 const KUBECONFIG: &str = "admin.conf";
 /// Whom a worker that has joined believes.
 const CA: &str = "pki/ca.crt";
@@ -47,7 +46,7 @@ impl Source {
         let name = context.node(&cluster, None)?.name.clone();
         let (disk, layout) = (context.host.disk.clone(), context.layout.clone());
         for path in [KUBECONFIG, CA] {
-            // Whoever may not read them is told now, and not by an empty picture.
+            // A user who may not read them gets an error now, and not an empty picture.
             disk.read_optional(&layout.kubernetes_dir.join(path))?;
         }
         let token = cluster.bootstrap().token.clone();
@@ -59,7 +58,7 @@ impl Source {
                 (Ok(Some(ca)), _) => Some(Trust::Ca(String::from_utf8_lossy(&ca).into_owned())),
                 (_, Ok(Some(sealed))) => Some(Trust::Ca(sealed.ca_pem)),
                 (_, Ok(None)) => token.clone().map(Trust::Token),
-                (_, Err(_)) => None, // a damaged directory is for `node up` to tell
+                (_, Err(_)) => None, // a damaged directory is for `node up` to report
             }),
         };
         let place = Place::Node { host: context.host.clone(), layout, name };
@@ -117,7 +116,7 @@ impl Source {
     }
 }
 
-/// For somebody who is not on a node, most often on the computer that runs a lab.
+/// For a user who is not on a node, most often on the computer that runs a lab.
 fn no_node(config_dir: &Path) -> Failure {
     let message = format!("this machine is no node: {} does not exist", config_dir.display());
     let failure = Failure::new(codes::NO_NODE, message);
@@ -125,7 +124,7 @@ fn no_node(config_dir: &Path) -> Failure {
         [] => failure,
         labs => {
             let names: Vec<String> = labs.iter().map(|name| format!("`blackstart watch --lab {name}`")).collect();
-            Failure { hint: format!("for the labs on this computer: {}", names.join(", ")), ..failure }
+            failure.with_hint(format!("for the labs on this computer: {}", names.join(", ")))
         }
     }
 }

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use ::explain::Diagnostic;
 use jiff::{SignedDuration, Timestamp};
 use join::wire::{ClaimedRole, Hello, KnownNode, Nodes, Report};
 use lab::Power;
-use nodekit::run_record::{Outcome, Purpose, RecordedError, StepState};
+use nodekit::run_record::{OpenStep, Outcome, Purpose, RecordedError, RunSummary, StepState};
 use serde_json::json;
 
 use super::{
-    RunSummary,
     evaluate::evaluate,
     facts::{Answer, Facts, Known, Seen},
-    run_summary::OpenStep,
     text::lines,
     view::NodeState,
 };
@@ -30,10 +29,20 @@ fn three_nodes() -> Facts {
 }
 
 fn run(outcome: Outcome, done: usize, steps: Vec<OpenStep>) -> RunSummary {
-    let error = steps.iter().find_map(|step| step.error.clone());
-    let ended = (outcome != Outcome::Working).then(|| at(50));
-    let (run, started) = ("20261116T030000Z-7".to_owned(), at(0));
-    RunSummary { run, purpose: Purpose::Up, outcome, started, ended, done, total: 14, steps, error }
+    RunSummary {
+        run: "20261116T030000Z-7".to_owned(),
+        node: String::new(),
+        purpose: Purpose::Up,
+        outcome,
+        boot_id: String::new(),
+        started: at(0),
+        updated: at(50),
+        ended: (outcome != Outcome::Working).then(|| at(50)),
+        done,
+        total: 14,
+        last_error: steps.iter().find_map(|step| step.error.clone()),
+        steps,
+    }
 }
 
 fn step(id: &str, state: StepState, what: &str, since: i64) -> OpenStep {
@@ -43,9 +52,11 @@ fn step(id: &str, state: StepState, what: &str, since: i64) -> OpenStep {
 fn failure(step: &str, code: &str, message: &str) -> RecordedError {
     RecordedError {
         step: Some(step.to_owned()),
-        code: code.to_owned(),
-        message: message.to_owned(),
-        hint: "check the clocks of both machines".to_owned(),
+        diagnostic: Diagnostic {
+            code: code.to_owned(),
+            message: message.to_owned(),
+            hint: "check the clocks of both machines".to_owned(),
+        },
         time: at(40),
     }
 }
@@ -56,6 +67,10 @@ fn report(name: &str, received: i64, run: Option<&RunSummary>, units: &[(&str, &
     let status = json!({ "node": name, "role": "worker", "bootstrap": null, "units": units, "unheard_seconds": null,
                          "version": "1.2.3", "run": run });
     (name.to_owned(), Report { received: at(received), early: false, status })
+}
+
+fn unreachable(why: &str) -> Answer {
+    Answer::Nothing(Diagnostic::new(join::codes::UNREACHABLE, why).recorded())
 }
 
 /// What a master answers at that moment, whose clock is one hour ahead.
@@ -214,10 +229,9 @@ fn a_narrow_terminal() {
 fn a_node_that_has_not_joined_sees_itself_and_whether_masters_answer() {
     let mut facts = three_nodes();
     facts.machines.insert("worker-01".into(), Seen { run: Some(waiting_worker()), ..Seen::default() });
-    let why = |code: &str| Answer::Nothing { code: code.into(), message: "connection refused".into() };
-    facts.take("master-01", why("BS-JOIN-019"), at(10));
-    facts.take("master-01", why("BS-JOIN-019"), at(40));
-    let unreachable = shown(&facts, 42, None);
+    facts.take("master-01", unreachable("connection refused"), at(10));
+    facts.take("master-01", unreachable("connection refused"), at(40));
+    let silent = shown(&facts, 42, None);
     let hello = Hello {
         cluster: "home".into(),
         master: "master-01".into(),
@@ -230,18 +244,14 @@ fn a_node_that_has_not_joined_sees_itself_and_whether_masters_answer() {
         now: at(43),
     };
     facts.take("master-01", Answer::Hello(hello), at(43));
-    insta::assert_snapshot!(format!("{unreachable}\n{}", shown(&facts, 44, None)));
+    insta::assert_snapshot!(format!("{silent}\n{}", shown(&facts, 44, None)));
 }
 
 #[test]
 fn while_a_master_cannot_be_asked_its_last_word_counts_as_of_then() {
     let mut facts = three_nodes();
     facts.take("master-01", answer(71, vec![report("worker-01", 70, Some(&ready()), &[])]), at(71));
-    facts.take(
-        "master-01",
-        Answer::Nothing { code: "BS-JOIN-019".into(), message: "no answer in time".into() },
-        at(80),
-    );
+    facts.take("master-01", unreachable("no answer in time"), at(80));
     let view = evaluate(&facts, at(200));
     assert_eq!(view.nodes[1].state, NodeState::Ready);
     assert!(shown(&facts, 200, None).contains(

@@ -1,11 +1,11 @@
 //! The view for people: one line per node, and one per step that is going on or has failed.
 
+use ::explain::Diagnostic;
 use jiff::{SignedDuration, Timestamp};
-use nodekit::run_record::{RecordedError, StepState};
+use nodekit::run_record::{OpenStep, Outcome, Purpose, RecordedError, StepState};
 
 use super::{
     line::Line,
-    run_summary::OpenStep,
     view::{MasterState, MasterView, NodeState, NodeView, View},
 };
 use crate::Style;
@@ -13,7 +13,7 @@ use crate::Style;
 /// How far steps are moved in.
 const INDENT: &str = "  ";
 
-/// What is said of a node gets a line of its own where the terminal leaves less room for it than this.
+/// What is shown of a node gets a line of its own where the terminal leaves less room for it than this.
 const ROOM: usize = 40;
 
 /// The whole picture, for a terminal of this width if it is one.
@@ -46,7 +46,7 @@ fn headline(view: &View) -> Line {
         .text(format!("  {}", clock(view.time)))
 }
 
-/// Masters that tell everything are not worth a line.
+/// Masters that answer everything are not worth a line.
 fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
     let name = &master.name;
     let line = match master.state {
@@ -60,11 +60,10 @@ fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
             .text(format!("{name} answers and its API is not ready; this node sees only itself: `blackstart watch` on a master shows all")),
         MasterState::Silent => {
             let long = master.since.map(|since| format!(" for {}", ago(since, now))).unwrap_or_default();
-            let why = [master.code.as_deref(), master.message.as_deref()].into_iter().flatten().collect::<Vec<_>>();
             let as_of = master.answered.map(|answered| format!("; its last report is of {}", clock(answered)));
             Line::default().styled(Style::Warning, format!("{name} does not answer{long}")).text(format!(
                 ": {}{}",
-                why.join(": "),
+                master.why.as_ref().map(ToString::to_string).unwrap_or_default(),
                 as_of.unwrap_or_default()
             ))
         }
@@ -82,7 +81,7 @@ impl Widths {
     fn of(view: &View) -> Self {
         let longest = |lengths: &mut dyn Iterator<Item = usize>, least: usize| lengths.fold(least, usize::max);
         let name = longest(&mut view.nodes.iter().map(|node| node.name.len()), "NODE".len());
-        let steps = view.nodes.iter().flat_map(|node| &node.steps);
+        let steps = view.nodes.iter().flat_map(NodeView::steps);
         Self { name, step: longest(&mut steps.map(|step| step.id.len()), 0) }
     }
 
@@ -102,10 +101,9 @@ impl Widths {
     fn node(&self, node: &NodeView, now: Timestamp) -> Line {
         let [role, state, steps, time, _] = self.columns();
         let (sign, style) = mark(node.state);
-        let far = match (node.done, node.total) {
-            (Some(done), Some(total)) => format!("{done}/{total}"),
-            _ => "-".to_owned(),
-        };
+        // What it took to find out which node this is says nothing of how far the node is.
+        let far = node.run.as_ref().filter(|run| run.purpose != Purpose::Detect || run.outcome != Outcome::Done);
+        let far = far.map_or_else(|| "-".to_owned(), |run| format!("{}/{}", run.done, run.total));
         let long = node.since.map_or_else(|| "-".to_owned(), |since| ago(since, now));
         Line::default()
             .styled(Style::Strong, &node.name)
@@ -153,11 +151,12 @@ fn report_of(node: &NodeView, now: Timestamp) -> String {
 
 /// The lines below a node.
 fn below(node: &NodeView, widths: &Widths, now: Timestamp) -> Vec<Line> {
-    let mut lines: Vec<Line> = node.steps.iter().flat_map(|step| of_step(step, widths.step, now)).collect();
+    let mut lines: Vec<Line> = node.steps().iter().flat_map(|step| of_step(step, widths.step, now)).collect();
     for (unit, state) in &node.failing_units {
         lines.push(Line::default().text(INDENT).styled(Style::Bad, format!("{unit} {state}")));
     }
-    if let Some(error) = node.last_error.as_ref().filter(|error| is_unreported(node, error)) {
+    let last_error = node.run.as_ref().and_then(|run| run.last_error.as_ref());
+    if let Some(error) = last_error.filter(|error| is_unreported(node, error)) {
         let word = if node.state == NodeState::Failed { "failed" } else { "last error" };
         lines.extend(of_error(INDENT, word, error));
     }
@@ -167,7 +166,7 @@ fn below(node: &NodeView, widths: &Widths, now: Timestamp) -> Vec<Line> {
 /// An error that is of interest and not in a line of its own step.
 fn is_unreported(node: &NodeView, error: &RecordedError) -> bool {
     let is_over = matches!(node.state, NodeState::Ready | NodeState::Reset | NodeState::Off);
-    !is_over && node.steps.iter().all(|step| step.error.as_ref() != Some(error))
+    !is_over && node.steps().iter().all(|step| step.error.as_ref() != Some(error))
 }
 
 fn of_step(step: &OpenStep, width: usize, now: Timestamp) -> Vec<Line> {
@@ -186,16 +185,14 @@ fn of_step(step: &OpenStep, width: usize, now: Timestamp) -> Vec<Line> {
             let before = error.map(|error| of_error(&indent, "last error", error));
             [first].into_iter().chain(before.unwrap_or_default()).collect()
         }
-        (StepState::Retrying, Some(RecordedError { code, message, hint, .. })) => vec![
-            begin
-                .styled(Style::Warning, format!("{attempt}failed {long} ago, trying again"))
-                .text(format!(": {code}: {message}")),
-            Line::default().text(indent).styled(Style::Dim, format!("hint: {hint}")),
-        ],
-        (state, Some(RecordedError { code, message, hint, .. })) if state.is_bad() => vec![
-            begin.styled(Style::Bad, format!("{attempt}FAILED {long} ago")).text(format!(": {code}: {message}")),
-            Line::default().text(indent).styled(Style::Dim, format!("hint: {hint}")),
-        ],
+        (StepState::Retrying, Some(RecordedError { diagnostic, .. })) => {
+            let begin = begin.styled(Style::Warning, format!("{attempt}failed {long} ago, trying again"));
+            vec![begin.text(format!(": {diagnostic}")), hint(&indent, diagnostic)]
+        }
+        (state, Some(RecordedError { diagnostic, .. })) if state.is_bad() => {
+            let begin = begin.styled(Style::Bad, format!("{attempt}FAILED {long} ago"));
+            vec![begin.text(format!(": {diagnostic}")), hint(&indent, diagnostic)]
+        }
         _ => {
             let first = begin.text(again).text(format!("{long}: {}", step.what));
             let before = error.map(|error| of_error(&indent, "last error", error));
@@ -205,12 +202,12 @@ fn of_step(step: &OpenStep, width: usize, now: Timestamp) -> Vec<Line> {
 }
 
 fn of_error(indent: &str, word: &str, error: &RecordedError) -> Vec<Line> {
-    let RecordedError { step, code, message, hint, .. } = error;
-    let step = step.as_ref().map(|step| format!("step `{step}`: ")).unwrap_or_default();
-    vec![
-        Line::default().text(indent).styled(Style::Warning, word).text(format!(": {code}: {step}{message}")),
-        Line::default().text(indent).styled(Style::Dim, format!("hint: {hint}")),
-    ]
+    let first = Line::default().text(indent).styled(Style::Warning, word).text(format!(": {error}"));
+    vec![first, hint(indent, &error.diagnostic)]
+}
+
+fn hint(indent: &str, Diagnostic { hint, .. }: &Diagnostic<String>) -> Line {
+    Line::default().text(indent).styled(Style::Dim, format!("hint: {hint}"))
 }
 
 /// How long ago, as precise as a person cares. Clocks of two machines may differ; nothing is shown as of the future.

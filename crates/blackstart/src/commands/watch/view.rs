@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use ::explain::Diagnostic;
 use jiff::Timestamp;
 use join::wire::ClaimedRole;
 use lab::Power;
-use nodekit::run_record::RecordedError;
+use nodekit::run_record::{OpenStep, RunSummary};
 use serde::Serialize;
-
-use super::run_summary::OpenStep;
 
 /// The version in every view's `v`.
 pub(super) const SCHEMA_VERSION: u32 = 1;
@@ -24,7 +23,7 @@ pub(super) struct View {
     pub(super) nodes: Vec<NodeView>,
 }
 
-/// A master, as whoever is asked.
+/// A master that is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct MasterView {
     pub(super) name: String,
@@ -33,9 +32,9 @@ pub(super) struct MasterView {
     pub(super) since: Option<Timestamp>,
     /// When it last answered.
     pub(super) answered: Option<Timestamp>,
-    /// Why it does not answer, with its code.
-    pub(super) code: Option<String>,
-    pub(super) message: Option<String>,
+    /// Why it does not answer.
+    #[serde(flatten)]
+    pub(super) why: Option<Diagnostic<String>>,
 }
 
 /// What a master says when it is asked.
@@ -46,7 +45,7 @@ pub(super) enum MasterState {
     Asking,
     /// It was not asked: there is nothing to ask it with yet.
     NotAsked,
-    /// It tells how all nodes are.
+    /// It answers how all nodes are.
     Answers,
     /// It is there, its API answers it, and this node may not ask more.
     ApiReady,
@@ -68,18 +67,8 @@ pub(super) struct NodeView {
     pub(super) heard: Option<Timestamp>,
     /// Whether it has joined; absent where no master has heard of it.
     pub(super) joined: Option<bool>,
-    /// Steps whose promise is kept, of the last run.
-    pub(super) done: Option<usize>,
-    /// Steps in all.
-    pub(super) total: Option<usize>,
-    /// The run's id.
-    pub(super) run: Option<String>,
-    /// When the run began.
-    pub(super) started: Option<Timestamp>,
-    /// Steps that are going on, and those that failed.
-    pub(super) steps: Vec<OpenStep>,
-    /// What went wrong last, also where another attempt has cured it.
-    pub(super) last_error: Option<RecordedError>,
+    /// Its last run.
+    pub(super) run: Option<RunSummary>,
     /// Units that fail, with their state.
     pub(super) failing_units: BTreeMap<String, String>,
     /// The version of the program on it.
@@ -96,7 +85,7 @@ pub(super) struct NodeView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum NodeState {
-    /// Nobody can be asked about it.
+    /// No master can be asked about it.
     Unknown,
     /// It is a machine of a lab without power.
     Off,
@@ -139,6 +128,13 @@ impl NodeState {
             Self::NotReady => "not-ready",
             Self::Ready => "ready",
         }
+    }
+}
+
+impl NodeView {
+    /// Steps of its last run that are going on, and those that failed.
+    pub(super) fn steps(&self) -> &[OpenStep] {
+        self.run.as_ref().map_or(&[], |run| &run.steps)
     }
 }
 

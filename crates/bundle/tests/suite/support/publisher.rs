@@ -108,13 +108,14 @@ static PAGES: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(all_pages);
 fn all_pages() -> BTreeMap<String, Vec<u8>> {
     let mut pages = BTreeMap::new();
     for component in table::COMPONENTS {
+        let Some(release) = component.release else { continue };
         let mut assets: BTreeMap<(String, String), Members> = BTreeMap::new();
         for program in component.programs {
             let fill = |text: &str| fill(text, component, program.name);
-            let base = fill(component.release.base).replace("https:/", "");
-            let asset = fill(component.release.asset);
-            let sums = fill(component.release.sums).replace("{asset}", &asset);
-            let member = component.release.member.map(&fill).unwrap_or_default();
+            let base = fill(release.base).replace("https:/", "");
+            let asset = fill(release.asset);
+            let sums = fill(release.sums).replace("{asset}", &asset);
+            let member = release.member.map(&fill).unwrap_or_default();
             let files = assets.entry((format!("{base}/{asset}"), format!("{base}/{sums}"))).or_default();
             files.push((member, stand_in(component)));
         }

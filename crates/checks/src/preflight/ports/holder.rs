@@ -15,6 +15,8 @@ pub(super) struct Holder {
     pub(super) name: String,
     /// The systemd service it belongs to.
     pub(super) unit: Option<String>,
+    /// It runs in a pod.
+    pub(super) is_pod: bool,
 }
 
 impl fmt::Display for Holder {
@@ -60,7 +62,9 @@ fn sockets(disk: &dyn Disk, fds: &Path) -> Result<Vec<u64>, HostError> {
 
 fn describe(disk: &dyn Disk, pid: u32, process: &Path) -> Result<Holder, HostError> {
     let text = |name| disk.read(&process.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Ok(Holder { pid, name: text("comm")?.trim().to_owned(), unit: unit(&text("cgroup")?).map(str::to_owned) })
+    let cgroup = text("cgroup")?;
+    let (name, unit) = (text("comm")?.trim().to_owned(), unit(&cgroup).map(str::to_owned));
+    Ok(Holder { pid, name, unit, is_pod: cgroup.contains("kubepods") })
 }
 
 fn unless_gone<T>(result: Result<T, HostError>) -> Result<Option<T>, HostError> {

@@ -15,6 +15,9 @@ use crate::{Checking, Finding, Inconclusive, codes};
 pub(super) const CHECK: Check =
     Check::new("ports", "the node's ports are free, or held by its own services", &[codes::PORT_HELD], check);
 
+/// The processes of a bootstrap node's static pods, as the kernel calls them: by 15 characters.
+const STATIC_PODS: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller", "kube-scheduler"];
+
 fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mut listening = Vec::new();
@@ -27,7 +30,8 @@ fn check(context: &Context) -> Checking<'_> {
             return Ok(Vec::new());
         }
         let holders = Holders::read(&*context.host.disk, &taken.iter().map(|(_, inode)| *inode).collect())?;
-        evaluate(&wanted, &taken.iter().map(|(port, inode)| (*port, holders.of(*inode))).collect())
+        let taken = taken.iter().map(|(port, inode)| (*port, holders.of(*inode))).collect();
+        evaluate(&wanted, &taken, context.role())
     })
 }
 
@@ -60,8 +64,13 @@ fn wanted(cluster: &ValidatedCluster, role: BootstrapRole) -> BTreeMap<u16, &'st
 fn evaluate(
     wanted: &BTreeMap<u16, &'static str>,
     taken: &BTreeMap<u16, Option<&Holder>>,
+    role: BootstrapRole,
 ) -> Result<Vec<Finding>, Inconclusive> {
-    let foreign = |holder: &Holder| !holder.unit.as_deref().is_some_and(|unit| render::units::NAMES.contains(&unit));
+    let is_unit = |holder: &Holder| holder.unit.as_deref().is_some_and(|unit| render::units::NAMES.contains(&unit));
+    let is_static_pod = |holder: &Holder| {
+        role == BootstrapRole::Bootstrap && holder.is_pod && STATIC_PODS.contains(&holder.name.as_str())
+    };
+    let foreign = |holder: &Holder| !is_unit(holder) && !is_static_pod(holder);
     let mut held = Vec::new();
     let mut unseen = Vec::new();
     for (port, holder) in taken {
@@ -101,7 +110,12 @@ mod tests {
     #[test]
     fn our_own_services_are_not_in_the_way_and_others_are_named() {
         let wanted = wanted(&cluster(), BootstrapRole::MasterFirst);
-        let holder = |name: &str, unit: Option<&str>| Holder { pid: 42, name: name.into(), unit: unit.map(Into::into) };
+        let holder = |name: &str, unit: Option<&str>| Holder {
+            pid: 42,
+            name: name.into(),
+            unit: unit.map(Into::into),
+            is_pod: unit.is_none(),
+        };
         let etcd = holder("etcd", Some("etcd.service"));
         let nginx = holder("nginx", Some("nginx.service"));
         let lone = holder("python3", None);
@@ -111,8 +125,13 @@ mod tests {
             BTreeMap::from([(2379, Some(&etcd)), (10250, None)]),
         ]
         .iter()
-        .map(|taken| evaluate(&wanted, taken))
+        .map(|taken| evaluate(&wanted, taken, BootstrapRole::MasterFirst))
         .collect();
+        let static_pod = holder("kube-controller", None);
+        for (role, count) in [(BootstrapRole::Bootstrap, 0), (BootstrapRole::MasterFirst, 1)] {
+            let found = evaluate(&wanted, &BTreeMap::from([(10257, Some(&static_pod))]), role).unwrap();
+            assert_eq!(found.len(), count, "{role}");
+        }
         insta::assert_snapshot!(reported(verdicts));
     }
 }

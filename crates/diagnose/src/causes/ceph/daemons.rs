@@ -69,7 +69,7 @@ async fn expected(context: &Context) -> Result<Vec<(String, String)>, Inconclusi
     Ok(units)
 }
 
-/// What a daemon said since it was last started.
+/// What a daemon logged since it was last started.
 async fn recently(context: &Context, unit: &str) -> Result<String, Inconclusive> {
     let journal = ["--unit", unit, "--lines=40", "--output=cat", "--no-pager", "--quiet"];
     Ok(since_start(&context.output("journalctl", journal).await?).to_owned())
@@ -77,7 +77,7 @@ async fn recently(context: &Context, unit: &str) -> Result<String, Inconclusive>
 
 fn since_start(journal: &str) -> &str {
     let started = journal.rfind("\nStarted ceph-").map_or(journal, |at| &journal[at + 1..]);
-    // One that ended and waits to be started again has said why before systemd says that it will be.
+    // One that ended and waits to be started again has logged why before systemd logs that it will be.
     started.split_once('\n').filter(|(first, _)| first.starts_with("Started ceph-")).map_or(started, |(_, rest)| rest)
 }
 
@@ -106,7 +106,7 @@ fn evaluate(daemon: &Daemon) -> Option<Finding> {
         let evidence = format!("{unit} is {} ({}): it was stopped by hand", state.active, state.sub);
         return Some(Finding::cause(CEPH_STOPPED, Part::Ceph, evidence).with_fix(format!("`systemctl start {unit}`")));
     }
-    // Each daemon waits a while for monitors that do not answer at all; that is told by those who look at monitors.
+    // Each daemon waits a while for monitors that do not answer at all; the checks of monitors report that.
     if let Some(line) = output.lines().rev().find(|line| NOT_BELIEVED.iter().any(|words| line.contains(words))) {
         let evidence = format!("{unit} is {}, its key is in {keyring}; it logged: {}", state.active, line.trim());
         return Some(Finding::cause(CEPH_KEY, Part::Ceph, evidence));

@@ -32,7 +32,7 @@ fn check(context: &Context) -> Checking<'_> {
         }
         match Client::admin(&context.host).with_short_timeout().health().await {
             Ok(health) => Ok(evaluate(&health)),
-            // Who does not answer is told by those who look at the monitors.
+            // The checks of the monitors report which of them do not answer.
             Err(CephError::Silent { .. }) => Ok(Vec::new()),
             Err(error @ CephError::Denied { .. }) => {
                 Ok(vec![Finding::cause(CEPH_KEY, Part::Ceph, explain::chain(&error))])
@@ -63,7 +63,7 @@ fn evaluate(health: &Health) -> Vec<Finding> {
     health.checks.iter().filter(|(_, check)| !check.muted).map(reported).collect()
 }
 
-/// Ceph's name for it, what it says, and where; of many places the first.
+/// Ceph's name for it, its message, and where; of many places the first.
 fn evidence(name: &str, check: &HealthCheck) -> String {
     let places = match check.detail.as_slice() {
         [] => String::new(),

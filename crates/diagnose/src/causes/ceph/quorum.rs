@@ -21,7 +21,7 @@ fn check(context: &Context) -> Checking<'_> {
         if !has_monitor(context).await? {
             return Ok(Vec::new());
         }
-        // One that does not answer is told by the look at daemons.
+        // The check of daemons reports one that does not answer.
         let status = ceph::monitor(&context.node.name).await.map_err(|error| inconclusive(&error))?;
         let Some(status) = status.filter(|status| !status.is_in_quorum()) else { return Ok(Vec::new()) };
         let mut silent = Vec::new();

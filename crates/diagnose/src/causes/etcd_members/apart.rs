@@ -39,7 +39,7 @@ impl<'a> Sides<'a> {
         self.theirs.iter().any(|(other, _)| *other == name)
     }
 
-    /// What there is to say of it. Whoever is with most goes on as before.
+    /// What there is to report. A master that is with most goes on as before.
     pub(super) fn finding(&self, own: &str) -> Option<Finding> {
         if self.theirs.is_empty() {
             return None;

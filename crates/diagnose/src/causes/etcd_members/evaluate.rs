@@ -15,7 +15,7 @@ use crate::{
     codes::{ETCD_LEARNER, ETCD_MEMBER_LOST, ETCD_MEMBER_SILENT, ETCD_NEVER_CAME, ETCD_NO_LEADER, ETCD_NO_MEMBER},
 };
 
-/// What etcd says when it is started, or still runs, and the others have taken it out.
+/// What etcd logs when it is started, or still runs, and the others have taken it out.
 pub(in crate::causes) const REMOVED: &[&str] = &["permanently removed from the cluster", "the member has been removed"];
 
 /// How masters stand to etcd by what is on their disks, by name.
@@ -28,8 +28,10 @@ pub(super) struct Seen<'a> {
     pub(super) heard: &'a [Heard],
     /// Of masters whose members do not answer.
     pub(super) cluster_states: &'a ClusterStates,
-    /// What this master's own member said, the last line first, if it does not answer.
+    /// What this master's own member logged, the last line first, if it does not answer.
     pub(super) log: &'a str,
+    /// Where the other members would reach a bootstrap node that is gone.
+    pub(super) gone: Option<&'a str>,
 }
 
 /// What there is to say.
@@ -43,10 +45,11 @@ pub(super) fn evaluate(seen: &Seen<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = sides.finding(seen.own).into_iter().collect();
     found.extend(without_leader(seen, &survey));
     if survey.has_majority {
-        let rows = survey.members.iter().filter(|row| !sides.is_theirs(&row.name));
+        let is_gone = |row: &Row| row.peer_urls.iter().any(|url| Some(url.as_str()) == seen.gone);
+        let rows = survey.members.iter().filter(|row| !sides.is_theirs(&row.name) && !is_gone(row));
         found.extend(rows.filter_map(|row| of_row(row, seen, survey.votes())));
     } else {
-        // Nobody can be asked whether it is still a member, but it knows.
+        // No majority can be asked whether it is still a member, but its own log shows it.
         let output = removed_line(seen).map(|line| format!("etcd on this master logged: {line}"));
         found.extend(output.map(|evidence| Finding::cause(ETCD_NO_MEMBER, Part::Etcd, evidence)));
     }
@@ -113,7 +116,7 @@ fn of_row(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
     if row.name == seen.own { of_own(row, seen, votes) } else { of_other(row, seen, votes) }
 }
 
-/// That it does not answer is told by the look at this master's own.
+/// The check of this master's own member reports that it does not answer.
 fn of_own(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
     match (row.role, row.health) {
         (Role::None, _) => {
@@ -145,7 +148,7 @@ fn of_other(row: &Row, seen: &Seen<'_>, votes: Votes) -> Option<Finding> {
     Some(Finding::warning(code, Part::Etcd, evidence))
 }
 
-/// What its machine says of its disk tells a process that is down from data that are gone.
+/// What its machine reports of its disk distinguishes a process that is down from data that are gone.
 fn silent(row: &Row, seen: &Seen<'_>, votes: Votes) -> Finding {
     let (name, why) = (&row.name, row.problems.join(", "));
     match seen.cluster_states.get(name) {
@@ -162,7 +165,7 @@ fn silent(row: &Row, seen: &Seen<'_>, votes: Votes) -> Finding {
     }
 }
 
-/// The last line in which this master's member says that it was taken out.
+/// The last line in which this master's member logged that it was taken out.
 fn removed_line<'a>(seen: &Seen<'a>) -> Option<&'a str> {
     seen.log.lines().find(|line| REMOVED.iter().any(|words| line.contains(words))).map(str::trim)
 }

@@ -1,7 +1,7 @@
 //! etcd as a whole: whether most of its members are there, and whether each of them is what it should be.
 //!
-//! All masters are asked, so a master can tell what is wrong with another one. That is a warning as long as most of them
-//! work: what has to be fixed is on that master, and `diagnose` there says more.
+//! All masters are asked, so a master can report what is wrong with another one. That is a warning as long as most of them
+//! work: what has to be fixed is on that master, and `diagnose` there reports more.
 
 mod apart;
 pub(super) mod evaluate;
@@ -30,12 +30,12 @@ pub(crate) const CHECK: Check = Check::new(
 )
 .only(Roles::Masters);
 
-/// Whoever is there answers at once.
+/// A master that is up answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
 fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
-        if !context.was_done(ids::ETCD).await? {
+        if !context.was_any_done(&[ids::ETCD, ids::ETCD_POD]).await? {
             return Ok(Vec::new());
         }
         let view = context.etcd().await?;
@@ -43,7 +43,15 @@ fn check(context: &Context) -> Checking<'_> {
         let another_is_silent = view.heard.iter().any(|one| one.reported.is_err() && one.name != own);
         let cluster_states = if another_is_silent { cluster_states(context).await? } else { ClusterStates::new() };
         let log = if view.own().is_err() { context.etcd_log().await? } else { String::new() };
-        Ok(evaluate(&Seen { own, heard: &view.heard, cluster_states: &cluster_states, log: &log }))
+        // A bootstrap node that is gone has a check of its own.
+        let gone = context.silent_bootstrap_node().await.map(|node| etcd::peer_url(node.ip));
+        Ok(evaluate(&Seen {
+            own,
+            heard: &view.heard,
+            cluster_states: &cluster_states,
+            log: &log,
+            gone: gone.as_deref(),
+        }))
     })
 }
 

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::evaluate::{ClusterStates, Seen, evaluate};
 
-/// What three masters tell. One letter each: L the leader, V a voter, v a silent one, q one that sees no leader, e a learner,
+/// What three masters report. One letter each: L the leader, V a voter, v a silent one, q one that sees no leader, e a learner,
 /// n announced and never there, w a voter announced and never there, x no member, A in another cluster, S on its own with the
-/// cluster's number. There is a majority if somebody leads.
+/// cluster's number. There is a majority if one of them leads.
 fn heard(masters: &str) -> Vec<Heard> {
     let numbered = || (1u64..).zip(masters.chars());
     let member = |(id, letter): (u64, char)| -> Member {
@@ -45,11 +45,11 @@ fn heard(masters: &str) -> Vec<Heard> {
     numbered().map(one).collect()
 }
 
-/// What the first master says.
+/// What the first master reports.
 fn reported(masters: &str, cluster_states: &[(&str, ClusterState)], log: &str) -> String {
     let cluster_states =
         cluster_states.iter().map(|(name, cluster_state)| ((*name).to_owned(), *cluster_state)).collect();
-    let found = evaluate(&Seen { own: "m1", heard: &heard(masters), cluster_states: &cluster_states, log });
+    let found = evaluate(&Seen { own: "m1", heard: &heard(masters), cluster_states: &cluster_states, log, gone: None });
     let lines: Vec<String> =
         found.iter().map(|finding| format!("  {} {:?}: {}\n", finding.id(), finding.kind, finding.evidence)).collect();
     format!("{masters}\n{}", lines.concat())
@@ -79,5 +79,5 @@ fn members_that_come_and_go_are_not_another_cluster() {
         reported.agreed.as_mut().unwrap().pop();
     }
     let cluster_states = ClusterStates::new();
-    assert_eq!(evaluate(&Seen { own: "m1", heard: &seen, cluster_states: &cluster_states, log: "" }), []);
+    assert_eq!(evaluate(&Seen { own: "m1", heard: &seen, cluster_states: &cluster_states, log: "", gone: None }), []);
 }

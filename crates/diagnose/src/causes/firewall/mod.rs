@@ -44,7 +44,7 @@ struct Connection {
     from: IpAddr,
     to: IpAddr,
     port: u16,
-    /// As a person says it.
+    /// In words for a person.
     what: String,
     way: Way,
 }
@@ -70,7 +70,7 @@ fn connections(cluster: &ValidatedCluster, node: &Node) -> Vec<Connection> {
         all.push(Connection { from, to, port, what, way });
     };
     let loopback: IpAddr = if node.ip.is_ipv4() { [127, 0, 0, 1].into() } else { [0, 0, 0, 0, 0, 0, 0, 1u16].into() };
-    let is_master = node.has(Role::Master);
+    let is_master = node.runs_control_plane();
     connect(loopback, loopback, ports::API_BALANCER, "of this node to its API load balancer".into());
     if is_master {
         connect(loopback, loopback, ports::ETCD_CLIENT, "of the API server to etcd".into());

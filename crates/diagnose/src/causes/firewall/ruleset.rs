@@ -1,7 +1,7 @@
 //! The packet filter's rules as `nft -j list ruleset` shows them, and what becomes of a packet in them.
 //!
 //! A condition is true, false, or not known. A rule that drops counts only if all its conditions are true; one that accepts
-//! counts also if some are not known: nobody is accused on a suspicion.
+//! counts also if some are not known: no rule is blamed on a suspicion.
 
 use std::fmt;
 

@@ -23,7 +23,7 @@ fn iif(name: &str) -> Value {
     json!({ "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": name } })
 }
 
-/// What is told of a node whose packet filter has these rules.
+/// What is reported of a node whose packet filter has these rules.
 fn reported(node: &str, objects: &[Value]) -> String {
     let cluster = spec::check_text(CLUSTER).cluster.unwrap();
     let rules = Ruleset::parse(&json!({ "nftables": objects }).to_string()).unwrap();

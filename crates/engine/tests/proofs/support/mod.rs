@@ -53,7 +53,7 @@ impl Sink for Recorder {
 }
 
 impl Recorder {
-    /// The events so far; the next call tells only what came after.
+    /// The events so far; the next call returns only what came after.
     pub(crate) fn take(&self) -> Vec<Event> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
@@ -65,7 +65,7 @@ impl Recorder {
     }
 }
 
-/// A runner on a model of a disk, with a clock that stands still, and what it tells.
+/// A runner on a model of a disk, with a clock that stands still, and its events.
 pub(crate) fn runner_on(disk: &ModelDisk) -> (Runner, Arc<Recorder>) {
     let clock = Arc::new(FixedClock("2026-11-15T12:00:00Z".parse().unwrap()));
     let mut runner = Runner::new(Host { disk: Arc::new(disk.clone()), clock, ..Host::real() }, STATE_DIR, "node-01");

@@ -1,4 +1,4 @@
-//! A step that does what a test tells it to.
+//! A step that does what a test scripts.
 
 use std::{
     collections::VecDeque,

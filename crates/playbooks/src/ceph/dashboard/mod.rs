@@ -40,7 +40,7 @@ pub(crate) struct Dashboard {
 pub(crate) enum Seen {
     /// A node that has no keys yet.
     Early,
-    /// No manager can be told anything.
+    /// No manager can take a command.
     NoManager(String),
     /// One can.
     Known { managers: MgrMap, has_certificate: bool },

@@ -1,4 +1,4 @@
-//! Somebody can log in to the dashboard.
+//! There is a user that can log in to the dashboard.
 //!
 //! The password goes into its file, then to Ceph: after a crash in between the next run goes on with the one of the file.
 //! Once there is any user, none is made: people make their own, and remove this one.
@@ -24,12 +24,12 @@ pub(crate) struct User {
     users: CachedProbe<Users>,
 }
 
-/// What the dashboard says.
+/// What the dashboard reports.
 #[derive(Debug, Clone)]
 enum Users {
     /// These may log in.
     Known(Vec<String>),
-    /// Why it says nothing.
+    /// Why it does not answer.
     Silent(String),
 }
 

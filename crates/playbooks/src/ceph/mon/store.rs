@@ -1,4 +1,5 @@
-//! A monitor's data: made beside its place and moved there when it is whole, so that what is in place is always whole.
+//! A monitor's data: made beside its place and moved there when it is whole, so that what is in place is always whole. The
+//! files on the way are input of `ceph-mon --mkfs` and gone afterwards, so the act writes them and no plan shows them.
 
 use std::path::Path;
 

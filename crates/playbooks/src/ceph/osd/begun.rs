@@ -43,7 +43,7 @@ impl Begun {
         Ok(all)
     }
 
-    /// The one in a workspace. What cannot be read was never finished being written, and nobody knows it.
+    /// The one in a workspace. What cannot be read was never finished being written, and no monitor knows it.
     fn read(disk: &dyn Disk, workspace: &Path) -> Result<Option<Self>, HostError> {
         let text = disk.read_optional(&workspace.join(FILE))?;
         Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))

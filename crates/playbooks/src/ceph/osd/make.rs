@@ -1,4 +1,7 @@
 //! Makes the data of one OSD. Everything here may be done again after a crash anywhere.
+//!
+//! These files are written by the act and not planned one by one: they are what `ceph-osd --mkfs` works on, in a directory
+//! beside the place, named by a number that only the monitors give. What is in place is whole, and is undone as a whole.
 
 use std::path::Path;
 
@@ -65,7 +68,7 @@ async fn prepare(host: &Host, store: &OsdStore) -> Result<(), StepError> {
     if let OsdStore::File { path, size } = store {
         // Only as large as what is written to it.
         run(host, &Cmd::new("truncate").args(["--size", &size.to_string()]).arg(path)).await?;
-        // What is stored in it is nobody else's to read.
+        // No other user may read what is stored in it.
         host.disk.set_mode(path, 0o600)?;
     }
     give(host, store.path()).await
@@ -116,7 +119,7 @@ fn mkfs(id: u32, data: &Path, key: &Path, begun: &Begun) -> Cmd {
         .arg(key)
 }
 
-/// What was made must say that it is ours, or nobody would know it again.
+/// What was made must say that it is ours, or no later run would know it.
 pub(super) fn check(disk: &dyn Disk, data: &Path, ours: &Fsid) -> Result<(), StepError> {
     let text = disk.read_optional(&data.join(paths::CEPH_FSID))?.unwrap_or_default();
     if Fsid::parse(&String::from_utf8_lossy(&text)).as_ref() == Some(ours) {

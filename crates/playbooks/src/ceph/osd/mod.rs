@@ -1,12 +1,12 @@
 //! The OSDs of this node: first the data of each, then the daemons.
 //!
 //! ```text
-//! data    listed in cluster.yaml and nobody's ─► begun: UUID and key, noted before anybody else knows them
+//! data    listed in cluster.yaml and free     ─► begun: UUID and key, noted before the monitors know them
 //!                                             ─► a number from the monitors ─► made beside its place ─► moved there
 //!         of ours, but its files are gone ─► files again from the labels in the data
 //! run     what is in place ─► enabled, started, known to be up
 //! ```
-//! `places` tells for each listed device or file how far it has come. Killed anywhere, a run goes on with the UUID and key
+//! `places` shows for each listed device or file how far it has come. Killed anywhere, a run goes on with the UUID and key
 //! of before: for the monitors that is the same question again.
 
 mod adopt;

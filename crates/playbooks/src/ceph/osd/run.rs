@@ -81,7 +81,7 @@ impl Run {
     }
 }
 
-/// A device belongs to root again after every boot, and the daemon is nobody special.
+/// A device belongs to root again after every boot, and the daemon does not run as root.
 fn device_is_given(id: u32) -> Change {
     let unit = Kind::Osd.unit(&id.to_string());
     let block = paths::osd(id).join(BLOCK);

@@ -18,8 +18,17 @@ pub(in crate::cluster) enum Next {
     Wait(String),
 }
 
+/// How masters join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// One has its vote before the next is announced.
+    OneByOne,
+    /// The next is announced when the one before has started, as long as there is one voter: the bootstrap node.
+    Learners,
+}
+
 /// What comes next for the master of this name and peer URL.
-pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u64]) -> Next {
+pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u64], pace: Pace) -> Next {
     let is_healthy = |id: u64| healthy.contains(&id);
     let allowed = |change: Change, next: Next| match quorum::allow(change, members, is_healthy) {
         Ok(()) => next,
@@ -28,14 +37,20 @@ pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u6
     let own = members.iter().find(|member| member.name == node || member.peer_urls.iter().any(|url| url == peer_url));
     match own {
         Some(own) if own.is_learner && !own.has_started() => Next::Start(all(node, peer_url, members)),
-        // It has no vote: nobody misses it.
+        // It has no vote: the majority does not need it.
         Some(own) if own.is_learner => Next::Remove(own.id),
         Some(own) => allowed(Change::Remove(own.id), Next::Remove(own.id)),
         None => match members.iter().find(|member| member.is_learner) {
-            Some(other) => Next::Wait(format!("{} to have its vote: one member at a time", reported(other))),
-            None => allowed(Change::Add, Next::Add),
+            Some(other) if pace == Pace::OneByOne || voters(members) > 1 => {
+                Next::Wait(format!("{} to have its vote: one member at a time", reported(other)))
+            }
+            _ => allowed(Change::Add, Next::Add),
         },
     }
+}
+
+fn voters(members: &[Member]) -> usize {
+    members.iter().filter(|member| !member.is_learner).count()
 }
 
 fn reported(member: &Member) -> String {
@@ -43,11 +58,15 @@ fn reported(member: &Member) -> String {
     if member.name.is_empty() { format!("the member at {}", url()) } else { member.name.clone() }
 }
 
-/// Everybody as etcd wants to hear it; a member that has never started is known by its URL only.
+/// Everybody as etcd wants to hear it; a member that has never started is known by its URL only, and gets a name that no other has.
 fn all(node: &str, peer_url: &str, members: &[Member]) -> BTreeMap<String, String> {
     let url = |member: &Member| member.peer_urls.first().cloned().unwrap_or_default();
     let others = members.iter().filter(|member| url(member) != peer_url);
-    let named = others.map(|member| (member.name.clone(), url(member)));
+    let name = |member: &Member| match member.name.as_str() {
+        "" => format!("{:x}", member.id),
+        name => name.to_owned(),
+    };
+    let named = others.map(|member| (name(member), url(member)));
     named.chain([(node.to_owned(), peer_url.to_owned())]).collect()
 }
 
@@ -90,8 +109,21 @@ mod tests {
         ];
         let reported = |text: &str| {
             let (members, healthy) = members(text);
-            format!("{text}: {:?}", next("m3", "https://m3:2380", &members, &healthy))
+            format!("{text}: {:?}", next("m3", "https://m3:2380", &members, &healthy, Pace::OneByOne))
         };
         insta::assert_snapshot!(cases.map(reported).join("\n"));
+    }
+
+    #[test]
+    fn a_bootstrap_node_may_have_any_number_of_learners() {
+        let next = |text: &str| {
+            let (members, healthy) = members(text);
+            next("m3", "https://m3:2380", &members, &healthy, Pace::Learners)
+        };
+        assert_eq!(next("9V*+ 2L"), Next::Add);
+        assert_eq!(next("9V*+ 2L* 4L"), Next::Add);
+        let Next::Start(all) = next("9V*+ 2L 3L 4L* 5L") else { panic!("it is announced") };
+        assert_eq!(all.len(), 5, "each has a name of its own: {all:?}");
+        assert!(matches!(next("9V*+ 2V*+ 4L"), Next::Wait(_)), "with more than one voter: one by one");
     }
 }

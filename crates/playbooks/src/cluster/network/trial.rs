@@ -1,4 +1,7 @@
 //! The trial of a connection, under guard. Afterwards it is active and proved, or everything is as it was.
+//!
+//! What the plan shows as a file is what stays, in `/etc`. The trial's own file is in `/run`: the act writes and removes it,
+//! because it has to be there exactly as long as the guard that rolls the trial back, also after a crash.
 
 use std::time::Duration;
 

@@ -42,7 +42,8 @@ impl ApiReleased {
     }
 }
 
-fn leads_to(slice: &EndpointSlice, ip: IpAddr) -> bool {
+/// Whether it leads to this address.
+pub(crate) fn leads_to(slice: &EndpointSlice, ip: IpAddr) -> bool {
     let ip = ip.to_string();
     slice.endpoints.iter().flatten().flat_map(|endpoint| &endpoint.addresses).any(|address| *address == ip)
 }

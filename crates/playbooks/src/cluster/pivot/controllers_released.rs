@@ -39,7 +39,7 @@ pub(super) struct ControllersReleased {
 pub(super) struct Seen {
     /// Something of them is still here.
     is_here: bool,
-    /// Lease and holder, where it is held by nobody or by this machine.
+    /// Lease and holder, where it has none or is held by this machine.
     not_led: Vec<(&'static str, String)>,
 }
 
@@ -66,7 +66,7 @@ impl ControllersReleased {
 }
 
 /// A holder is named after its machine.
-fn is_own(holder: &str, node: &str) -> bool {
+pub(crate) fn is_own(holder: &str, node: &str) -> bool {
     holder.split('_').next() == Some(node)
 }
 

@@ -1,22 +1,23 @@
 //! The member of this machine is out of etcd, which goes on with the masters.
 //!
-//! It lets a master lead before it goes, so that no write is on its way to a leader that ends. The masters must have a majority
-//! without it, and the refusal shows the arithmetic. Its process ends by itself; only then does the manifest go.
+//! It lets a master lead before it goes; the masters hold their writes back meanwhile, so that none is on its way to a leader
+//! that ends. They must have a majority without it, and the refusal shows the arithmetic. Its process ends by itself; only
+//! then does the manifest go.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use engine::{About, Act, Planned, Stays, Step, StepError};
 use etcd::{
     Access, Asked, EtcdError, MembershipLock,
-    survey::{self, Agreed, Heard},
+    survey::{self, Agreed},
 };
 use host::Host;
+use join::AgentCertificate;
 use nodekit::Layout;
-use operations::quorum::{self, Change};
+use operations::{
+    handover::Handover,
+    quorum::{self, Change},
+};
 use spec::{Node, ValidatedCluster, ports};
 use tokio::time::{Instant, sleep};
 
@@ -29,8 +30,8 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// Takes the member out.
 pub(super) struct EtcdLeft {
-    node: String,
-    ip: IpAddr,
+    cluster: ValidatedCluster,
+    node: Node,
     /// Name and client URL, this machine's own last: after it has left it answers nothing.
     members: Vec<(String, String)>,
     kubernetes_dir: PathBuf,
@@ -46,35 +47,43 @@ impl EtcdLeft {
     pub(super) fn new(cluster: &ValidatedCluster, node: &Node, layout: &Layout) -> Self {
         let all = cluster.masters().chain([node]);
         Self {
-            node: node.name.clone(),
-            ip: node.ip,
+            cluster: cluster.clone(),
+            node: (*node).clone(),
             members: all.map(|master| (master.name.clone(), etcd::client_url(master.ip))).collect(),
             kubernetes_dir: layout.kubernetes_dir.clone(),
         }
     }
 
-    async fn ask(&self, access: &Access) -> Result<(Vec<Heard>, Agreed), StepError> {
+    async fn ask(&self, access: &Access) -> Result<Agreed, StepError> {
         let heard = survey::ask(access, self.members.iter().cloned()).await;
-        let agreed = Agreed::of(&heard).map_err(|why| StepError::new(etcd::codes::NO_MAJORITY, why).retryable())?;
-        Ok((heard, agreed))
+        Agreed::of(&heard).map_err(|why| StepError::new(etcd::codes::NO_MAJORITY, why).retryable())
+    }
+
+    /// A master leads. Where one does not hold its writes back, a write may fail and none is lost: that is no reason to stay.
+    async fn lead_elsewhere(&self, host: &Host, access: &Access) -> Result<(), StepError> {
+        let Some(handover) = Handover::away_from(&self.node, &self.cluster, access).await else { return Ok(()) };
+        let (name, now) = (self.cluster.name(), host.clock.now());
+        let signed = AgentCertificate::sign(&*host.disk, &self.kubernetes_dir, name, &self.node.name, now);
+        let signed = signed.map_err(|error| StepError::from_explained(&error))?;
+        let others = handover.others(&signed.ca, (&signed.certificate, &signed.key));
+        let others = others.map_err(|error| StepError::from_explained(&error))?;
+        handover.run(&others).await.map(drop).map_err(|error| failed(&error))
     }
 
     fn own(&self, agreed: &Agreed) -> Option<u64> {
-        agreed.member(&self.node, Some(&etcd::peer_url(self.ip))).map(|member| member.id)
+        agreed.member(&self.node.name, Some(&etcd::peer_url(self.node.ip))).map(|member| member.id)
     }
 
     /// One try.
     async fn leave(&self, host: &Host) -> Result<(), StepError> {
         let access = etcd_access(host, &self.kubernetes_dir)?;
-        let (heard, agreed) = self.ask(&access).await?;
+        let agreed = self.ask(&access).await?;
         let Some(own) = self.own(&agreed) else { return Ok(()) };
         allowed(&agreed, own)?;
-        if let Some(successor) = etcd::successor(&heard, &self.node) {
-            access.own().lead_by(successor).await.map_err(|error| failed(&error))?;
-        }
+        self.lead_elsewhere(host, &access).await?;
         let Some(url) = agreed.speaker_besides(Some(own)) else { return Ok(()) };
         let etcd = access.member(url);
-        let lock = match MembershipLock::ask(&etcd, &self.node).await.map_err(|error| failed(&error))? {
+        let lock = match MembershipLock::ask(&etcd, &self.node.name).await.map_err(|error| failed(&error))? {
             Asked::Got(lock) => lock,
             Asked::HeldBy(holder) => {
                 let message = format!("{holder} changes etcd's members at this moment");
@@ -83,7 +92,7 @@ impl EtcdLeft {
         };
         let removed = async {
             // What was seen before the lock was taken may be old.
-            let (_, agreed) = self.ask(&access).await?;
+            let agreed = self.ask(&access).await?;
             let Some(own) = self.own(&agreed) else { return Ok(()) };
             allowed(&agreed, own)?;
             etcd.remove(own).await.map_err(|error| failed(&error))
@@ -115,7 +124,7 @@ impl Step for EtcdLeft {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let (_, agreed) = self.ask(&etcd_access(host, &self.kubernetes_dir)?).await?;
+        let agreed = self.ask(&etcd_access(host, &self.kubernetes_dir)?).await?;
         Ok(Seen { is_member: self.own(&agreed).is_some(), has_manifest: host.disk.exists(&manifest("etcd"))? })
     }
 
@@ -137,6 +146,6 @@ impl Step for EtcdLeft {
             }
         }
         host::remove_file(&*host.disk, &manifest("etcd"))?;
-        port::until_closed("etcd", SocketAddr::new(self.ip, ports::ETCD_PEER)).await
+        port::until_closed("etcd", SocketAddr::new(self.node.ip, ports::ETCD_PEER)).await
     }
 }

@@ -9,7 +9,7 @@ use host::{Change, Content, Host};
 use join::seal::layout as sealed;
 use nodekit::{Layout, cleanup::tree, systemd};
 
-use super::super::{ids, unit_files::enabling_link};
+use super::super::{ids, join::KUBELET_PKI, unit_files::enabling_link};
 
 /// What keeps running until the end.
 const UNITS: &[&str] = &["blackstart-agent.service", "containerd.service"];
@@ -43,7 +43,7 @@ impl KeysErased {
     pub(super) fn new(layout: &Layout) -> Self {
         let given = [sealed::SECRET, sealed::SERVING, sealed::JOIN_KEY, sealed::ENCRYPTION_KEY, sealed::PKI];
         let noted = ["admissions.json", "keys-claim"].map(|name| layout.state_dir.join(name));
-        let own = [layout.kubernetes_dir.clone(), etcd::DATA_DIR.into()];
+        let own = [layout.kubernetes_dir.clone(), etcd::DATA_DIR.into(), KUBELET_PKI.into()];
         let secrets = given.map(|name| layout.config_dir.join(name)).into_iter().chain(noted).chain(own).collect();
         Self { retired: retired(layout), secrets }
     }

@@ -11,7 +11,7 @@ use super::super::{ids, services::api_url};
 
 /// For the administrator, by the cluster's own endpoint.
 const ADMIN: &str = "admin.kubeconfig";
-/// For whoever is on this machine, by its balancer: also when its own API server is gone.
+/// For users and programs on this machine, by its balancer: also when its own API server is gone.
 const LOCALHOST: &str = "localhost.kubeconfig";
 
 /// Where the one for this machine is.

@@ -9,16 +9,16 @@ use engine::{About, Act, Planned, Stays, Step, StepError};
 use host::Host;
 use kubeapi::{
     ApiError,
-    k8s_openapi::api::core::v1::{Node as ApiNode, Pod},
-    kube::{
-        self, Api,
-        api::{DeleteParams, ListParams},
-    },
+    k8s_openapi::api::core::v1::Node as ApiNode,
+    kube::{self, Api, api::DeleteParams},
 };
 use nodekit::systemd;
 
 use super::super::ids;
-use crate::access::{self, Access};
+use crate::{
+    access::{self, Access},
+    remove::pods,
+};
 
 const KUBELET: &str = "kubelet.service";
 
@@ -37,18 +37,6 @@ pub(super) struct Seen {
 impl NodeRetired {
     pub(super) fn new(node: &str, access: &Arc<Access>) -> Self {
         Self { node: node.to_owned(), access: access.clone() }
-    }
-
-    async fn delete_pods(&self, client: &kube::Client) -> Result<(), StepError> {
-        let pods = Api::<Pod>::all(client.clone());
-        let own = ListParams::default().fields(&format!("spec.nodeName={}", self.node));
-        let doing = |error| access::failed(&ApiError::of("see the pods of this node")(error));
-        for pod in pods.list(&own).await.map_err(doing)? {
-            let (Some(name), Some(namespace)) = (pod.metadata.name, pod.metadata.namespace) else { continue };
-            let pods = Api::<Pod>::namespaced(client.clone(), &namespace);
-            gone(pods.delete(&name, &DeleteParams::default().grace_period(0)).await, &format!("delete pod {name}"))?;
-        }
-        Ok(())
     }
 }
 
@@ -85,7 +73,7 @@ impl Step for NodeRetired {
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         systemd::systemctl(host, &["disable", "--now", KUBELET]).await?;
         let client = self.access.required(host).await?;
-        self.delete_pods(&client).await?;
+        pods::delete(&client, &self.node).await?;
         let nodes = Api::<ApiNode>::all(client);
         gone(nodes.delete(&self.node, &DeleteParams::default()).await, &format!("delete node {}", self.node))
     }

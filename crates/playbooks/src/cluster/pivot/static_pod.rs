@@ -1,4 +1,4 @@
-//! A process of the control plane as a static pod: a manifest that the kubelet follows, and a probe that says that it works.
+//! A process of the control plane as a static pod: a manifest that the kubelet follows, and a probe that shows that it works.
 //!
 //! Which configuration it runs with is the kubelet's business: it replaces the pod when the manifest changes.
 

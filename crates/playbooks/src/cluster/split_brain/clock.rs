@@ -1,15 +1,15 @@
 //! Whether this machine's clock is that of the cluster. Pure.
 //!
-//! A master makes its own certificates. With a clock that is ahead nobody believes them yet, with one that is behind they end
-//! early; etcd and the API server would start, and nobody would talk to them. The masters that are part of the cluster
-//! have the time that counts; those that are not yet are asked nothing.
+//! A master makes its own certificates. With a clock that is ahead no other node trusts them yet, with one that is behind they
+//! end early; etcd and the API server would start, and no other node would talk to them. The masters that are part of the
+//! cluster have the time that counts; those that are not yet are asked nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
 /// Certificates are good from five minutes before they were made.
 const TOLERATED: SignedDuration = SignedDuration::from_mins(5);
 
-/// What is wrong, if the clock of a master that is part of the cluster says something else than `now`.
+/// What is wrong, if the clock of a master that is part of the cluster shows something else than `now`.
 pub(super) fn difference(now: Timestamp, masters: &[(&str, Timestamp)]) -> Option<String> {
     let is_apart = |theirs: Timestamp| now.duration_since(theirs).abs() > TOLERATED;
     let (master, theirs) = masters.iter().find(|(_, theirs)| is_apart(*theirs))?;

@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 /// How long masters may be silent before the first one starts without them.
 pub(super) const DEADLINE: SignedDuration = SignedDuration::from_secs(60);
 
-/// What another master said of itself.
+/// What another master reported of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
     /// It knows of no cluster.
@@ -31,7 +31,7 @@ pub(super) enum Answer {
     Silent {
         /// Since when this node knows.
         since: Timestamp,
-        /// What the system said.
+        /// The error of the system.
         why: String,
     },
     /// Something that cannot be believed.
@@ -45,7 +45,7 @@ pub(in crate::cluster) enum Decision {
     Bootstrap(Vec<String>),
     /// There is a cluster, or one is about to be.
     Join,
-    /// It cannot be told yet.
+    /// It cannot be decided yet.
     Wait(String),
 }
 

@@ -1,8 +1,8 @@
 //! Whether there is a cluster already. A master that was given an empty disk must never start a second one.
 //!
-//! The answer is a file beside etcd's data ([`etcd::INITIAL`]), written before anything starts: whoever has it, or has
-//! data, never asks again. Whoever had data and has lost them (a disk that is not mounted looks the same) starts no new
-//! cluster unless it is told to.
+//! The answer is a file beside etcd's data ([`etcd::INITIAL`]), written before anything starts: a master that has it, or has
+//! data, never asks again. One that had data and has lost them (a disk that is not mounted looks the same) starts no new
+//! cluster unless it is forced to.
 
 mod clock;
 mod decide;
@@ -33,7 +33,7 @@ use crate::{
 };
 use nodekit::systemd;
 
-/// Whoever is there answers at once.
+/// A master that is up answers at once.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// Finds out whether this master starts a cluster or joins one.
@@ -57,14 +57,14 @@ pub(super) enum Seen {
     Settled,
     /// There are data, but not the decision that they were made by.
     DataOnly,
-    /// Nobody was asked: the machine does not run.
+    /// No master was asked: the machine does not run.
     Unasked,
     /// The others were asked.
     Asked {
         decision: Decision,
         /// Every master that was heard and knows of no cluster, and which machine it is; this one too.
         machines: Vec<(String, IpAddr, String)>,
-        /// Changes with every check: another machine is switched on when somebody switches it on.
+        /// Changes with every check: another machine is switched on when a person switches it on.
         moment: String,
     },
 }
@@ -122,7 +122,7 @@ impl SplitBrainGuard {
     }
 }
 
-/// Sealed directories end together: nobody would believe anybody, and all would wait.
+/// Sealed directories end together: no master would believe another, and all would wait.
 fn refuse_ended(credential: &Credential, now: Timestamp) -> Result<(), StepError> {
     match credential {
         Credential::NodeSecret(secret) if secret.is_expired(now) => {
@@ -156,7 +156,7 @@ fn understood(outcome: Result<Hello, JoinError>) -> Answer {
     }
 }
 
-/// This machine was a member of etcd, its data are gone, and nobody else has them.
+/// This machine was a member of etcd, its data are gone, and no other master has them.
 fn data_gone(member_id: &Path) -> StepError {
     let (data, note) = (etcd::DATA, member_id.display());
     let message = format!("{data} is not there, and {note} says that this machine was a member");

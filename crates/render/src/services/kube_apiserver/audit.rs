@@ -33,7 +33,7 @@ pub(super) fn policy() -> String {
         json!({ "level": "None", "verbs": ["get", "list", "watch"], "userGroups": ["system:nodes"] }),
         json!({ "level": "None", "verbs": ["get", "list", "watch"], "users": COMPONENTS }),
         json!({ "level": "None", "verbs": ["get", "list", "watch"], "userGroups": ["system:serviceaccounts:kube-system"] }),
-        // Whoever gets into a container leaves a trace.
+        // A user who gets into a container leaves a trace.
         json!({ "level": "Request", "resources": [
             { "group": "", "resources": ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy"] },
         ]}),

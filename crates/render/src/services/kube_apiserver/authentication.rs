@@ -1,4 +1,4 @@
-//! Who may ask without saying who they are: probes of health, and nobody else.
+//! Who may ask without saying who they are: health probes, and no other client.
 //!
 //! Where machines that are not listed may join, `kubeadm join` begins with an anonymous look at `cluster-info`, which is
 //! signed with the token. That one object is opened then, and nothing beside it.

@@ -17,7 +17,7 @@ fn read(text: &str) -> String {
             .iter()
             .map(|problem| {
                 let at = problem.position.map(|at| format!("@{}:{}", at.line, at.column)).unwrap_or_default();
-                format!("{}{at}", problem.code.id)
+                format!("{}{at}", problem.diagnostic.code.id)
             })
             .collect::<Vec<_>>()
             .join(" ")

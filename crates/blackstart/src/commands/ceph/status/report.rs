@@ -20,7 +20,7 @@ pub(super) struct Report {
     dashboard: Option<String>,
 }
 
-/// Nobody answers.
+/// No monitor answers.
 #[derive(Debug, Serialize)]
 pub(super) struct Silence {
     answers: bool,

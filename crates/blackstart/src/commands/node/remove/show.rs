@@ -1,4 +1,4 @@
-//! What is said before and after a node is removed.
+//! What is printed before and after a node is removed.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub(super) struct Left {
 }
 
 /// Everything that would be done, in that order.
-pub(super) fn changes(steps: &[StepPlan]) -> Vec<String> {
+pub(in crate::commands) fn changes(steps: &[StepPlan]) -> Vec<String> {
     steps.iter().filter_map(|step| step.changes.as_ref().ok()).flatten().map(ToString::to_string).collect()
 }
 
@@ -26,7 +26,7 @@ pub(super) fn has_member(steps: &[StepPlan]) -> bool {
 }
 
 /// What a person should know before agreeing.
-pub(super) fn question(node: &str, cluster: &str, changes: &[String]) -> String {
+pub(in crate::commands) fn question(node: &str, cluster: &str, changes: &[String]) -> String {
     let mut text = format!("{node} will be taken out of {cluster}:\n");
     for change in changes {
         let _ = writeln!(text, "  - {change}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use nodekit::run_record::{Outcome, Purpose, RecordedError, RunRecord};
+use nodekit::run_record::{Outcome, Purpose, RunSummary};
 use pki::Urgency;
 use serde::Serialize;
 
@@ -27,9 +27,10 @@ pub(super) struct Status {
     pub(super) joined_at: Option<Timestamp>,
     /// Everything that is wrong, in words; empty when nothing is.
     pub(super) problems: Vec<String>,
-    pub(super) run: Option<LastRun>,
-    pub(super) waiting: Vec<Waiting>,
-    pub(super) last_error: Option<LastError>,
+    /// The last bootstrap or reset.
+    pub(super) run: Option<RunSummary>,
+    /// Whether that ran in the boot the machine is in now.
+    pub(super) this_boot: bool,
     pub(super) units: Vec<Unit>,
     pub(super) api: ApiView,
     pub(super) certificates: Certificates,
@@ -43,7 +44,7 @@ pub(super) struct Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum State {
-    /// Nobody has tried to make it a node.
+    /// No run has tried to make it a node.
     NeverStarted,
     /// A run is at it.
     Working,
@@ -61,13 +62,15 @@ pub(super) enum State {
     Degraded,
     /// It is Ready.
     Ready,
+    /// A bootstrap node whose work is done: the masters have taken over.
+    Retired,
 }
 
 impl State {
     /// The exit codes that `--help` and the documentation promise.
     pub(super) fn exit(self) -> Exit {
         match self {
-            Self::Ready => Exit::Done,
+            Self::Ready | Self::Retired => Exit::Done,
             Self::Working => Exit::Other(3),
             Self::NeverStarted => Exit::Other(4),
             Self::Failed | Self::Interrupted | Self::Stopped | Self::Joined | Self::NotReady | Self::Degraded => {
@@ -75,40 +78,6 @@ impl State {
             }
         }
     }
-}
-
-/// The last bootstrap or reset.
-#[derive(Debug, Serialize)]
-pub(super) struct LastRun {
-    pub(super) run: String,
-    pub(super) purpose: Purpose,
-    pub(super) outcome: Outcome,
-    pub(super) started: Timestamp,
-    pub(super) ended: Option<Timestamp>,
-    pub(super) done: usize,
-    pub(super) total: usize,
-    /// Whether it ran in the boot the machine is in now.
-    pub(super) this_boot: bool,
-}
-
-/// Something that a step waits for.
-#[derive(Debug, Serialize)]
-pub(super) struct Waiting {
-    pub(super) step: String,
-    pub(super) what: String,
-    pub(super) since: Timestamp,
-}
-
-/// What went wrong last.
-#[derive(Debug, Serialize)]
-pub(super) struct LastError {
-    pub(super) code: String,
-    pub(super) step: Option<String>,
-    pub(super) message: String,
-    pub(super) hint: String,
-    pub(super) time: Timestamp,
-    /// True if the run went on and reached its end.
-    pub(super) overcome: bool,
 }
 
 /// What the API says.
@@ -136,10 +105,11 @@ pub(super) struct Certificates {
 impl Status {
     /// From everything that was seen.
     pub(super) fn of(facts: Facts) -> Self {
-        let Facts { now, boot_id, identity, joined_at, run, disk, units, api, certificates } = facts;
+        let Facts { now, boot_id, identity, is_retired, joined_at, run, disk, units, api, certificates } = facts;
         let mut inconclusive = Inconclusive::default();
         let run = inconclusive.take("runs", run).flatten();
-        let units = inconclusive.take("units", units).unwrap_or_default();
+        // What it ran is stopped for good.
+        let units = inconclusive.take("units", units).filter(|_| !is_retired).unwrap_or_default();
         let certificates = inconclusive.take("certificates", certificates).unwrap_or_default();
         let Identity { node, role, cluster, nodes, failure } = identity;
         inconclusive.0.extend(failure.map(|why| format!("configuration: {why}")));
@@ -151,20 +121,19 @@ impl Status {
         if was_started {
             problems.extend(run.as_ref().and_then(run_problem));
             problems.extend(units.iter().filter_map(unit_problem));
-            problems.extend(own.problem());
+            problems.extend(own.problem().filter(|_| !is_retired));
             problems.extend(certificates.iter().filter_map(certificate_problem));
         }
         let next = certificates.iter().min_by_key(|certificate| certificate.not_after).cloned();
         Self {
             v: SCHEMA_VERSION,
-            state: state(run.as_ref(), was_started, &own, &problems),
+            state: if is_retired { State::Retired } else { state(run.as_ref(), was_started, &own, &problems) },
             node,
             role: role.map(|role| role.to_string()),
             cluster,
             joined_at,
-            waiting: run.as_ref().map(waiting).unwrap_or_default(),
-            last_error: run.as_ref().and_then(last_error),
-            run: run.as_ref().map(|run| shown(run, &boot_id)),
+            this_boot: run.as_ref().is_some_and(|run| run.boot_id == boot_id),
+            run,
             problems,
             units,
             api: view(api, own, nodes),
@@ -227,7 +196,7 @@ impl Own {
     }
 }
 
-fn state(run: Option<&RunRecord>, was_started: bool, own: &Own, problems: &[String]) -> State {
+fn state(run: Option<&RunSummary>, was_started: bool, own: &Own, problems: &[String]) -> State {
     let outcome = run.map(|run| (run.purpose, run.outcome));
     match (outcome, own) {
         _ if !was_started => State::NeverStarted,
@@ -244,8 +213,8 @@ fn state(run: Option<&RunRecord>, was_started: bool, own: &Own, problems: &[Stri
     }
 }
 
-fn run_problem(run: &RunRecord) -> Option<String> {
-    let cause = || run.cause().map(|failure| format!(" with {}", failure.code)).unwrap_or_default();
+fn run_problem(run: &RunSummary) -> Option<String> {
+    let cause = || run.last_error.as_ref().map(|error| format!(" with {}", error.diagnostic.code)).unwrap_or_default();
     match run.outcome {
         Outcome::Working | Outcome::Done => None,
         Outcome::Failed => Some(format!("the last run failed{}", cause())),
@@ -277,32 +246,6 @@ fn certificate_problem(certificate: &Certificate) -> Option<String> {
         Urgency::Urgent => Some(format!("certificate {name} expires in {days_left} days")),
         Urgency::Expired => Some(format!("certificate {name} has expired")),
     }
-}
-
-fn shown(run: &RunRecord, boot_id: &str) -> LastRun {
-    LastRun {
-        run: run.run.clone(),
-        purpose: run.purpose,
-        outcome: run.outcome,
-        started: run.started,
-        ended: run.ended,
-        done: run.done,
-        total: run.total,
-        this_boot: run.boot_id == boot_id,
-    }
-}
-
-/// Nothing is waited for where nobody is at it.
-fn waiting(run: &RunRecord) -> Vec<Waiting> {
-    let all = if run.outcome == Outcome::Working { run.waiting() } else { Vec::new() };
-    all.iter()
-        .map(|waiting| Waiting { step: waiting.step.to_owned(), what: waiting.what.to_owned(), since: waiting.since })
-        .collect()
-}
-
-fn last_error(run: &RunRecord) -> Option<LastError> {
-    let RecordedError { step, code, message, hint, time } = run.cause()?.clone();
-    Some(LastError { code, step, message, hint, time, overcome: run.outcome == Outcome::Done })
 }
 
 fn view(api: Api, own: Own, configured: Vec<String>) -> ApiView {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use jiff::Timestamp;
-use nodekit::run_record::RunRecord;
+use nodekit::run_record::RunSummary;
 use operations::readiness::Readiness;
 use serde::Serialize;
 use spec::BootstrapRole;
@@ -16,10 +16,12 @@ pub(super) struct Facts {
     pub(super) now: Timestamp,
     pub(super) boot_id: String,
     pub(super) identity: Identity,
+    /// A bootstrap node whose work is done.
+    pub(super) is_retired: bool,
     /// When the node joined, as it noted itself.
     pub(super) joined_at: Option<Timestamp>,
     /// The last bootstrap or reset, with what has become of it.
-    pub(super) run: Seen<Option<RunRecord>>,
+    pub(super) run: Seen<Option<RunSummary>>,
     /// What keeps the node from writing down how far it is.
     pub(super) disk: Option<String>,
     pub(super) units: Seen<Vec<Unit>>,
@@ -50,7 +52,7 @@ pub(super) struct Unit {
     pub(super) since: Option<Timestamp>,
     /// How often systemd has started it again by itself.
     pub(super) restarts: u32,
-    /// The line that tells why it fails.
+    /// The line that says why it fails.
     pub(super) last_log_line: Option<String>,
 }
 
@@ -64,7 +66,7 @@ pub(super) enum Health {
     Starting,
     /// It ended against its will, perhaps to be started again.
     Failing,
-    /// It does not run, and nobody starts it.
+    /// It does not run, and nothing starts it.
     Stopped,
     /// It is not installed.
     Missing,

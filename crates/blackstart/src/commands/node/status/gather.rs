@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nodekit::{
     identity,
-    run_record::{Purpose, RunRecord},
+    run_record::{Purpose, RunRecord, RunSummary},
 };
+use playbooks::cluster::{Tenure, tenure};
 use spec::{BootstrapRole, ValidatedCluster};
 
 use super::{
@@ -40,6 +41,7 @@ pub(super) async fn facts(context: &Context, name: Option<&str>) -> Facts {
         run: run(context),
         disk: disk(context),
         certificates: certificates(context, now),
+        is_retired: tenure(&*context.host.disk, &context.layout).is_ok_and(|tenure| tenure == Tenure::Retired),
         identity,
         units,
         api,
@@ -111,13 +113,13 @@ fn noted(context: &Context, path: &Path) -> Option<String> {
 }
 
 /// The newest run that was to make this machine a node, or no node any more.
-fn run(context: &Context) -> Seen<Option<RunRecord>> {
+fn run(context: &Context) -> Seen<Option<RunSummary>> {
     let disk = &*context.host.disk;
     let latest = |purpose| RunRecord::latest_for(purpose, disk, &context.layout.state_dir);
     let runs = [latest(Purpose::Up), latest(Purpose::Reset)];
     let runs: Vec<Option<RunRecord>> = runs.into_iter().collect::<Result<_, _>>().map_err(|error| chain(&error))?;
     let newest = runs.into_iter().flatten().max_by_key(|record| record.started);
-    Ok(newest.map(|record| RunRecord { outcome: record.outcome_seen_by(disk), ..record }))
+    Ok(newest.map(|record| RunSummary::seen_by(&record, disk)))
 }
 
 /// Whether the node can write down how far it is.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ::explain::Diagnostic;
 use jiff::{SignedDuration, Timestamp};
 use nodekit::run_record::{
     Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
@@ -67,9 +68,11 @@ fn waiting() -> RunRecord {
 fn failed() -> RunRecord {
     let failure = RecordedError {
         step: Some("preflight".into()),
-        code: "BS-PRE-011".into(),
-        message: "port 10250 is held by `python3` (process 4711)".into(),
-        hint: "stop the program named in the message, and keep it from starting again".into(),
+        diagnostic: Diagnostic {
+            code: "BS-PRE-011".into(),
+            message: "port 10250 is held by `python3` (process 4711)".into(),
+            hint: "stop the program named in the message, and keep it from starting again".into(),
+        },
         time: ago(7180),
     };
     let step = StepRun {
@@ -119,8 +122,9 @@ fn good() -> Facts {
             nodes: vec!["master-01".into(), "worker-01".into()],
             failure: None,
         },
+        is_retired: false,
         joined_at: Some(ago(7180)),
-        run: Ok(Some(run(Outcome::Done, Vec::new()))),
+        run: Ok(Some((&run(Outcome::Done, Vec::new())).into())),
         disk: None,
         units: Ok(vec![
             unit("cluster-bootstrap.service", Health::Ok, "active (exited)", 7180),
@@ -160,7 +164,7 @@ fn stopped_control_plane() -> Facts {
 
 /// What it is called, the facts, the state it must give and the exit code.
 pub(super) fn all() -> Vec<(&'static str, Facts, State, u8)> {
-    let with = |record: RunRecord| Facts { run: Ok(Some(record)), ..nothing() };
+    let with = |record: RunRecord| Facts { run: Ok(Some((&record).into())), ..nothing() };
     let known = |facts: Facts| Facts { identity: good().identity, ..facts };
     let no_rights = "cannot read /etc/kubernetes/super-admin.conf: Permission denied (os error 13); root may";
     vec![
@@ -174,7 +178,7 @@ pub(super) fn all() -> Vec<(&'static str, Facts, State, u8)> {
         ("not Ready", Facts { api: nodes(Some(node("b1", "False", "no CNI"))), ..good() }, State::NotReady, 1),
         ("not yet of this boot", Facts { api: nodes(Some(node("b0", "True", ""))), ..good() }, State::NotReady, 1),
         ("deleted in the API", Facts { api: nodes(None), ..good() }, State::NotReady, 1),
-        ("Ready after a run that failed", Facts { run: Ok(Some(failed())), ..good() }, State::Degraded, 1),
+        ("Ready after a run that failed", Facts { run: Ok(Some((&failed()).into())), ..good() }, State::Degraded, 1),
         (
             "a certificate has expired",
             Facts { certificates: Ok(vec![certificate("apiserver", -1, Urgency::Expired)]), ..good() },

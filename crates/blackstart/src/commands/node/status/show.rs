@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use ::explain::Diagnostic;
 use jiff::Timestamp;
+use nodekit::run_record::{OpenStep, Outcome, RecordedError, RunSummary};
 
 use super::{
-    evaluate::{LastError, LastRun, State, Status},
+    evaluate::{State, Status},
     facts::{Certificate, Condition, Health, Unit},
 };
 use crate::{Style, commands::node::timeline::labels, output::painted, progress::between};
@@ -34,6 +36,7 @@ fn headline(status: &Status, color: bool) -> String {
         State::NotReady => ("has joined and is NOT Ready", Style::Bad),
         State::Degraded => ("is Ready, but something is WRONG", Style::Warning),
         State::Ready => ("is Ready", Style::Good),
+        State::Retired => ("is retired: the masters have taken over", Style::Good),
     };
     let separator = if status.state == State::NeverStarted { ":" } else { "" };
     format!("{}{role}{separator} {}\n", painted(color, Style::Strong, node), painted(color, style, words))
@@ -44,10 +47,10 @@ fn about(status: &Status) -> String {
     let mut lines = Vec::new();
     lines.extend(status.cluster.as_ref().map(|cluster| ("cluster", cluster.clone())));
     lines.extend(status.joined_at.map(|at| ("joined", format!("{} ({})", clock(at), ago(at, now)))));
-    lines.extend(status.run.as_ref().map(|run| ("last run", last_run(run, now))));
-    for waiting in &status.waiting {
-        let since = ago(waiting.since, now).replace(" ago", "");
-        lines.push(("waits for", format!("{} (step `{}`, for {since})", waiting.what, waiting.step)));
+    lines.extend(status.run.as_ref().map(|run| ("last run", last_run(run, status.this_boot, now))));
+    for OpenStep { id, what, since, .. } in status.run.iter().flat_map(RunSummary::waiting) {
+        let since = since.map(|since| format!(", for {}", between(since, now))).unwrap_or_default();
+        lines.push(("waits for", format!("{what} (step `{id}`{since})")));
     }
     lines.extend(certificates(status));
     lines.extend(advice(status.state).map(|advice| ("next", advice.to_owned())));
@@ -67,9 +70,9 @@ fn about(status: &Status) -> String {
     lines.into_iter().map(|(name, value)| format!("  {name:<12} {value}\n")).collect()
 }
 
-fn last_run(run: &LastRun, now: Timestamp) -> String {
+fn last_run(run: &RunSummary, this_boot: bool, now: Timestamp) -> String {
     let took = run.ended.map(|ended| between(run.started, ended)).map(|took| format!(" in {took}")).unwrap_or_default();
-    let boot = if run.this_boot { "" } else { ", in an earlier boot" };
+    let boot = if this_boot { "" } else { ", in an earlier boot" };
     format!(
         "`{}` {}: {} of {} steps{took}, began {}{boot}",
         labels::command(run.purpose),
@@ -87,6 +90,7 @@ fn advice(state: State) -> Option<&'static str> {
         State::Interrupted | State::Stopped => Some("`blackstart node up` goes on from there"),
         State::NotReady | State::Joined | State::Degraded => Some("`blackstart diagnose` finds the cause"),
         State::Working | State::Failed | State::Ready => None,
+        State::Retired => Some("use the machine for something else, and take it out of cluster.yaml"),
     }
 }
 
@@ -113,11 +117,12 @@ fn problems(status: &Status, color: bool) -> String {
 }
 
 fn error(status: &Status, color: bool) -> String {
-    let Some(LastError { code, step, message, hint, time, overcome }) = &status.last_error else {
-        return String::new();
-    };
+    let Some(run) = &status.run else { return String::new() };
+    let Some(RecordedError { step, diagnostic, time }) = &run.last_error else { return String::new() };
+    let Diagnostic { code, message, hint } = diagnostic;
     let step = step.as_ref().map(|step| format!("step `{step}`: ")).unwrap_or_default();
-    let (overcome, style) = if *overcome { (", overcome since", Style::Dim) } else { ("", Style::Bad) };
+    let (overcome, style) =
+        if run.outcome == Outcome::Done { (", overcome since", Style::Dim) } else { ("", Style::Bad) };
     let word = painted(color, style, format!("last error[{code}]"));
     format!("\n{word} ({}{overcome}): {step}{message}\n  hint: {hint}\n", ago(*time, status.now))
 }
@@ -171,7 +176,7 @@ fn is_good(condition: &Condition) -> bool {
     condition.status == if condition.kind == "Ready" { "True" } else { "False" }
 }
 
-/// What the picture lacks. What is a problem has been told.
+/// What the picture lacks. What is a problem is listed above.
 fn inconclusive(status: &Status, color: bool) -> String {
     let mut lines = status.inconclusive.clone();
     let api = status.api.why.as_ref().map(|why| format!("API: {why}"));

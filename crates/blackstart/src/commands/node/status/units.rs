@@ -29,7 +29,7 @@ pub(super) async fn check(host: &Host, role: Option<BootstrapRole>, now: Timesta
         Ok(Err(error)) => return Err(explain::chain(&error)),
         Err(_) => return Err(format!("systemd does not answer within {} s", LIMIT.as_secs())),
     };
-    // systemd tells times since the boot in a form that is the same in every version and language.
+    // systemd prints times since the boot in a form that is the same in every version and language.
     let uptime = systemd::uptime(&*host.disk).ok().flatten();
     let booted = uptime.and_then(|uptime| now.checked_sub(uptime).ok());
     let mut units: Vec<Unit> = systemd::parse(&shown).into_iter().map(|unit| reported(unit, booted)).collect();

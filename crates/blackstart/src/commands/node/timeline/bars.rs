@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use explain::counted;
+use explain::{Diagnostic, counted};
 use nodekit::run_record::{Outcome, RecordedError, StepState};
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Style, output::painted, progress::duration};
 
-/// Below this, bars tell nothing.
+/// Below this, bars show nothing.
 const NARROWEST: usize = 20;
 const WORK: char = '█';
 /// Work that is short against a cell.
@@ -119,13 +119,14 @@ fn remarks(chart: &Chart<'_>, color: bool) -> String {
     }
     let errors = errors(chart);
     for Failed { step, attempts, failure } in &errors {
-        let RecordedError { code, message, hint, .. } = failure;
+        let Diagnostic { code, message, hint } = &failure.diagnostic;
         let at = painted(color, Style::Bad, format!("error[{code}]"));
         let which = if attempts.len() == 1 { "attempt" } else { "attempts" };
         let which = format!("{which} {}", attempts.join(", "));
         text += &format!("\n{at}: step `{step}`, {which}: {message}\n  hint: {hint}");
     }
-    if let (true, Some(RecordedError { code, message, hint, .. })) = (errors.is_empty(), &chart.record.last_error) {
+    if let (true, Some(error)) = (errors.is_empty(), &chart.record.last_error) {
+        let Diagnostic { code, message, hint } = &error.diagnostic;
         let at = painted(color, Style::Bad, format!("error[{code}]"));
         text += &format!("\n{at}: {message}\n  hint: {hint}");
     }
@@ -139,13 +140,15 @@ struct Failed<'a> {
     failure: &'a RecordedError,
 }
 
-/// Every error; attempts that ended with the same one are told together.
+/// Every error; attempts that ended with the same one are reported together.
 fn errors<'a>(chart: &Chart<'a>) -> Vec<Failed<'a>> {
     let mut all: Vec<Failed<'a>> = Vec::new();
     for step in chart.rows.iter().map(|row| row.step) {
         for attempt in &step.attempts {
             let Some(failure) = &attempt.error else { continue };
-            let is_same = |last: &&mut Failed<'a>| last.step == step.id && last.failure.message == failure.message;
+            let is_same = |last: &&mut Failed<'a>| {
+                last.step == step.id && last.failure.diagnostic.message == failure.diagnostic.message
+            };
             match all.last_mut().filter(is_same) {
                 Some(last) => last.attempts.push(attempt.number.to_string()),
                 None => all.push(Failed { step: &step.id, attempts: vec![attempt.number.to_string()], failure }),

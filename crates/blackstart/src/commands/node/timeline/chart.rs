@@ -81,7 +81,7 @@ impl<'a> Row<'a> {
         let waits = step.waits.iter().map(|wait| (Kind::Wait(&wait.what), wait.since, wait.until));
         let pauses = step.attempts.windows(2).filter_map(|pair| {
             let error = pair[0].error.as_ref()?;
-            Some((Kind::Pause(&error.message), pair[0].ended?, Some(pair[1].started)))
+            Some((Kind::Pause(&error.diagnostic.message), pair[0].ended?, Some(pair[1].started)))
         });
         let mut idle: Vec<Piece<'a>> = waits
             .chain(pauses)

@@ -1,12 +1,11 @@
 //! The runs that are kept, one line each.
 
-use nodekit::run_record::RunRecord;
-use serde_json::{Value, json};
+use nodekit::run_record::RunSummary;
 
 use super::labels;
 use crate::progress::duration;
 
-pub(super) fn as_text(all: &[RunRecord]) -> String {
+pub(super) fn as_text(all: &[RunSummary]) -> String {
     if all.is_empty() {
         return "no run was ever kept on this machine\n".to_owned();
     }
@@ -22,22 +21,6 @@ pub(super) fn as_text(all: &[RunRecord]) -> String {
     text
 }
 
-pub(super) fn as_json(all: &[RunRecord]) -> Value {
-    let run = |record: &RunRecord| {
-        json!({
-            "run": record.run,
-            "purpose": record.purpose,
-            "node": record.node,
-            "outcome": record.outcome,
-            "started": record.started,
-            "ended": record.ended,
-            "done": record.done,
-            "total": record.total,
-        })
-    };
-    json!({ "runs": all.iter().map(run).collect::<Vec<_>>() })
-}
-
 #[cfg(test)]
 mod tests {
     use nodekit::run_record::Outcome;
@@ -47,8 +30,8 @@ mod tests {
 
     #[test]
     fn one_line_per_run() {
-        let interrupted = RunRecord { outcome: Outcome::Interrupted, ..samples::working() };
-        insta::assert_snapshot!(as_text(&[interrupted, samples::failed()]));
+        let interrupted = RunSummary { outcome: Outcome::Interrupted, ..RunSummary::from(&samples::working()) };
+        insta::assert_snapshot!(as_text(&[interrupted, RunSummary::from(&samples::failed())]));
         assert_eq!(as_text(&[]), "no run was ever kept on this machine\n");
     }
 }

@@ -1,5 +1,6 @@
 //! Runs to draw in tests: one that failed, one that is under way.
 
+use ::explain::Diagnostic;
 use jiff::{SignedDuration, Timestamp};
 use nodekit::run_record::{
     Attempt, Outcome, Process, Purpose, RecordedError, RunRecord, SCHEMA_VERSION, StepRun, StepState, Wait,
@@ -31,9 +32,11 @@ fn wait(what: &str, since: i64, until: Option<i64>) -> Wait {
 fn failure(step: &str, message: &str, time: i64) -> RecordedError {
     RecordedError {
         step: Some(step.into()),
-        code: "BS-ENGINE-002".into(),
-        message: message.into(),
-        hint: "check `journalctl -u etcd` & its <friends>".into(),
+        diagnostic: Diagnostic {
+            code: "BS-ENGINE-002".into(),
+            message: message.into(),
+            hint: "check `journalctl -u etcd` & its <friends>".into(),
+        },
         time: at(time),
     }
 }

@@ -1,5 +1,5 @@
 //! A run as one SVG file that a browser opens: nothing outside it is needed, light and dark follow the reader's settings,
-//! and pointing at a bar tells what it was.
+//! and pointing at a bar shows what it was.
 //!
 //! Work is a filled bar, waiting a hatched one, so that colours are never the only signal.
 
@@ -103,7 +103,7 @@ fn draw_row(row: &Row<'_>, span: Duration, y: u64) -> String {
     let step = row.step;
     let (middle, state) = (y + ROW / 2 + 5, labels::state(step.state));
     let name_class = if step.state.is_bad() { "bad-text" } else { "name" };
-    let error = step.error().map(|failure| format!(": {}: {}", failure.code, failure.message)).unwrap_or_default();
+    let error = step.error().map(|failure| format!(": {}", failure.diagnostic)).unwrap_or_default();
     let mut text = format!("<g><title>{}</title>\n", escape(&format!("{}: {state}{error}", step.title)));
     let _ = writeln!(
         text,

@@ -15,7 +15,7 @@ pub(super) struct There {
     pub(super) backup: bool,
 }
 
-/// What is replaced, and what is to be said about what is not.
+/// What is replaced, and what is reported about what is not.
 pub(super) fn choose(asked: &[Subject], all: bool, there: There) -> Result<(Subjects, Vec<&'static str>), Failure> {
     let mut chosen: Subjects = if all { Subjects::from(Subject::ALL) } else { asked.iter().copied().collect() };
     let mut notes = Vec::new();
@@ -69,7 +69,7 @@ mod tests {
         ] {
             let chosen = choose(&asked, all, there);
             if let Err(failure) = &chosen {
-                assert_eq!(failure.code, codes::NOTHING_TO_ROTATE);
+                assert_eq!(failure.diagnostic.code, codes::NOTHING_TO_ROTATE);
             }
             let list = chosen.ok().map(|(chosen, _)| Subject::list(&chosen));
             assert_eq!(list.as_deref(), expected, "{asked:?} {all} {there:?}");

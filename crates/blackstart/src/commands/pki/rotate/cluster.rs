@@ -1,4 +1,4 @@
-//! What a rotation asks of the cluster, and how it tells where everybody is.
+//! What a rotation asks of the cluster, and how it sees where every node is.
 //!
 //! Connections are made again each time: certificates and servers are replaced on the way.
 
@@ -58,7 +58,7 @@ impl<'a> Way<'a> {
         Self { host, layout, cluster, own }
     }
 
-    /// What a stage consists of: this master first, so that what is wrong shows where somebody looks.
+    /// What a stage consists of: this master first, so that what is wrong shows where the operator is.
     pub(super) fn work(&self, stage: Stage, subjects: &Subjects) -> Vec<Work> {
         let others = self.cluster.masters().filter(|master| master.name != self.own.name).map(|master| &master.name);
         let masters = std::iter::once(&self.own.name).chain(others);
@@ -91,7 +91,7 @@ impl<'a> Way<'a> {
         Ok(pass::forget(self.host, self.layout)?)
     }
 
-    /// Tells everybody whose turn it is. A master that has reached the stage has nothing to do.
+    /// Announces whose turn it is. A master that has reached the stage has nothing to do.
     pub(super) async fn give(&self, stage: Stage, turn: &Turn) -> Result<(), Failure> {
         let (secrets, patch) = (self.secrets().await?, Patch::Merge(Rotation::order(stage, turn)));
         secrets.patch(NAME, &PatchParams::default(), &patch).await.map(drop).map_err(api("give the turn"))

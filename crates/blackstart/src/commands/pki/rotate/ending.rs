@@ -1,4 +1,4 @@
-//! What comes after the last stage: a backup for the new key, tokens that nobody is to join with any more, and what is left
+//! What comes after the last stage: a backup for the new key, tokens that no node is to join with any more, and what is left
 //! for the operator to do.
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! What a rotation does to Secrets, once every API server works with the new keys.
 //!
-//! Nothing is remembered of what was done: etcd tells which key a Secret was encrypted with, and a token tells which key
+//! Nothing is remembered of what was done: etcd shows which key a Secret was encrypted with, and a token shows which key
 //! has signed it. So it can be interrupted anywhere, and that nothing is left is its proof.
 
 use agent::key_of_token;
@@ -25,7 +25,7 @@ const SECRETS: &str = "/registry/secrets/";
 const PAGE: u32 = 50;
 /// At the same time.
 const WRITERS: usize = 8;
-/// Somebody else may write the same Secret at the same moment; it then has the new key already, or is tried again.
+/// Another client may write the same Secret at the same moment; it then has the new key already, or is tried again.
 const PASSES: usize = 5;
 
 /// No value begins with it.
@@ -33,7 +33,7 @@ const NO_PREFIX: &str = "\0";
 
 const TOKENS: &str = "type=kubernetes.io/service-account-token";
 
-/// Writes every Secret again that another provider encrypted, until there is none; tells how many that were.
+/// Writes every Secret again that another provider encrypted, until there is none; returns how many that were.
 ///
 /// A KMS has keys of its own, and only the API server knows which one is current. So with a KMS every Secret is written once,
 /// and the API server skips what is encrypted with the current key.
@@ -102,7 +102,7 @@ async fn write_again(client: &Client, key: String) -> Result<(), String> {
         secrets.replace(name, &PostParams::default(), &secret).await.map(drop)
     };
     match written.await {
-        // Gone, or just written by somebody else: the next check tells.
+        // Gone, or just written by another client: the next check shows it.
         Err(Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
         written => written.map_err(|error| error.to_string()),
     }

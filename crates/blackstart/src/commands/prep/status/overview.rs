@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ::explain::{Code, Diagnostic, Message};
 use ::prep::{Prep, Report, Reported, Requirement, Verdict, codes};
-use explain::Code;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub(super) struct Row {
 pub(super) struct Overview {
     fine: bool,
     nodes: Vec<Shown>,
-    /// Which of them targets cannot tell apart.
+    /// Which of them targets cannot distinguish.
     same_names: Vec<SameName>,
     #[serde(skip)]
     now: Timestamp,
@@ -46,12 +46,11 @@ struct Shown {
 /// How far it is with one preparation.
 #[derive(Debug, Serialize)]
 struct Part {
-    /// As the node says, or `unknown` where it should have said something and never did.
+    /// As the node says, or `unknown` where it should have reported and never did.
     state: String,
     fine: bool,
-    code: Option<String>,
-    message: Option<String>,
-    hint: Option<String>,
+    #[serde(flatten)]
+    text: Message<String>,
     since: Option<Timestamp>,
     /// What it lacks.
     lacks: Vec<Requirement>,
@@ -110,8 +109,8 @@ impl Part {
     fn of(reported: Option<Reported>, is_wanted: bool) -> Option<Self> {
         let Some(reported) = reported else { return is_wanted.then(|| Self::without_report(codes::NEVER_REPORTED)) };
         let Reported { label, report, since } = reported;
-        let Some(Report { state, code, message, hint, requirements, at, .. }) = report else {
-            // Only the label is left: somebody has removed the rest, or wrote it.
+        let Some(Report { state, text, requirements, at, .. }) = report else {
+            // Only the label is left: the rest was removed, or the label was set by hand.
             let state = if label.is_empty() { "unknown".to_owned() } else { label };
             return Some(Self { state, since, ..Self::without_report(codes::BAD_REPORT) });
         };
@@ -119,9 +118,7 @@ impl Part {
         Some(Self {
             state: state.name().to_owned(),
             fine: state.is_fine(),
-            code,
-            message: Some(message),
-            hint,
+            text,
             since: Some(since.unwrap_or(at)),
             lacks: requirements.into_iter().filter(lacks).collect(),
         })
@@ -131,9 +128,7 @@ impl Part {
         Self {
             state: "unknown".to_owned(),
             fine: false,
-            code: Some(code.id.to_owned()),
-            message: Some(code.meaning.to_owned()),
-            hint: Some(code.fix.to_owned()),
+            text: Message::Error(Diagnostic::new(code, code.meaning).recorded()),
             since: None,
             lacks: Vec::new(),
         }
@@ -143,9 +138,9 @@ impl Part {
     fn reasons(&self, name: &str) -> String {
         let mut text = String::new();
         if !self.fine {
-            let code = self.code.as_ref().map(|code| format!("{code}: ")).unwrap_or_default();
-            text += &format!("  {name}: {code}{}\n", self.message.as_deref().unwrap_or("it does not say why"));
-            text += &self.hint.as_ref().map(|hint| format!("    hint: {hint}\n")).unwrap_or_default();
+            let code = self.text.error().map(|error| format!("{}: ", error.code)).unwrap_or_default();
+            text += &format!("  {name}: {code}{}\n", self.text.message());
+            text += &self.text.hint().map(|hint| format!("    hint: {hint}\n")).unwrap_or_default();
         }
         for Requirement { name: what, verdict, detail } in &self.lacks {
             let word = if *verdict == Verdict::Unmet { "required" } else { "recommended" };
@@ -173,18 +168,13 @@ pub(super) mod samples {
 
     pub(super) fn reported(prep: Prep, state: State, code: Option<&str>, requirements: Vec<Requirement>) -> Reported {
         let at: Timestamp = "2026-11-17T10:00:00Z".parse().unwrap();
-        let report = Report {
-            version: 1,
-            prep,
-            state,
-            code: code.map(ToOwned::to_owned),
-            message: format!("what was seen of {prep}"),
-            hint: code.map(|_| "what to do".to_owned()),
-            seen: BTreeMap::new(),
-            requirements,
-            at,
-            boot_id: "boot".into(),
+        let message = format!("what was seen of {prep}");
+        let text = match code {
+            Some(code) => Message::Error(Diagnostic { code: code.to_owned(), message, hint: "what to do".to_owned() }),
+            None => Message::text(message),
         };
+        let report =
+            Report { version: 1, prep, state, text, seen: BTreeMap::new(), requirements, at, boot_id: "boot".into() };
         Reported { label: state.name().into(), report: Some(report), since: Some(at) }
     }
 

@@ -1,8 +1,9 @@
-//! Nodes that targets cannot tell apart: cloned machines that have kept their initiator name. No node can see that by
+//! Nodes that targets cannot distinguish: cloned machines that have kept their initiator name. No node can see that by
 //! itself; pure.
 
 use std::collections::BTreeMap;
 
+use ::explain::Diagnostic;
 use ::prep::{Reported, codes};
 use serde::Serialize;
 
@@ -13,15 +14,14 @@ use crate::{Style, output::painted};
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SameName {
-    code: &'static str,
-    message: String,
-    hint: &'static str,
+    #[serde(flatten)]
+    diagnostic: Diagnostic,
     initiator_name: String,
     /// In order.
     nodes: Vec<String>,
 }
 
-/// Every name that more than one node has, by what the nodes have last said. Capitals make no other name.
+/// Every name that more than one node has, by what the nodes have last reported. Capitals make no other name.
 pub(super) fn same_names(rows: &[Row]) -> Vec<SameName> {
     let mut nodes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for row in rows {
@@ -41,12 +41,12 @@ impl SameName {
             nodes.join(", ")
         );
         let nodes = nodes.into_iter().map(ToOwned::to_owned).collect();
-        Self { code: codes::SAME_NAME.id, message, hint: codes::SAME_NAME.fix, initiator_name, nodes }
+        Self { diagnostic: Diagnostic::new(codes::SAME_NAME, message), initiator_name, nodes }
     }
 
     pub(super) fn text(&self, color: bool) -> String {
-        let code = painted(color, Style::Bad, self.code);
-        format!("{code}: {}\n  hint: {}\n", self.message, self.hint)
+        let Diagnostic { code, message, hint } = &self.diagnostic;
+        format!("{}: {message}\n  hint: {hint}\n", painted(color, Style::Bad, code))
     }
 }
 
