@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! the node answers        evict, which respects budgets ─► wait until the kubelet says that it has ended ─► gone
-//! it does not, force      delete without its word ─► gone
+//! it does not, force      delete without its answer ─► gone
 //! it does not             refused: it cannot be seen whether they have ended
 //! ```
 //! Which pods go is decided in `pods.rs`. A run that was killed finds fewer of them the next time. The client must pass on that
@@ -18,10 +18,11 @@ use kubeapi::{
     k8s_openapi::api::core::v1::{Node, Pod},
     kube::{
         self, Api,
-        api::{DeleteParams, EvictParams, ListParams, Preconditions},
+        api::{DeleteParams, ListParams, PostParams, Preconditions},
     },
     unless_gone,
 };
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use self::pods::{Leaving, leaving, listed};
@@ -38,7 +39,7 @@ pub struct Drain {
     pub node: String,
     /// For how long budgets and pods that end slowly are waited for.
     pub within: Duration,
-    /// Pods of a node that does not answer are deleted without its word.
+    /// Pods of a node that does not answer are deleted without its answer.
     pub force: bool,
 }
 
@@ -55,7 +56,7 @@ pub enum DrainError {
     /// It must not, or could not in time: what is on it, and why.
     #[error("{1}")]
     Refused(Code, String),
-    /// The API said no, or nothing.
+    /// The API refused, or did not answer.
     #[error(transparent)]
     Api(#[from] ApiError),
 }
@@ -133,25 +134,34 @@ impl Drain {
 /// Why a pod may not go yet, if it may not.
 async fn send_away(client: &Client, pod: &Leaving, is_silent: bool) -> Result<Option<String>, ApiError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace);
-    // Exactly what was seen: one of the same name may have been started elsewhere. An eviction carries it in vain as long as
-    // the client library (kube 5.0) sends `delete_options` where the API server reads `deleteOptions`.
-    let same =
-        DeleteParams::default().preconditions(Preconditions { uid: Some(pod.uid.clone()), resource_version: None });
     if is_silent {
+        let same = Preconditions { uid: Some(pod.uid.clone()), resource_version: None };
+        let same = DeleteParams::default().preconditions(same);
         let deleted = pods.delete(&pod.name, &same.grace_period(0)).await;
         return unless_gone(unless_another(deleted), format!("delete pod {pod}")).map(|_| None);
     }
     if pod.is_ending {
         return Ok(None);
     }
-    let how = EvictParams { delete_options: Some(same), ..EvictParams::default() };
-    match unless_another(pods.evict(&pod.name, &how).await) {
+    match unless_another(evict(&pods, pod).await) {
         Err(kube::Error::Api(status)) if status.code == TOO_MANY => {
             let causes = status.details.iter().flat_map(|details| &details.causes);
             Ok(Some(causes.map(|cause| cause.message.clone()).next().unwrap_or_else(|| status.message.clone())))
         }
         answered => unless_gone(answered, format!("evict pod {pod}")).map(|_| None),
     }
+}
+
+/// Exactly what was seen: one of the same name may have been started elsewhere. The client library's own call (kube 5.0) names that
+/// `delete_options`, which the API server does not read.
+async fn evict(pods: &Api<Pod>, pod: &Leaving) -> Result<Value, kube::Error> {
+    let eviction = json!({
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": { "name": pod.name, "namespace": pod.namespace },
+        "deleteOptions": { "preconditions": { "uid": pod.uid } },
+    });
+    pods.create_subresource("eviction", &pod.name, &PostParams::default(), &eviction).await
 }
 
 /// A conflict means that the name belongs to another pod by now: the one that was meant is gone.
@@ -180,8 +190,6 @@ fn progress(pods: &[Leaving], held_back: &BTreeMap<String, String>) -> String {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
-
-    use serde_json::json;
 
     use super::*;
     use crate::testing::Server;
@@ -252,7 +260,7 @@ mod tests {
         let held_back = "2 pods still to end, 2 of them held back by a budget; default/a: The disruption budget web needs 2 \
                          healthy pods and has 2 currently";
         assert_eq!(late.to_string(), format!("{held_back}; waited for 1 s"));
-        assert_eq!(reported.into_inner().unwrap(), [held_back], "what does not change is said once");
+        assert_eq!(reported.into_inner().unwrap(), [held_back], "what does not change is reported once");
 
         server.with(|held| held.budget = None);
         drain(60, false).run(&client, |_| ()).await.unwrap();
@@ -266,5 +274,26 @@ mod tests {
         assert_eq!((refused.code(), server.with(|held| held.went.len())), (codes::SILENT_NODE, 0));
         drain(60, true).run(&client, |_| ()).await.unwrap();
         assert_eq!(server.with(|held| held.went.clone()), ["delete a"]);
+    }
+
+    /// Between the list and the eviction the name may have become another pod's.
+    #[tokio::test]
+    async fn only_the_pod_that_was_seen_is_evicted() {
+        let server = Server::default();
+        let client = server.serve().await;
+        let metadata = json!({ "namespace": "default", "name": "a", "uid": "second" });
+        let pod = json!({ "metadata": metadata, "spec": { "nodeName": "w2", "containers": [] } });
+        server.with(|held| held.pods = [("a".to_owned(), pod)].into());
+        let seen = |uid: &str| Leaving {
+            namespace: "default".into(),
+            name: "a".into(),
+            uid: uid.into(),
+            is_ending: false,
+            is_alone: false,
+        };
+        for (uid, went) in [("first", &[][..]), ("second", &["evict a".to_owned()])] {
+            assert_eq!(send_away(&client, &seen(uid), false).await.unwrap(), None);
+            assert_eq!(server.with(|held| held.went.clone()), went, "{uid}");
+        }
     }
 }
