@@ -18,24 +18,66 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a second bootstrap node is refused", a_second_one_is_refused),
 ];
 
+/// What is true however many masters there are.
+pub(crate) const OF_ANY_NUMBER: &[Check] = &[
+    ("the bootstrap is complete, and the masters do all of its work", the_masters_do_it),
+    ("no trace of the bootstrap node is left on a master", no_trace),
+    ("the bootstrap node has no key, starts nothing, and can run again", it_is_retired),
+];
+
+/// Before anything is done to the cluster.
+pub(crate) const NOTHING_IS_WRONG: &[Check] = &[("`diagnose` finds nothing wrong on any machine", nothing_is_wrong)];
+
+fn nothing_is_wrong(cluster: &Cluster) {
+    for machine in [BOOTSTRAP].into_iter().chain(NODES) {
+        let mut last = String::new();
+        eventually(&format!("{machine} is well"), || {
+            let output = cluster.try_sh(machine, "blackstart diagnose");
+            let is_well = output.code == Some(0);
+            if last != output.out {
+                last = output.out;
+                eprintln!("  {machine}: {}", last.trim());
+            }
+            is_well
+        });
+    }
+}
+
+/// All machines but the bootstrap node, as the lab has them.
+pub(crate) fn nodes(cluster: &Cluster) -> Vec<String> {
+    let status = cluster.lab.status();
+    let machines = status["machines"].as_array().unwrap().iter().map(|machine| text(&machine["name"]));
+    machines.filter(|name| name != BOOTSTRAP).collect()
+}
+
+pub(crate) fn masters(cluster: &Cluster) -> Vec<String> {
+    nodes(cluster).into_iter().filter(|name| name.starts_with("master")).collect()
+}
+
+pub(crate) fn await_nodes(cluster: &Cluster) {
+    let nodes = nodes(cluster);
+    cluster.await_ready(&nodes.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 fn the_masters_do_it(cluster: &Cluster) {
-    cluster.await_ready(&NODES);
+    await_nodes(cluster);
+    let masters = masters(cluster);
     let status = "jsonpath={.data.status}";
     assert_eq!(cluster.kubectl(&["-n", "kube-system", "get", "configmap", "bootstrap", "-o", status]), "complete");
     let list = cluster.sh(MASTERS[0], "blackstart etcd status -o json");
     let list: Value = serde_json::from_str(&list).unwrap();
     let members: Vec<String> = list["members"].as_array().unwrap().iter().map(|row| text(&row["name"])).collect();
-    assert_eq!((members, list["healthy"].as_u64()), (MASTERS.map(str::to_owned).to_vec(), Some(3)));
+    assert_eq!((members, list["healthy"].as_u64()), (masters.clone(), Some(masters.len() as u64)));
     for lease in ["kube-controller-manager", "kube-scheduler"] {
         let holder =
             cluster.kubectl(&["-n", "kube-system", "get", "lease", lease, "-o", "jsonpath={.spec.holderIdentity}"]);
-        assert!(MASTERS.iter().any(|master| holder.starts_with(master)), "{lease}: {holder}");
+        assert!(masters.iter().any(|master| holder.starts_with(master)), "{lease}: {holder}");
     }
     let addresses = "jsonpath={.endpoints[*].addresses[*]}";
     let addresses = cluster.kubectl(&["get", "endpointslice", "kubernetes", "-o", addresses]);
     let mut addresses: Vec<&str> = addresses.split_whitespace().collect();
     addresses.sort_unstable();
-    assert_eq!(addresses, MASTERS.map(|master| cluster.ip(master)));
+    assert_eq!(addresses, masters.iter().map(|master| cluster.ip(master)).collect::<Vec<_>>());
     assert_eq!(
         cluster.kubectl(&["get", "pods", "-A", "--field-selector", "spec.nodeName=bootstrap", "-o", "name"]),
         ""
@@ -78,7 +120,7 @@ fn operators_follow(cluster: &Cluster) {
 /// Apart from cluster.yaml itself, which is the operator's.
 fn no_trace(cluster: &Cluster) {
     let ip = cluster.ip(BOOTSTRAP);
-    for master in MASTERS {
+    for master in &masters(cluster) {
         let files = "/etc/kubernetes /etc/systemd /etc/hosts /var/lib/kubelet/config.yaml /root/.kube";
         let found = cluster.sh(master, &format!("grep -rlwF '{ip}' {files} 2>/dev/null || true"));
         assert_eq!(found, "", "{master}");
@@ -107,7 +149,7 @@ fn it_is_retired(cluster: &Cluster) {
     });
     cluster.node_up(BOOTSTRAP, "").ok();
     assert_eq!(cluster.sh(BOOTSTRAP, keys), "", "after another run");
-    cluster.await_ready(&NODES);
+    await_nodes(cluster);
 }
 
 fn a_second_one_is_refused(cluster: &Cluster) {

@@ -9,111 +9,46 @@
 #[path = "../ha/caller.rs"]
 #[expect(dead_code, reason = "shared with a suite that needs more of it")]
 mod caller;
+mod case;
 #[path = "../support/cases.rs"]
 #[expect(dead_code, reason = "shared with suites that need more of it")]
 mod cases;
 mod checks;
 mod ignition;
+#[path = "../ha/masters.rs"]
+#[expect(dead_code, reason = "shared with a suite that needs more of it")]
+mod masters;
+mod numbers;
+#[path = "../ha/reimaged.rs"]
+mod reimaged;
+#[path = "../ha/removed.rs"]
+mod removed;
+#[path = "../ha/renewed.rs"]
+mod renewed;
+#[path = "../ha/restored.rs"]
+mod restored;
+#[path = "../ha/rotated.rs"]
+mod rotated;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
 mod support;
+#[path = "../ha/survives.rs"]
+mod survives;
+#[path = "../ha/together.rs"]
+mod together;
 
-use std::{fmt, path::Path, thread};
+use std::{path::Path, thread, time::Duration};
 
 use caller::Caller;
-use support::{Cluster, TestLab, eventually, turn};
+use case::{Case, Ending};
+use masters::{ETCDCTL, MASTERS, NODES, WORKER, await_whole, lose_disks, members, message, ready_at};
+use support::{Check, Cluster, TestLab, eventually, turn};
 
 const BOOTSTRAP: &str = "bootstrap";
-const MASTERS: [&str; 3] = ["master-01", "master-02", "master-03"];
-const WORKER: &str = "worker-01";
-/// Of the cluster that is left in the end.
-const NODES: [&str; 4] = ["master-01", "master-02", "master-03", "worker-01"];
-
-/// The steps of the bootstrap node that others can notice, in their order. Those before `masters-present` come before there is a
-/// master, those from `etcd-scaled` on when the masters have a majority in etcd without it.
-const STEPS: &[&str] = &[
-    "split-brain-guard",
-    "cluster-keys",
-    "pki",
-    "kubelet",
-    "etcd-pod",
-    "kube-apiserver-pod",
-    "api-ready",
-    "roles",
-    "cluster-operators",
-    "node-ready",
-    "masters-present",
-    "etcd-announced",
-    "etcd-scaled",
-    "masters-ready",
-    "hand-over",
-    "controllers-released",
-    "api-released",
-    "etcd-left",
-    "bootstrap-complete",
-    "node-retired",
-    "keys-erased",
-];
-/// The steps of a master in which it changes something that others count with.
-const STEPS_OF_A_MASTER: &[&str] = &[
-    "split-brain-guard",
-    "cluster-keys",
-    "pki",
-    "etcd-join",
-    "etcd",
-    "etcd-vote",
-    "kube-apiserver",
-    "api-ready",
-    "kubelet",
-    "node-ready",
-    "kube-controller-manager",
-];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    Kill,
-    PowerLoss,
-    /// The power is cut, and the machine comes back with an empty disk.
-    LostDisk,
-    /// The power is cut for good; a master removes it.
-    Dead,
-}
-
-/// Which machine is ended, and where.
-#[derive(Debug, Clone, Copy)]
-struct Case {
-    machine: &'static str,
-    step: &'static str,
-    ending: Ending,
-}
-
-impl fmt::Display for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ending = match self.ending {
-            Ending::Kill => "SIGKILL",
-            Ending::PowerLoss => "power loss",
-            Ending::LostDisk => "disk lost",
-            Ending::Dead => "dead for good",
-        };
-        write!(f, "{}: {} ended, {ending}", self.machine, self.step)
-    }
-}
-
-fn all() -> Vec<Case> {
-    let at = |name: &str| STEPS.iter().position(|step| *step == name).unwrap();
-    let on = |machine, ending, steps: &[&'static str]| -> Vec<Case> {
-        steps.iter().map(|step| Case { machine, step, ending }).collect()
-    };
-    [
-        on(BOOTSTRAP, Ending::Kill, STEPS),
-        on(BOOTSTRAP, Ending::PowerLoss, STEPS),
-        on(BOOTSTRAP, Ending::LostDisk, &STEPS[..at("masters-present")]),
-        on(BOOTSTRAP, Ending::Dead, &STEPS[at("etcd-scaled")..at("node-retired")]),
-        on(MASTERS[1], Ending::Kill, STEPS_OF_A_MASTER),
-        on(MASTERS[1], Ending::PowerLoss, STEPS_OF_A_MASTER),
-    ]
-    .concat()
-}
+/// Longer than an election of etcd (some seconds) and a Lease of a controller (15 s).
+const CUT_OFF_FOR: Duration = Duration::from_secs(20);
+/// `lab up` for a lab that goes all the way by itself.
+const UP: [&str; 1] = ["--pivot"];
 
 #[test]
 fn masters_take_a_cluster_over() {
@@ -122,11 +57,45 @@ fn masters_take_a_cluster_over() {
     let lab = TestLab::unmade();
     lab.run("up", &["--machines-only", "--config", &config.display().to_string()]).ok();
     let cluster = Cluster::seal(lab);
-    let all = all();
+    let all = case::all();
     // Neighbours are far apart.
     let of_the_seed = |seed: usize| all[(seed * 37) % all.len()];
     cases::play_all("pivot", &all, of_the_seed, |case| play(&cluster, case), || evidence(&cluster));
     cluster.check(&[checks::CHECKS]);
+}
+
+/// One master, with whom etcd goes from two voters to one, and five.
+#[test]
+fn other_numbers_of_masters_take_over() {
+    let _turn = turn();
+    for (masters, kind) in [(1, 0), (5, 2)] {
+        if cases::is_turn(kind, 4) {
+            numbers::take_over(masters);
+        }
+    }
+}
+
+/// As a user types it, from machines that are off; what other clusters stand, this one stands, too. One theme with one commit of two.
+#[test]
+fn its_masters_are_like_any_others() {
+    let themes: [&[&[Check]]; 5] = [
+        &[together::CHECKS, renewed::CHECKS, survives::CHECKS],
+        &[reimaged::CHECKS],
+        &[removed::CHECKS],
+        &[rotated::CHECKS],
+        &[restored::CHECKS],
+    ];
+    let wanted = (0..).zip(themes).filter(|(theme, _)| cases::is_turn(2 * theme + 1, 10));
+    let wanted: Vec<&[Check]> = wanted.flat_map(|(_, theme)| theme).copied().collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let _turn = turn();
+    let lab = TestLab::unmade();
+    lab.run("up", &UP).ok();
+    let cluster = Cluster { lab };
+    cluster.check(&[checks::NOTHING_IS_WRONG]);
+    cluster.check(&wanted);
 }
 
 /// From machines that are nothing to a cluster without its bootstrap node.
@@ -254,6 +223,15 @@ fn strike(cluster: &Cluster, case: &Case) -> Option<String> {
             install(cluster, machine);
         }
         Ending::Dead => ignition::lab(cluster, "kill", &[machine]),
+        Ending::CutOff => {
+            let others = [BOOTSTRAP].into_iter().chain(MASTERS).filter(|other| *other != machine);
+            let both: Vec<&str> = [machine].into_iter().chain(others).collect();
+            ignition::lab(cluster, "cut", &both);
+            cluster.sh(machine, "systemctl kill --signal=CONT cluster-bootstrap");
+            // The fault itself takes time: others give up on it, elect a leader and let Leases run out.
+            thread::sleep(CUT_OFF_FOR);
+            ignition::lab(cluster, "heal", &[]);
+        }
     }
     Some(at)
 }
