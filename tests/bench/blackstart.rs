@@ -7,7 +7,7 @@ use crate::{
     machines::{MASTER, Machines, PROGRAM, WORKER},
     outside::{api_ready, from_outside, node_ready, nodes_ready},
     running::Running,
-    starting_point::{self, settle},
+    starting_point::{self, wait_until_quiet},
     steps::{self, Span},
 };
 
@@ -25,7 +25,7 @@ pub(crate) struct Round {
 pub(crate) fn round() -> Round {
     let machines = starting_point::machines(1, 1);
     install(&machines);
-    settle();
+    wait_until_quiet();
     let address = machines.address(MASTER);
 
     let mut up = machines.start(MASTER, &["blackstart", "node", "up", "-o", "json"]);
@@ -34,12 +34,12 @@ pub(crate) fn round() -> Round {
     let master = node_ready(&kubeconfig, MASTER, &mut up);
     let master_steps = steps::read(up.began_at, &up.finish());
 
-    settle();
+    wait_until_quiet();
     let mut up = machines.start(WORKER, &["blackstart", "node", "up", "-o", "json"]);
     let worker = node_ready(&kubeconfig, WORKER, &mut up);
     let worker_steps = steps::read(up.began_at, &up.finish());
 
-    settle();
+    wait_until_quiet();
     let agent_memory = agent_memory(&machines);
     let floor = floor::measure(&machines);
     Round { times: Times { api, master, worker }, master_steps, worker_steps, agent_memory, floor }
@@ -49,7 +49,7 @@ pub(crate) fn round() -> Round {
 pub(crate) fn all_at_once(masters: u8, workers: u8) -> Duration {
     let machines = starting_point::machines(masters, workers);
     install(&machines);
-    settle();
+    wait_until_quiet();
     let up = |machine: &&str| machines.start(machine, &["blackstart", "node", "up"]);
     let mut running: Vec<Running> = machines.names().iter().map(up).collect();
     api_ready(machines.address(MASTER), &mut running[0]);
@@ -67,7 +67,7 @@ pub(crate) fn workers_at_once(workers: u8) -> Duration {
     install(&machines);
     machines.sh(MASTER, "blackstart node up");
     let kubeconfig = from_outside(&machines.read(MASTER, "/etc/kubernetes/super-admin.conf"), machines.address(MASTER));
-    settle();
+    wait_until_quiet();
     let up = |machine: &&str| machines.start(machine, &["blackstart", "node", "up"]);
     let mut running: Vec<Running> = machines.workers().iter().map(up).collect();
     let taken = nodes_ready(&kubeconfig, &machines.workers(), &mut running[0]);

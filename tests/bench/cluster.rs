@@ -86,9 +86,14 @@ fn bootstrap_node() {
     for round in 1..=rounds(ROUNDS) {
         let (pivot, plain) = (pivot::round(), blackstart::all_at_once(3, 1).as_secs_f64());
         println!(
-            "round {round}: complete after {:.1} s, the hand-over {:.1} s of them; plain bootstrap {plain:.1} s",
+            "round {round}: complete after {:.1} s, the hand-over {:.1} s of them; plain bootstrap {plain:.1} s; {} of {} writes lost, \
+             {:.1} s without one, {:.1} s without controllers",
             pivot.complete.as_secs_f64(),
             pivot.hand_over.as_secs_f64(),
+            pivot.lost,
+            pivot.writes,
+            pivot.without_api,
+            pivot.without_controllers,
         );
         report.add(pivot, plain);
     }

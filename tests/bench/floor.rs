@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     machines::{MASTER, Machines, WORKER},
     outside::api_ready,
-    starting_point::settle,
+    starting_point::wait_until_quiet,
 };
 
 /// Everything that starts with a master of ours, so that it does not.
@@ -21,7 +21,7 @@ pub(crate) fn measure(machines: &Machines) -> Duration {
     machines.sh(MASTER, &format!("systemctl --quiet disable {UNITS}; sync"));
     machines.reboot(MASTER);
     machines.sh(MASTER, &format!("cp {} {INITIAL}; rm -rf {}", etcd::INITIAL, etcd::DATA_DIR));
-    settle();
+    wait_until_quiet();
     let [etcd, api] = ["etcd", "kube-apiserver"].map(|name| command_line(machines, name));
     let mut both = machines.start(MASTER, &["sh", "-c", &format!("env $(cat {INITIAL}) {etcd} & {api} & wait")]);
     api_ready(machines.address(MASTER), &mut both)

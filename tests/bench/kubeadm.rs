@@ -11,7 +11,7 @@ use crate::{
     machines::{MASTER, Machines, WORKER},
     outside::{api_ready, from_outside, node_ready, nodes_ready},
     running::Running,
-    starting_point::{self, settle},
+    starting_point::{self, wait_until_quiet},
 };
 
 const CONFIG: &str = "/root/kubeadm.yaml";
@@ -57,7 +57,7 @@ pub(crate) fn round(kit: &Kit) -> Times {
     let machines = starting_point::machines(1, 1);
     kit.install(&machines);
     install(&machines);
-    settle();
+    wait_until_quiet();
     let address = machines.address(MASTER);
 
     let mut init = machines.start(MASTER, &INIT);
@@ -68,7 +68,7 @@ pub(crate) fn round(kit: &Kit) -> Times {
 
     let line = machines.sh(MASTER, "kubeadm token create --print-join-command");
     let join: Vec<&str> = line.split_whitespace().chain(["--ignore-preflight-errors=all"]).collect();
-    settle();
+    wait_until_quiet();
     let mut join = machines.start(WORKER, &join);
     let worker = node_ready(&kubeconfig, WORKER, &mut join);
     join.finish();
@@ -81,7 +81,7 @@ pub(crate) fn all(kit: &Kit, masters: u8, workers: u8) -> Duration {
     let machines = starting_point::machines(masters, workers);
     kit.install(&machines);
     install(&machines);
-    settle();
+    wait_until_quiet();
     let address = machines.address(MASTER);
     let began = Instant::now();
     let mut init = machines.start(MASTER, &[INIT.as_slice(), &["--upload-certs"]].concat());

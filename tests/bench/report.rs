@@ -12,6 +12,8 @@ const MANY_GOAL: f64 = 2.0;
 const COMPLETE_GOAL: f64 = 45.0;
 const PLAIN_GOAL: f64 = 2.5;
 const HAND_OVER_GOAL: f64 = 10.0;
+const WITHOUT_API_GOAL: f64 = 1.0;
+const WITHOUT_CONTROLLERS_GOAL: f64 = 3.0;
 
 #[derive(Default)]
 pub(crate) struct Report {
@@ -97,6 +99,10 @@ pub(crate) struct PivotReport {
     complete: Figures,
     hand_over: Figures,
     plain: Figures,
+    without_api: Figures,
+    without_controllers: Figures,
+    writes: usize,
+    lost: usize,
     /// By milestone, in their order.
     laps: Vec<(String, Figures)>,
 }
@@ -106,6 +112,10 @@ impl PivotReport {
         self.complete.add(round.complete.as_secs_f64());
         self.hand_over.add(round.hand_over.as_secs_f64());
         self.plain.add(plain);
+        self.without_api.add(round.without_api);
+        self.without_controllers.add(round.without_controllers);
+        self.writes += round.writes;
+        self.lost += round.lost;
         for (title, time) in round.laps {
             let at = self.laps.iter().position(|(known, _)| *known == title).unwrap_or_else(|| {
                 self.laps.push((title, Figures::default()));
@@ -118,16 +128,21 @@ impl PivotReport {
 
 impl fmt::Display for PivotReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { complete, hand_over, plain, laps } = self;
+        let Self { complete, hand_over, plain, without_api, without_controllers, writes, lost, laps } = self;
         writeln!(f, "{:<44} {:>8} {:>8} {:>8}", "seconds from the start of the command", "min", "median", "max")?;
         for (title, figures) in laps {
             writeln!(f, "{title:<44} {figures}")?;
         }
         writeln!(f, "{:<44} {hand_over}", "the hand-over alone")?;
         writeln!(f, "{:<44} {plain}", "three masters and a worker, all Ready")?;
+        writeln!(f, "{:<44} {without_api}", "longest time without an acknowledged write")?;
+        writeln!(f, "{:<44} {without_controllers}", "without controllers, at most")?;
+        writeln!(f, "{writes} writes were acknowledged, {lost} of them are lost")?;
         goal(f, "bootstrap complete, seconds", complete.median(), COMPLETE_GOAL)?;
         goal(f, "bootstrap complete, of a plain bootstrap", complete.median() / plain.median(), PLAIN_GOAL)?;
-        goal(f, "the hand-over alone, seconds", hand_over.median(), HAND_OVER_GOAL)
+        goal(f, "the hand-over alone, seconds", hand_over.median(), HAND_OVER_GOAL)?;
+        goal(f, "without an acknowledged write, seconds", without_api.median(), WITHOUT_API_GOAL)?;
+        goal(f, "without controllers, seconds", without_controllers.median(), WITHOUT_CONTROLLERS_GOAL)
     }
 }
 

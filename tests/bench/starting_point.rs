@@ -35,7 +35,7 @@ fn prepared(machines: Machines) -> Machines {
 }
 
 /// Lets this computer finish what was begun before the measurement: its disk, and whatever the last command started.
-pub(crate) fn settle() {
+pub(crate) fn wait_until_quiet() {
     assert!(Command::new("sync").status().unwrap().success(), "sync failed");
     sleep(Duration::from_secs(5));
 }
