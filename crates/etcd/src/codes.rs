@@ -2,7 +2,7 @@
 
 explain::codes! {
     UNREACHABLE = "BS-ETCD-001", "etcd does not answer",
-        "check `journalctl -u etcd` on that node; `blackstart node up` starts it again";
+        "check `journalctl -u etcd` on that node (on a bootstrap node, `crictl logs $(crictl ps -a -q --name etcd)`); `blackstart node up` starts it again";
     REFUSED = "BS-ETCD-002", "etcd refused a request", "the message has etcd's own error";
     GARBLED = "BS-ETCD-003", "unexpected answer from etcd",
         "check that nothing else listens on etcd's port, and that its version is the bundle's";

@@ -46,7 +46,7 @@ impl Health {
         matches!(self, Self::Waiting(_) | Self::Progressing(_))
     }
 
-    /// One word for it, as conditions have it.
+    /// The reason, as conditions have it.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Waiting(_) => "WaitingForMasters",
@@ -57,7 +57,7 @@ impl Health {
         }
     }
 
-    /// The sentence.
+    /// The message.
     pub fn message(&self) -> &str {
         let (Self::Waiting(message)
         | Self::Progressing(message)
@@ -147,9 +147,9 @@ fn leader(seen: &Seen, leader: &Leader) -> Health {
         Leader::Leads(name) if masters(seen).any(|node| node.name == *name) => Health::Fine(format!("{name} leads")),
         Leader::Leads(name) if seen.is_complete => Health::Degraded(format!("{name} leads, which is no master")),
         Leader::Leads(name) => Health::Waiting(format!("waiting for masters: {name} leads")),
-        Leader::Nobody | Leader::Lost(_) if !seen.is_complete => Health::Waiting("waiting for masters".to_owned()),
-        Leader::Nobody => Health::Down("nobody leads".to_owned()),
-        Leader::Lost(name) => Health::Down(format!("nobody leads; {name} did last")),
+        Leader::None | Leader::Lost(_) if !seen.is_complete => Health::Waiting("waiting for masters".to_owned()),
+        Leader::None => Health::Down("no leader".to_owned()),
+        Leader::Lost(name) => Health::Down(format!("no leader; the last one was {name}")),
     }
 }
 
@@ -315,7 +315,7 @@ mod tests {
                 "Degraded",
                 "3 of 3 masters; Service kubernetes leads to 10.0.0.9, no master",
             ),
-            ("kube-scheduler", |seen| seen.scheduler = Leader::Nobody, "NotAvailable", "nobody leads"),
+            ("kube-scheduler", |seen| seen.scheduler = Leader::None, "NotAvailable", "no leader"),
             (
                 "kube-scheduler",
                 |seen| seen.scheduler = Leader::Leads("w9".into()),

@@ -45,13 +45,16 @@ pub(crate) struct Look {
     /// A way to each API server by itself.
     servers: BTreeMap<SocketAddr, Client>,
     leases: Leases,
+    /// Node by host name, where they differ.
+    hosts: BTreeMap<String, String>,
 }
 
 impl Look {
     /// By the service account of the pod that this runs in.
-    pub(crate) fn in_cluster(masters: usize) -> Result<Self, OperatorError> {
+    pub(crate) fn in_cluster(masters: usize, hosts: &[(String, String)]) -> Result<Self, OperatorError> {
         let client = client(None)?;
-        Ok(Self { masters, client, servers: BTreeMap::new(), leases: Leases::default() })
+        let hosts = hosts.iter().cloned().collect();
+        Ok(Self { masters, client, servers: BTreeMap::new(), leases: Leases::default(), hosts })
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -119,7 +122,12 @@ impl Look {
     async fn leader(&mut self, name: &'static str) -> Result<Leader, ApiError> {
         let api: KubeApi<Lease> = KubeApi::namespaced(self.client.clone(), NAMESPACE);
         let lease = api.get_opt(name).await.map_err(ApiError::of(format!("read Lease kube-system/{name}")))?;
-        Ok(self.leases.leader(name, lease.as_ref(), Instant::now()))
+        let node = |host: String| self.hosts.get(&host).cloned().unwrap_or(host);
+        Ok(match self.leases.leader(name, lease.as_ref(), Instant::now()) {
+            Leader::Leads(host) => Leader::Leads(node(host)),
+            Leader::Lost(host) => Leader::Lost(node(host)),
+            Leader::None => Leader::None,
+        })
     }
 
     async fn dns(&self) -> Result<Option<Replicas>, ApiError> {
@@ -194,7 +202,7 @@ fn seen_node(node: &ApiNode) -> Node {
     let not_ready = (!readiness.is_ready()).then(|| explain::plain(why).into_owned());
     let unavailable = conditions.iter().find(|one| one.type_ == "NetworkUnavailable" && one.status == "True");
     let unavailable = unavailable.map(|one| one.message.clone().unwrap_or_else(|| "not available".to_owned()));
-    // The kubelet's words where the container runtime has no network plugin.
+    // The kubelet's message where the container runtime has no network plugin.
     let unready = not_ready.clone().filter(|why| why.contains("NetworkReady=false") || why.contains("network plugin"));
     Node {
         name: node.metadata.name.clone().unwrap_or_default(),
@@ -232,7 +240,7 @@ impl Leases {
         let holder = spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
         if holder.is_empty() {
             self.changed.remove(name);
-            return Leader::Nobody;
+            return Leader::None;
         }
         let renewed =
             spec.and_then(|spec| spec.renew_time.as_ref()).map_or_else(String::new, |time| time.0.to_string());
@@ -312,13 +320,13 @@ mod tests {
         let (begin, mut leases) = (Instant::now(), Leases::default());
         let leads = || Leader::Leads("m1".to_owned());
         for (after, lease, expected) in [
-            (0, None, Leader::Nobody),
+            (0, None, Leader::None),
             (0, lease("m1_a", 0), leads()),
             (20, lease("m1_a", 0), leads()),
             (30, lease("m1_a", 0), Leader::Lost("m1".to_owned())),
             (31, lease("m1_a", 31), leads()),
             (60, lease("m1_b", 31), leads()),
-            (61, lease("", 31), Leader::Nobody),
+            (61, lease("", 31), Leader::None),
         ] {
             assert_eq!(
                 leases.leader(SCHEDULER, lease.as_ref(), begin + Duration::from_secs(after)),

@@ -73,7 +73,7 @@ pub async fn read(client: &Client, object: Object) -> Result<Option<Value>, ApiE
     Ok(found.map(|found| found.data["status"].clone()))
 }
 
-/// The objects that are not there, or of which nothing was said yet.
+/// The objects that are not there, or that have no status yet.
 pub async fn unreported(client: &Client) -> Result<Vec<Object>, ApiError> {
     let mut all = Vec::new();
     for object in Object::all() {

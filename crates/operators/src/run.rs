@@ -23,10 +23,10 @@ const ROUND: Duration = Duration::from_mins(1);
 pub const LOG_FILTER: &str = "info,kube_client=off,tower=off";
 
 /// Keeps the conditions of a cluster that is to have so many masters.
-pub async fn run(masters: usize) -> Result<(), OperatorError> {
+pub async fn run(masters: usize, hosts: &[(String, String)]) -> Result<(), OperatorError> {
     let handler = |kind| signal(kind).map_err(OperatorError::Signals);
     let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
-    let look = Look::in_cluster(masters)?;
+    let look = Look::in_cluster(masters, hosts)?;
     tracing::info!(masters, "started");
     tokio::select! {
         () = forever(look) => {}
@@ -66,14 +66,14 @@ async fn round(look: &mut Look) -> Result<(), OperatorError> {
     for (object, status) in wanted {
         if before.get(&object) != Some(&status) {
             objects::write(look.client(), object, &status).await?;
-            tracing::info!(%object, conditions = told(&status), "written");
+            tracing::info!(%object, conditions = summary(&status), "written");
         }
     }
     Ok(())
 }
 
 /// `Available=True Progressing=False Degraded=False: 3 of 3 masters`.
-fn told(status: &Value) -> String {
+fn summary(status: &Value) -> String {
     let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let word = |one: &Value, field: &str| one[field].as_str().unwrap_or_default().to_owned();
     let words: Vec<String> =
@@ -94,7 +94,7 @@ mod tests {
             { "type": "Available", "status": "True", "message": "m" },
             { "type": "Degraded", "status": "False", "message": "3 of 3 masters" },
         ] });
-        assert_eq!(told(&status), "Available=True Degraded=False: 3 of 3 masters");
-        assert_eq!(told(&Value::Null), ": ");
+        assert_eq!(summary(&status), "Available=True Degraded=False: 3 of 3 masters");
+        assert_eq!(summary(&Value::Null), ": ");
     }
 }

@@ -30,8 +30,8 @@ impl Seen {
             is_complete: false,
             nodes: Vec::new(),
             strangers: Vec::new(),
-            controller_manager: Leader::Nobody,
-            scheduler: Leader::Nobody,
+            controller_manager: Leader::None,
+            scheduler: Leader::None,
             dns: None,
         }
     }
@@ -67,7 +67,7 @@ pub enum Api {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leader {
     /// The Lease has no holder, or there is none.
-    Nobody,
+    None,
     /// This machine's process, which renews its Lease.
     Leads(String),
     /// This machine's process had it, and does not renew it any more.

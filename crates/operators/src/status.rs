@@ -138,7 +138,7 @@ mod tests {
     }
 
     /// Statuses one after the other, each made of the one before.
-    fn told(story: &[Seen]) -> BTreeMap<Object, Value> {
+    fn replay(story: &[Seen]) -> BTreeMap<Object, Value> {
         let mut held: BTreeMap<Object, Value> = BTreeMap::new();
         for (second, seen) in (0..).step_by(10).zip(story) {
             let next = statuses(seen, |object| held.get(&object).cloned().unwrap_or_default(), at(second));
@@ -158,7 +158,7 @@ mod tests {
         let broken = Seen { dns: Some(Replicas { ready: 1, wanted: 2 }), ..whole("1.36.3") };
         let other_message = Seen { dns: Some(Replicas { ready: 1, wanted: 3 }), ..whole("1.36.3") };
         let story = [Seen::nothing(1), whole("1.36.3"), broken.clone(), broken, other_message];
-        let held = told(&story);
+        let held = replay(&story);
         let dns = &held[&Object::Operator("dns")];
         assert_eq!(
             ["Available", "Progressing", "Degraded"].map(|kind| since(dns, kind)),
@@ -173,22 +173,22 @@ mod tests {
 
     #[test]
     fn what_people_and_scripts_read() {
-        let held = told(&[Seen::nothing(1)]);
+        let held = replay(&[Seen::nothing(1)]);
         insta::assert_json_snapshot!("first", [&held[&Object::Operator("etcd")], &held[&Object::Version]]);
-        let held = told(&[Seen::nothing(1), whole("1.36.3"), whole("1.36.4")]);
+        let held = replay(&[Seen::nothing(1), whole("1.36.3"), whole("1.36.4")]);
         insta::assert_json_snapshot!("upgraded", [&held[&Object::Operator("etcd")], &held[&Object::Version]]);
     }
 
     #[test]
     fn versions_are_remembered_up_to_a_number() {
         let versions: Vec<String> = (0..15).map(|minor| format!("1.{minor}.0")).collect();
-        let held = told(&versions.iter().map(|version| whole(version)).collect::<Vec<_>>());
+        let held = replay(&versions.iter().map(|version| whole(version)).collect::<Vec<_>>());
         let history = held[&Object::Version]["history"].as_array().unwrap().clone();
         assert_eq!((history.len(), &history[0]["version"]), (HISTORY, &json!("1.14.0")));
     }
 
     #[test]
     fn the_same_sight_changes_nothing() {
-        assert_eq!(told(&[whole("1.36.3")]), told(&[whole("1.36.3"), whole("1.36.3")]));
+        assert_eq!(replay(&[whole("1.36.3")]), replay(&[whole("1.36.3"), whole("1.36.3")]));
     }
 }

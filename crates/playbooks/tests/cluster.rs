@@ -21,6 +21,7 @@ fn example(name: &str) -> ValidatedCluster {
 
 fn options() -> cluster::Options {
     cluster::Options {
+        machine_id: "5f2e9a1c".repeat(8),
         machine: Machine {
             cgroup: Cgroup::V2,
             may_raise_limits: true,

@@ -5,6 +5,8 @@
 //!         ─► Process::static_pod   ─► RenderedFile             where a kubelet keeps it running
 //! ```
 
+use std::path::PathBuf;
+
 use crate::{
     service::RenderedFile,
     static_pod,
@@ -25,6 +27,8 @@ pub struct Process {
     pub(crate) reads: Vec<&'static str>,
     /// Directories of the machine that it writes to; they are made where they are missing.
     pub(crate) writes: Vec<&'static str>,
+    /// Files without which a kubelet does not start it.
+    pub(crate) needs: Vec<PathBuf>,
     pub(crate) health: Health,
     /// Variables that people need who work inside of its container.
     pub(crate) environment: Vec<(&'static str, String)>,

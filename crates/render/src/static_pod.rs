@@ -20,13 +20,17 @@ const COMPONENTS: &str = "/opt/blackstart";
 /// The programs of the bundle that is in use.
 const PROGRAMS: &str = "/opt/blackstart/current/bin";
 
+/// Where a process sees what it does not start without: beside the directories that it has, which may hold it, too.
+const NEEDED: &str = "/needed";
+
 /// For root alone: arguments show how the control plane is secured.
 pub(crate) fn manifest(process: &Process, image: &str) -> RenderedFile {
-    let Process { name, command, files, reads, writes, health, environment, .. } = process;
+    let Process { name, command, files, reads, writes, needs, health, environment, .. } = process;
     let words = command.words();
     let hash = config_hash(&words.join("\n"), files);
     let read = reads.iter().chain([&COMPONENTS]).map(|path| (*path, true));
     let mounted: Vec<(&str, bool)> = read.chain(writes.iter().map(|path| (*path, false))).collect();
+    let needed: Vec<String> = needs.iter().map(|path| path.display().to_string()).collect();
     // Another configuration makes another pod, which the kubelet starts in place of the old one.
     let own = [("PATH", PROGRAMS.to_owned()), (CONFIG_VARIABLE, hash)];
     let variables = own.iter().chain(environment).map(|(name, value)| json!({ "name": name, "value": value }));
@@ -56,12 +60,17 @@ pub(crate) fn manifest(process: &Process, image: &str) -> RenderedFile {
                 "securityContext": { "allowPrivilegeEscalation": false, "runAsUser": 0, "runAsGroup": 0 },
                 "volumeMounts": mounted.iter().map(|(path, is_read)| json!({
                     "name": volume(path), "mountPath": path, "readOnly": is_read,
-                })).collect::<Vec<_>>(),
+                })).chain(needed.iter().map(|path| json!({
+                    "name": volume(path), "mountPath": format!("{NEEDED}{path}"), "readOnly": true,
+                }))).collect::<Vec<_>>(),
             }],
             "volumes": mounted.iter().map(|(path, is_read)| json!({
                 "name": volume(path),
                 "hostPath": { "path": path, "type": if *is_read { "" } else { "DirectoryOrCreate" } },
-            })).collect::<Vec<_>>(),
+            })).chain(needed.iter().map(|path| json!({
+                "name": volume(path),
+                "hostPath": { "path": path, "type": "File" },
+            }))).collect::<Vec<_>>(),
         },
     });
     RenderedFile::private(format!("{MANIFESTS}/{name}-pod.yaml"), yaml::document(&pod))
@@ -102,6 +111,23 @@ mod tests {
         for process in processes {
             let pod = process.static_pod("blackstart.local/control-plane:1.36.2");
             insta::assert_snapshot!(process.name, format!("=== {} {:04o}\n{}", pod.path.display(), pod.mode, pod.text));
+        }
+    }
+
+    #[test]
+    fn etcd_of_a_bootstrap_node_needs_its_decision() {
+        let cluster = cluster(HOME);
+        let node = node(&cluster, "master-01");
+        let machine = "5f2e9a1c5f2e9a1c5f2e9a1c";
+        let process = crate::etcd_alone(&cluster, node, machine, "/var/lib/etcd/initial.env".as_ref());
+        let pod = process.static_pod("blackstart.local/pause:3.10").text;
+        for part in [
+            "--initial-cluster-token=home-etcd-5f2e9a1c5f2e9a1c\"",
+            "mountPath: /needed/var/lib/etcd/initial.env\n",
+            "path: /var/lib/etcd/initial.env\n",
+            "type: File\n",
+        ] {
+            assert!(pod.contains(part), "{part} in {pod}");
         }
     }
 

@@ -129,9 +129,11 @@ explain::codes! {
     BOOTSTRAP_ROLES = "BS-SPEC-083", "the bootstrap node has another role as well",
         "give it the role `bootstrap` alone: it is removed once the masters have taken the cluster over";
     TWO_BOOTSTRAP_NODES = "BS-SPEC-084", "two nodes have the role `bootstrap`",
-        "keep one: a cluster grows from one bootstrap node, and two would make two clusters";
-    BOOTSTRAP_MASTERS = "BS-SPEC-085", "a cluster with a bootstrap node has neither one nor three nor five masters",
+        "keep one: two bootstrap nodes would start two clusters";
+    BOOTSTRAP_MASTERS = "BS-SPEC-085", "wrong number of masters for a cluster with a bootstrap node",
         "list one, three or five masters; without a bootstrap node any number is possible";
+    BOOTSTRAP_KMS = "BS-SPEC-086", "a KMS plugin in a cluster that begins on a bootstrap node",
+        "leave `cluster.encryption.kms` out until the masters have taken over; then take the bootstrap node out of cluster.yaml, add the plugin and run `blackstart pki rotate encryption`";
 }
 
 #[cfg(test)]

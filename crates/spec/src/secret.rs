@@ -7,7 +7,7 @@ const ID_LENGTH: usize = 6;
 const SECRET_LENGTH: usize = 16;
 const SECRET_KEYS: &[&str] = &["tok", "secret", "passw"];
 
-/// What may be said about a secret: how long it is.
+/// What may be shown of a secret: how long it is.
 pub(crate) fn described(text: &str) -> String {
     let length = text.trim_matches(['"', '\'']).chars().count();
     format!("({length} characters, not shown)")

@@ -23,6 +23,8 @@ pub(super) struct Backends {
 
 struct Backend {
     address: SocketAddr,
+    /// The bootstrap node: from when on there is a master, it gets no new client.
+    is_temporary: bool,
     health: Health,
     connections: usize,
     /// Cancelled when the master goes down; every connection to it holds a child.
@@ -39,9 +41,10 @@ pub(super) struct Lease {
 }
 
 impl Backends {
-    pub(super) fn new(masters: &[SocketAddr], rotation: usize) -> Arc<Self> {
+    pub(super) fn new(masters: &[SocketAddr], temporary: Option<SocketAddr>, rotation: usize) -> Arc<Self> {
         let backend = |address: &SocketAddr| Backend {
             address: *address,
+            is_temporary: temporary == Some(*address),
             health: Health::default(),
             connections: 0,
             lost: CancellationToken::new(),
@@ -88,7 +91,7 @@ impl Backends {
             .enumerate()
             .map(|(index, backend)| Candidate {
                 usable: backend.health.is_usable() && !tried.contains(&index),
-                last_resort: backend.health.is_last_resort(),
+                last_resort: backend.is_temporary || backend.health.is_last_resort(),
                 connections: backend.connections,
             })
             .collect();
@@ -114,7 +117,21 @@ mod tests {
     use super::*;
 
     fn three() -> Arc<Backends> {
-        Backends::new(&[1, 2, 3].map(|port| SocketAddr::from(([127, 0, 0, 1], port))), 0)
+        Backends::new(&[1, 2, 3].map(|port| SocketAddr::from(([127, 0, 0, 1], port))), None, 0)
+    }
+
+    #[test]
+    fn a_bootstrap_node_is_for_clients_that_no_master_takes() {
+        let addresses = [1, 2].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let backends = Backends::new(&addresses, Some(addresses[0]), 0);
+        backends.seen(0, Outcome::Ready);
+        let first = backends.lease(&[]).unwrap();
+        assert_eq!(first.index, 0);
+        backends.seen(1, Outcome::Ready);
+        let others: Vec<Lease> = (0..3).filter_map(|_| backends.lease(&[])).collect();
+        assert!(others.iter().all(|lease| lease.index == 1) && !first.lost.is_cancelled());
+        backends.seen(1, Outcome::Refused);
+        assert_eq!(backends.lease(&[]).map(|lease| lease.index), Some(0));
     }
 
     #[test]

@@ -47,6 +47,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     let balancer = Balancer {
         host: agent.host.clone(),
         masters: agent.masters(agent.cluster.api().port),
+        temporary: agent.cluster.bootstrap_node().map(|node| SocketAddr::new(node.ip, agent.cluster.api().port)),
         rotation: agent.cluster.nodes().iter().position(|node| node.name == agent.node.name).unwrap_or(0),
         ca_file: agent.paths.kubernetes_dir.join("pki/ca.crt"),
     };
@@ -60,6 +61,8 @@ pub struct Balancer {
     pub host: Host,
     /// Addresses of all API servers.
     pub masters: Vec<SocketAddr>,
+    /// The one of them that is a bootstrap node's.
+    pub temporary: Option<SocketAddr>,
     /// Where this node begins among masters that are equally good.
     pub rotation: usize,
     /// The cluster's CA, which may appear later.
@@ -69,7 +72,7 @@ pub struct Balancer {
 impl Balancer {
     /// Serves the listener's clients for ever; dropping the future closes every connection.
     pub async fn serve(self, listener: TcpListener) {
-        let backends = Backends::new(&self.masters, self.rotation);
+        let backends = Backends::new(&self.masters, self.temporary, self.rotation);
         let probe = Arc::new(Probe::new(self.host, self.ca_file));
         // Whatever runs for this balancer ends with it.
         let mut tasks = JoinSet::new();

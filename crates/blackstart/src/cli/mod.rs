@@ -219,6 +219,9 @@ pub enum Command {
         /// How many masters the cluster is to have
         #[arg(long, value_name = "NUMBER")]
         masters: usize,
+        /// A master whose host name is not its node's name: Leases have the former
+        #[arg(long = "host", value_name = "HOSTNAME=NODE", value_parser = named_host)]
+        hosts: Vec<(String, String)>,
     },
 
     /// Print the JSON Schema of the configuration files, for editors and validators
@@ -272,4 +275,10 @@ pub enum SchemaFile {
     Cluster,
     /// nodes/NAME.yaml
     Node,
+}
+
+/// `HOSTNAME=NODE`.
+fn named_host(text: &str) -> Result<(String, String), String> {
+    let (host, node) = text.split_once('=').ok_or("it must be HOSTNAME=NODE")?;
+    Ok((host.to_owned(), node.to_owned()))
 }

@@ -3,6 +3,7 @@
 mod agent;
 mod backup;
 mod bootstrap;
+mod boxes;
 mod bundle;
 mod ceph;
 mod check;
@@ -14,6 +15,7 @@ mod gather;
 mod generate;
 mod ignition;
 mod lab;
+mod line;
 mod node;
 mod operator;
 mod pki;
@@ -72,7 +74,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Diagnose { node, list } => diagnose::run(context, node.as_deref(), *list),
         Command::Gather { to, lab } => gather::run(context, to.as_deref(), lab.as_deref()),
         Command::Agent { node } => agent::run(context, node.as_deref()),
-        Command::Operator { masters } => operator::run(*masters),
+        Command::Operator { masters, hosts } => operator::run(*masters, hosts),
         Command::Config(ConfigCommand::Seal(options)) => config::seal(context, options),
         Command::Config(ConfigCommand::Revoke(options)) => config::revoke(context, options),
         Command::Ignition(command) => ignition::run(context, command),

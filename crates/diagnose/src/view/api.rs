@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_apart() {
+    fn failures_are_distinguished() {
         let refused = io::Error::other(io::Error::from(io::ErrorKind::ConnectionRefused));
         assert!(matches!(failure(&refused, true), ApiAnswer::Silent(_)));
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);

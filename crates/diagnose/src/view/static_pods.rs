@@ -15,9 +15,9 @@ use crate::{Context, Inconclusive, Part};
 /// So much of a log is enough for one start and its end.
 const LINES: &str = "150";
 
-/// A container that was started again this often, and is up for less than [`SETTLED`] seconds, is not up for good.
+/// A container that was started again this often, and is up for less than [`STABLE_AFTER`] seconds, is not up for good.
 const OFTEN: u32 = 2;
-const SETTLED: i64 = 10;
+const STABLE_AFTER: i64 = 10;
 
 /// The processes that were started, none on a master or a worker, and none once the masters take over.
 #[derive(Default)]
@@ -119,7 +119,7 @@ fn runs(containers: &[Container], name: &str, now: Timestamp) -> Runs {
         .max_by_key(|one| (one.created(), one.metadata.attempt));
     let Some(one) = newest else { return Runs::No };
     let restarts = one.metadata.attempt;
-    let is_new = now.as_second() - one.created() < SETTLED;
+    let is_new = now.as_second() - one.created() < STABLE_AFTER;
     match one.state.as_str() {
         "CONTAINER_RUNNING" | "CONTAINER_CREATED" if !(is_new && restarts >= OFTEN) => Runs::Yes,
         _ => Runs::Ends { id: one.id.clone(), restarts },
@@ -147,7 +147,7 @@ impl Context {
         let options = Options::read(&self.host).map_err(|error| Inconclusive(explain::chain(&error)))?;
         let containers = self.containers().await;
         let (mut all, now) = (Vec::new(), self.host.clock.now());
-        for (step, process) in cluster::static_pods(&self.cluster, &self.node) {
+        for (step, process) in cluster::static_pods(&self.cluster, &self.node, &options) {
             if self.was_done(step).await? {
                 let name = process.name();
                 let files = process.files().iter().cloned().chain([process.static_pod(&options.pause_image)]).collect();

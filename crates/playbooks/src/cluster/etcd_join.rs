@@ -30,7 +30,7 @@ pub(super) use self::next::Next;
 use self::next::Pace;
 use super::{ids, split_brain};
 use crate::{codes, etcd_access::etcd_access};
-use nodekit::{Layout, systemd};
+use nodekit::{Layout, cleanup::tree, systemd};
 
 /// etcd itself refuses a change for some seconds after another one.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -94,15 +94,19 @@ impl EtcdJoin {
         let Some(text) = host.disk.read_optional(Path::new(etcd::INITIAL))? else { return Ok(false) };
         let initial = Initial::parse(&String::from_utf8_lossy(&text)).filter(|it| it.state == State::Existing);
         // A member that was refused at its start has a directory, and nothing that it could have voted for.
-        if host.disk.exists(Path::new(etcd::LOG))? {
-            return Ok(true);
-        }
-        if host.disk.exists(&self.member_id)? {
-            return Ok(false);
+        let has_log = host.disk.exists(Path::new(etcd::LOG))?;
+        match (has_log, host.disk.exists(&self.member_id)?) {
+            (true, true) => return Ok(true),
+            (false, true) => return Ok(false),
+            _ => {}
         }
         let Some(initial) = initial else { return Ok(true) };
         // Where no member answers, etcd itself asks them when it starts.
         let others = self.check(&self.access(host)?).await;
+        if has_log {
+            // A learner that was away for too long was taken out before it had its vote: it starts anew, with another number.
+            return Ok(others.map_or(true, |others| others.member(&self.node, Some(&self.peer_url)).is_some()));
+        }
         let own = |others: &Agreed| others.member(&self.node, Some(&self.peer_url)).map(Member::has_started);
         Ok(others.map_or(true, |others| own(&others) == Some(false) && is_current(&initial, &others.members)))
     }
@@ -149,6 +153,11 @@ impl EtcdJoin {
             Next::Start(members) => {
                 // Of the member that this master was before, whatever the next run sees of it.
                 let old = [PathBuf::from(etcd::INITIAL), self.member_id.clone()].map(|path| Change::Remove { path });
+                if host.disk.exists(Path::new(etcd::LOG))? {
+                    // Of a member that etcd's majority does not have any more; its process only says so and ends.
+                    systemd::systemctl(host, &["stop", UNIT]).await?;
+                    tree::remove(&*host.disk, Path::new(etcd::DATA))?;
+                }
                 for change in old.into_iter().chain(split_brain::decided(&Initial::joining(members))) {
                     change.apply(&*host.disk)?;
                 }

@@ -20,8 +20,8 @@ pub(super) struct EtcdVote {
     peer_url: String,
     /// Client URLs of the other masters.
     others: Vec<String>,
-    /// The first vote is not given alone.
-    in_pairs: bool,
+    /// Peer URL of the bootstrap node, where others will follow: while it is the only voter, the first vote is not given alone.
+    in_pairs: Option<String>,
     kubernetes_dir: PathBuf,
 }
 
@@ -33,6 +33,8 @@ pub(super) enum Seen {
     May { own: u64, partner: Option<u64> },
     /// Not yet.
     NotYet(String),
+    /// Not before another master comes, which a person switches on: every check is progress.
+    Alone { moment: String },
 }
 
 impl EtcdVote {
@@ -41,9 +43,20 @@ impl EtcdVote {
         Self {
             peer_url: etcd::peer_url(node.ip),
             others: others.map(|master| etcd::client_url(master.ip)).collect(),
-            in_pairs: cluster.bootstrap_node().is_some() && cluster.masters().count() > 1,
+            in_pairs: cluster
+                .bootstrap_node()
+                .filter(|_| cluster.masters().count() > 1)
+                .map(|bootstrap| etcd::peer_url(bootstrap.ip)),
             kubernetes_dir: layout.kubernetes_dir.clone(),
         }
+    }
+
+    /// Only the bootstrap node has a vote. Where a master was restored from a backup, it may be the only one that ever comes.
+    fn waits_for_partner(&self, members: &[Member]) -> bool {
+        let mut voters = members.iter().filter(|member| !member.is_learner);
+        let (first, second) = (voters.next(), voters.next());
+        let is_bootstrap = |member: &Member| self.in_pairs.as_ref().is_some_and(|url| member.peer_urls.contains(url));
+        second.is_none() && first.is_some_and(is_bootstrap)
     }
 
     /// A learner itself answers nothing of this.
@@ -73,12 +86,11 @@ impl EtcdVote {
                 return Ok((Seen::NotYet(refused.to_string()), None));
             }
             let own = member.id;
-            if !self.in_pairs || members.iter().filter(|member| !member.is_learner).count() > 1 {
+            if !self.waits_for_partner(&members) {
                 return Ok((Seen::May { own, partner: None }, Some(etcd)));
             }
             let Some(partner) = partner(&access, &etcd, &members, own).await else {
-                let what = "another master's etcd to catch up: the first two get their votes together";
-                return Ok((Seen::NotYet(what.to_owned()), None));
+                return Ok((Seen::Alone { moment: host.clock.now().to_string() }, None));
             };
             return Ok((Seen::May { own, partner: Some(partner) }, Some(etcd)));
         }
@@ -130,6 +142,10 @@ impl Step for EtcdVote {
     fn verify(&self, seen: &Seen) -> Verdict {
         match seen {
             Seen::NotYet(what) => Verdict::Waiting { what: what.clone(), progress: what.clone() },
+            Seen::Alone { moment } => {
+                let what = "another master's etcd to catch up: the first two get their votes together".to_owned();
+                Verdict::Waiting { what, progress: moment.clone() }
+            }
             Seen::Has | Seen::May { .. } => Verdict::Met,
         }
     }
@@ -139,7 +155,7 @@ impl Step for EtcdVote {
         let (Seen::May { own, partner }, Some(etcd)) = self.check(host).await? else { return Ok(()) };
         match etcd.promote(own).await {
             Ok(()) => {
-                // If it is refused, or was quicker, its own machine sees to it: that is worth a word, and no failure.
+                // If it is refused, or was quicker, its own machine sees to it: that is worth a message, and no failure.
                 if let Some(partner) = partner
                     && let Err(error) = etcd.promote(partner).await
                 {

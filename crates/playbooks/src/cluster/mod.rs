@@ -174,8 +174,8 @@ fn identified<'a>(list: List<'a>, cluster: &ValidatedCluster, node: &Node, layou
         .step(HostName::new(cluster, node), &[NETWORK])
 }
 
-/// A master. The first one by name starts the cluster where there is none, with the others that are there; whoever comes
-/// later, and whoever lost its disk, joins.
+/// A master. The first one by name starts the cluster where there is none, with the others that are there; one that comes
+/// later, or has lost its disk, joins.
 fn master<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Membership>, options: &Options) -> List<'a> {
     let NodeContext { cluster, node, layout, .. } = context;
     let role = cluster.bootstrap_role(node);
@@ -320,7 +320,7 @@ fn upstream<'a>(listed: &'a [IpAddr], resolv_conf: &str) -> Upstream<'a> {
     } else if resolv_conf.lines().any(names_one) {
         Upstream::OfNode
     } else {
-        Upstream::Nobody
+        Upstream::None
     }
 }
 
@@ -373,8 +373,8 @@ mod tests {
             (&listed[..], "", Upstream::Servers(&listed)),
             (&listed[..], "nameserver 10.0.0.1\n", Upstream::Servers(&listed)),
             (&[], "search example.org\nnameserver 10.0.0.1\n", Upstream::OfNode),
-            (&[], "# nameserver 10.0.0.1\n", Upstream::Nobody),
-            (&[], "", Upstream::Nobody),
+            (&[], "# nameserver 10.0.0.1\n", Upstream::None),
+            (&[], "", Upstream::None),
         ] {
             assert_eq!(upstream(listed, resolv_conf), expected, "{resolv_conf}");
         }

@@ -6,12 +6,15 @@ use render::{Cgroup, Machine};
 use spec::Token;
 
 use super::images::installed;
+use crate::membership::machine_id;
 
 /// What a run may be given besides the configuration.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// What the kernel lets the machine do.
     pub machine: Machine,
+    /// Which machine it is; see `machine_id` of the join service.
+    pub machine_id: String,
     /// The image that holds a pod's namespaces.
     pub pause_image: String,
     /// The image of the cluster's DNS.
@@ -40,6 +43,7 @@ impl Options {
                 has_own_disk: capabilities.has_own_disk,
                 resolv_conf: resolv_conf.into(),
             },
+            machine_id: machine_id(&*host.disk)?.unwrap_or_else(|| join::machine_id("")),
             pause_image: image("pause"),
             dns_image: image("coredns"),
             skip: Vec::new(),

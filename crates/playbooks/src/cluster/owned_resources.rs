@@ -80,6 +80,14 @@ const OWNED: &[OwnedResources] = &[
         ],
     },
     OwnedResources { unit: "etcd.service", own: &["/var/lib/etcd"], shared: &[], tables: &[], settings: &[] },
+    // Of a bootstrap node, where etcd and the API server are static pods.
+    OwnedResources {
+        unit: "bootkube.service",
+        own: &["/var/lib/etcd", "/var/log/kubernetes", "/run/kubernetes"],
+        shared: &[],
+        tables: &[],
+        settings: &[],
+    },
     OwnedResources {
         unit: "kube-apiserver.service",
         own: &["/var/log/kubernetes", "/run/kubernetes"],

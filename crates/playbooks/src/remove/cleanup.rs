@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_requests_that_nobody_answered() {
+    fn only_its_own_pending_requests() {
         let condition = |kind: &str| json!({ "conditions": [{ "type": kind, "status": "True" }] });
         for (what, user, status, expected) in [
             ("its own, new", "system:node:worker-01", json!({}), true),
@@ -172,7 +172,7 @@ mod tests {
             ("its own, denied", "system:node:worker-01", condition("Denied"), false),
             ("its own, signed", "system:node:worker-01", json!({ "certificate": "eA==" }), false),
             ("another node's", "system:node:worker-011", json!({}), false),
-            ("a token's, for nobody knows whom", "system:bootstrap:abcdef", json!({}), false),
+            ("a token's, for an unknown node", "system:bootstrap:abcdef", json!({}), false),
         ] {
             assert_eq!(is_pending_of(&csr(user, &status), "worker-01"), expected, "{what}");
         }

@@ -21,14 +21,14 @@ const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 
 /// Waits for it.
 pub(super) struct MastersLead {
-    node: String,
+    hostname: String,
     ip: Option<IpAddr>,
     access: Arc<Access>,
 }
 
 impl MastersLead {
     pub(super) fn new(target: &Target) -> Self {
-        Self { node: target.name.clone(), ip: target.ip, access: target.api.clone() }
+        Self { hostname: target.hostname.clone(), ip: target.ip, access: target.api.clone() }
     }
 }
 
@@ -48,7 +48,7 @@ impl Step for MastersLead {
         for name in LEASES {
             let lease = leases.get_opt(name).await.map_err(refused(format!("see the Lease {name}")))?;
             let holder = lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default();
-            if holder.is_empty() || is_own(&holder, &self.node) {
+            if holder.is_empty() || is_own(&holder, &self.hostname) {
                 missing.push(format!("the {name} of a master to lead"));
             }
         }

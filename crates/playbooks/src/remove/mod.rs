@@ -145,6 +145,8 @@ impl explain::Explain for RemoveError {
 #[derive(Clone)]
 struct Target {
     name: String,
+    /// After which its controllers name themselves; of a node that is not in cluster.yaml any more its name.
+    hostname: String,
     /// Of cluster.yaml; a node that is not there any more has none.
     ip: Option<IpAddr>,
     api: Arc<Access>,
@@ -152,9 +154,11 @@ struct Target {
 
 impl Target {
     fn new(removal: &Removal<'_>) -> Self {
+        let known = removal.cluster.machine(removal.node);
         Self {
             name: removal.node.to_owned(),
-            ip: removal.cluster.machine(removal.node).map(|node| node.ip),
+            hostname: known.map_or(removal.node, |node| &node.hostname).to_owned(),
+            ip: known.map(|node| node.ip),
             // The API reports a budget that holds a pod back as "too many requests".
             api: Arc::new(Access::with_short_timeout(removal.layout.kubernetes_dir.join("super-admin.conf"))),
         }
@@ -196,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_removes_the_node_they_are_on() {
+    fn no_node_removes_itself() {
         let (cluster, layout) = (cluster(), Layout::default());
         let error = playbook(&removal(&cluster, &layout, "master-01")).err().unwrap();
         assert_eq!(error.code(), codes::OWN_NODE);

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_replaced_in_its_place_and_half_a_block_costs_nobody_a_line() {
+    fn a_block_is_replaced_in_its_place_and_half_a_block_removes_no_other_line() {
         let replaced = home(&format!("before\n{BEGIN}\n10.0.0.1 old\n{END}\nbehind\n"));
         assert!(replaced.starts_with(&format!("before\n{BEGIN}\n192.168.1.10 master-01\n")), "{replaced}");
         assert!(replaced.ends_with(&format!("{END}\nbehind\n")) && !replaced.contains("old"), "{replaced}");

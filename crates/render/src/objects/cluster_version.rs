@@ -8,7 +8,7 @@ use super::role::{API_VERSION, GROUP, cluster_binding, cluster_role, service_acc
 
 const NAMESPACE: &str = "openshift-cluster-version";
 const NAME: &str = "cluster-version-operator";
-const NOBODY: u32 = 65532;
+const NONROOT: u32 = 65532;
 
 /// The namespaces of what follows.
 pub fn namespaces() -> Vec<Value> {
@@ -172,13 +172,17 @@ pub fn version_operator(cluster: &ValidatedCluster, image: &str) -> Vec<Value> {
                 // Two of them would write the same.
                 "strategy": { "type": "Recreate" },
                 "selector": { "matchLabels": labels },
-                "template": { "metadata": { "labels": labels }, "spec": pod(cluster.masters().count(), image) },
+                "template": { "metadata": { "labels": labels }, "spec": pod(cluster, image) },
             },
         }),
     ]
 }
 
-fn pod(masters: usize, image: &str) -> Value {
+fn pod(cluster: &ValidatedCluster, image: &str) -> Value {
+    let mut arguments = vec!["operator".to_owned(), "--masters".to_owned(), cluster.masters().count().to_string()];
+    // Leases are held by host names.
+    let named = cluster.masters().filter(|master| master.hostname != master.name);
+    arguments.extend(named.map(|master| format!("--host={}={}", master.hostname, master.name)));
     json!({
         "serviceAccountName": NAME,
         "priorityClassName": "system-cluster-critical",
@@ -192,15 +196,15 @@ fn pod(masters: usize, image: &str) -> Value {
         "terminationGracePeriodSeconds": 5,
         "securityContext": {
             "runAsNonRoot": true,
-            "runAsUser": NOBODY,
-            "runAsGroup": NOBODY,
+            "runAsUser": NONROOT,
+            "runAsGroup": NONROOT,
             "seccompProfile": { "type": "RuntimeDefault" },
         },
         "containers": [{
             "name": NAME,
             "image": image,
             "imagePullPolicy": "Never",
-            "args": ["operator", "--masters", masters.to_string()],
+            "args": arguments,
             "resources": { "limits": { "memory": "64Mi" }, "requests": { "cpu": "5m", "memory": "16Mi" } },
             "securityContext": {
                 "allowPrivilegeEscalation": false,

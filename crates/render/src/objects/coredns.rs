@@ -10,7 +10,7 @@ use super::role::{cluster_binding, cluster_role, service_account};
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "coredns";
 const ROLE: &str = "system:coredns";
-const NOBODY: u32 = 65532;
+const NONROOT: u32 = 65532;
 const DNS_PORT: u16 = 53;
 const METRICS_PORT: u16 = 9153;
 
@@ -22,7 +22,7 @@ pub enum Upstream<'a> {
     /// Those of the node that a pod is on.
     OfNode,
     /// None: there is no name server. CoreDNS does not start with a list of none.
-    Nobody,
+    None,
 }
 
 /// Everything it consists of, with this image.
@@ -57,7 +57,7 @@ fn corefile(domain: &str, upstream: Upstream<'_>) -> String {
     let to = match upstream {
         Upstream::Servers(servers) => servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
         Upstream::OfNode => "/etc/resolv.conf".to_owned(),
-        Upstream::Nobody => String::new(),
+        Upstream::None => String::new(),
     };
     let forward = if to.is_empty() {
         String::new()
@@ -145,8 +145,8 @@ fn pod(image: &str) -> Value {
         }],
         "securityContext": {
             "runAsNonRoot": true,
-            "runAsUser": NOBODY,
-            "runAsGroup": NOBODY,
+            "runAsUser": NONROOT,
+            "runAsGroup": NONROOT,
             "seccompProfile": { "type": "RuntimeDefault" },
             // Port 53 without being root and without a capability.
             "sysctls": [{ "name": "net.ipv4.ip_unprivileged_port_start", "value": "0" }],
@@ -198,12 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn names_outside_are_asked_for_where_somebody_can_be_asked() {
+    fn names_outside_are_forwarded_where_there_is_a_name_server() {
         let servers = ["192.168.1.1", "fd00::1"].map(|server| server.parse().unwrap());
         for (upstream, expected) in [
             (Upstream::Servers(&servers), Some("    forward . 192.168.1.1 fd00::1 {")),
             (Upstream::OfNode, Some("    forward . /etc/resolv.conf {")),
-            (Upstream::Nobody, None),
+            (Upstream::None, None),
             (Upstream::Servers(&[]), None),
         ] {
             let text = corefile("cluster.local", upstream);

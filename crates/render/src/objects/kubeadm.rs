@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_approves() {
+    fn only_our_agents_approve() {
         let text = manifest(&kubeadm(&cluster(HOME), CA, "https://192.168.1.10:6443"));
         for approver in ["autoapprove", "nodeclient"] {
             assert!(!text.contains(approver), "{approver}");

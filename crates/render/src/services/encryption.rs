@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_wrote_is_not_taken_for_ours() {
+    fn what_another_program_wrote_is_not_taken_for_ours() {
         let ours = Encryption::first(SECRET, Some(&kms("vault"))).text();
         for (old, new) in [
             ("secretbox", "aescbc"),

@@ -31,6 +31,10 @@ pub struct EtcdFiles<'a> {
 
 /// What it runs, reads and answers. With whom it starts is not a part of it: that is decided once, at run time.
 pub fn etcd_process(cluster: &ValidatedCluster, node: &Node) -> Process {
+    process(cluster, node, format!("{}-etcd", cluster.name()))
+}
+
+fn process(cluster: &ValidatedCluster, node: &Node, token: String) -> Process {
     let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
     let clients = [node.ip, loopback].map(|ip| https(ip, ports::ETCD_CLIENT)).join(",");
     let command = Command::new("etcd")
@@ -41,7 +45,7 @@ pub fn etcd_process(cluster: &ValidatedCluster, node: &Node) -> Process {
         .flag("listen-peer-urls", https(node.ip, ports::ETCD_PEER))
         .flag("initial-advertise-peer-urls", https(node.ip, ports::ETCD_PEER))
         .flag("listen-metrics-urls", format!("http://{}", with_port(loopback, ports::ETCD_METRICS)))
-        .flag("initial-cluster-token", format!("{}-etcd", cluster.name()))
+        .flag("initial-cluster-token", token)
         .flag("client-cert-auth", true)
         .flag("peer-client-cert-auth", true)
         .flags([
@@ -70,6 +74,7 @@ pub fn etcd_process(cluster: &ValidatedCluster, node: &Node) -> Process {
         files: Vec::new(),
         reads: vec![ETCD_PKI],
         writes: vec![ETCD_DATA],
+        needs: Vec::new(),
         health: Health { scheme: "http", port: ports::ETCD_METRICS, live: "/livez", ready: "/readyz" },
         environment: etcdctl(),
     }
@@ -86,9 +91,13 @@ fn etcdctl() -> Vec<(&'static str, String)> {
 }
 
 /// The first member of a new cluster, alone: what a temporary bootstrap node runs. Where it has data, etcd does not look at
-/// whom it started with.
-pub fn etcd_alone(cluster: &ValidatedCluster, node: &Node) -> Process {
-    let mut process = etcd_process(cluster, node);
+/// whom it started with. It does not start without the decision, which lies beside its data: a disk that is not mounted is no
+/// new cluster. etcd makes its ids of the token and the address, so the machine is in the token: another machine of this name and
+/// address, or the same one with an empty disk, starts a cluster that the masters' etcd does not take for theirs.
+pub fn etcd_alone(cluster: &ValidatedCluster, node: &Node, machine: &str, initial: &Path) -> Process {
+    let machine: String = machine.chars().take(16).collect();
+    let mut process = process(cluster, node, format!("{}-etcd-{machine}", cluster.name()));
+    process.needs.push(initial.to_path_buf());
     let own = format!("{}={}", node.name, https(node.ip, ports::ETCD_PEER));
     process.environment.extend([("ETCD_INITIAL_CLUSTER", own), ("ETCD_INITIAL_CLUSTER_STATE", "new".to_owned())]);
     process

@@ -79,6 +79,7 @@ pub fn kube_apiserver_process(cluster: &ValidatedCluster, node: &Node) -> Proces
         files,
         reads: vec![KUBERNETES],
         writes: vec![LOGS],
+        needs: Vec::new(),
         health: Health { scheme: "https", port: cluster.api().port, live: "/livez", ready: "/readyz" },
         environment: Vec::new(),
     }

@@ -68,6 +68,7 @@ pub fn kube_controller_manager_process(cluster: &ValidatedCluster, node: &Node) 
         files: Vec::new(),
         reads: vec![KUBERNETES],
         writes: vec![VOLUME_PLUGINS],
+        needs: Vec::new(),
         health: Health { scheme: "https", port: ports::CONTROLLER_MANAGER, live: "/healthz", ready: "/healthz" },
         environment: Vec::new(),
     }

@@ -34,6 +34,7 @@ pub fn kube_scheduler_process(_cluster: &ValidatedCluster, _node: &Node) -> Proc
         files: Vec::new(),
         reads: vec![KUBERNETES],
         writes: Vec::new(),
+        needs: Vec::new(),
         health: Health { scheme: "https", port: ports::SCHEDULER, live: "/livez", ready: "/readyz" },
         environment: Vec::new(),
     }

@@ -41,6 +41,17 @@ pub(super) fn has_masters_to_hand_over_to(draft: &Draft<'_>, problems: &mut Prob
     }
 }
 
+/// The plugin runs on every master; the bootstrap node's API server would wait for one of its own.
+pub(super) fn has_no_kms_plugin(draft: &Draft<'_>, problems: &mut Problems<'_>) {
+    let Some(node) = draft.with_role(Role::Bootstrap).next() else { return };
+    let kms = draft.cluster.encryption.as_ref().and_then(|encryption| encryption.kms.as_ref());
+    if let Some(endpoint) = kms.and_then(|kms| kms.endpoint.as_ref()) {
+        let message = format!("`{}` has no KMS plugin, and its API server would not start", node.shown());
+        let finding = Finding::error(codes::BOOTSTRAP_KMS, endpoint.location, message);
+        problems.push(finding.also(role_place(node), "the bootstrap node"));
+    }
+}
+
 /// Where the role stands.
 fn role_place(node: &DraftNode<'_>) -> Location {
     let mut roles = node.listed.roles.iter().flat_map(|roles| &roles.items);

@@ -32,6 +32,7 @@ const CHECKS: &[Check] = &[
     bootstrap_node::has_no_other_role,
     bootstrap_node::is_the_only_one,
     bootstrap_node::has_masters_to_hand_over_to,
+    bootstrap_node::has_no_kms_plugin,
     duplicates::names,
     duplicates::hostnames,
     duplicates::addresses,

@@ -1,5 +1,5 @@
 //! The kinds of values a description is made of, one file each: how it is read, what the schema says of it, and what
-//! is said to a person who got it wrong.
+//! is shown to a person who got it wrong.
 //!
 //! To add one: a type with an implementation of [`Value`] in a new file; the reader and the schema do the rest.
 

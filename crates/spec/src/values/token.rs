@@ -1,4 +1,4 @@
-//! Bootstrap tokens, `id.secret` as kubeadm writes them. Nothing said about one repeats it.
+//! Bootstrap tokens, `id.secret` as kubeadm writes them. No message about one repeats it.
 
 use explain::Diagnostic;
 use schemars::{Schema, json_schema};

@@ -158,7 +158,7 @@ impl Builder<'_, '_> {
         };
         let (values, depth) = (*values, *depth);
         let node = match (&node.kind, location.span) {
-            // What is said about a scalar is said at the alias; what is inside a collection stands where it stands.
+            // What is wrong with a scalar is reported at the alias; what is inside a collection stands where it stands.
             (Kind::Scalar(_), Some(span)) => node.clone().at(span),
             _ => node.clone(),
         };

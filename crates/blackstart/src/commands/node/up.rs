@@ -96,10 +96,13 @@ fn some(context: &Context, options: &UpOptions) -> Result<(), Ended> {
 fn check_force(context: &Context, name: Option<&str>) -> Result<(), Ended> {
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
-    if cluster.bootstrap_role(node) == BootstrapRole::MasterFirst {
-        return Ok(());
-    }
-    let message = format!("`{}` is not the first master, and only that one starts a cluster", node.name);
+    let message = match (cluster.bootstrap_role(node), cluster.bootstrap_node()) {
+        (BootstrapRole::Bootstrap, _) | (BootstrapRole::MasterFirst, None) => return Ok(()),
+        (BootstrapRole::MasterFirst, Some(bootstrap)) => {
+            format!("the cluster starts on `{}`, which has the role `bootstrap` in cluster.yaml", bootstrap.name)
+        }
+        _ => format!("`{}` is not the first master, and only that one starts a cluster", node.name),
+    };
     Err(Failure::usage(codes::NOT_FIRST, message).into())
 }
 

@@ -31,7 +31,7 @@ fn evaluate(node: &Node, slice: &EndpointSlice) -> Option<Finding> {
         return None;
     }
     let evidence = format!("the Service kubernetes leads to {ip}, and {} does not answer there", node.name);
-    let fix = format!("{REMOVE}; the API servers remove an address that nobody renews after 15 s");
+    let fix = format!("{REMOVE}; the API servers remove an address that is not renewed for 15 s");
     Some(Finding::cause(BOOTSTRAP_ADDRESS, Part::Workloads, evidence).with_fix(fix))
 }
 

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_outcome_has_its_words() {
+    fn each_outcome_has_its_message() {
         let time = "2026-12-01T12:00:00Z";
         let refused = "etcdserver: unhealthy cluster";
         let step = json!({ "id": "etcd-left", "title": "Leave etcd", "started": time, "state": "working", "attempts": [], "waits": [], "doing": refused });

@@ -28,21 +28,21 @@ fn check(context: &Context) -> Checking<'_> {
         for name in LEASES {
             let get = async |client| Api::<Lease>::namespaced(client, NAMESPACE).get_opt(name).await;
             let lease = context.objects().await?.ask(&format!("see the Lease {name}"), get).await?;
-            found.extend(lease.and_then(|lease| evaluate(name, &node.name, &lease, context.host.clock.now())));
+            found.extend(lease.and_then(|lease| evaluate(name, &node.hostname, &lease, context.host.clock.now())));
         }
         Ok(found)
     })
 }
 
-/// A holder is named after its machine.
-fn evaluate(name: &str, node: &str, lease: &Lease, now: Timestamp) -> Option<Finding> {
+/// A holder is named after its machine's host name.
+fn evaluate(name: &str, hostname: &str, lease: &Lease, now: Timestamp) -> Option<Finding> {
     let spec = lease.spec.as_ref()?;
-    let holder = spec.holder_identity.as_deref().filter(|holder| holder.split('_').next() == Some(node))?;
+    let holder = spec.holder_identity.as_deref().filter(|holder| holder.split('_').next() == Some(hostname))?;
     let renewed = spec.renew_time.as_ref().map_or(now, |time| time.0);
     let end = renewed + SignedDuration::from_secs(spec.lease_duration_seconds.unwrap_or_default().into());
     let left = end.duration_since(now);
     let evidence = format!(
-        "the Lease {name} is held by {holder} for another {} s, and {node} does not answer",
+        "the Lease {name} is held by {holder} for another {} s, and {hostname} does not answer",
         left.as_secs().max(0)
     );
     let kind = if left > USUAL { Kind::Cause } else { Kind::Warning };
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_runs_out_soon_is_worth_a_word() {
+    fn what_expires_soon_is_worth_a_warning() {
         let now: Timestamp = "2026-11-18T12:00:10Z".parse().unwrap();
         let reported = |holder: &str, seconds: u32| {
             let lease = json!({ "spec": { "holderIdentity": holder, "leaseDurationSeconds": seconds,

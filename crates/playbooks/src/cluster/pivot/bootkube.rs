@@ -26,7 +26,7 @@ impl Step for Bootkube {
     const ONLY_LIVE: bool = true;
 
     fn about(&self) -> About {
-        About::new(ids::BOOTKUBE, "Start bootkube", "`journalctl -u bootkube` says how far this machine is")
+        About::new(ids::BOOTKUBE, "Start bootkube", "`journalctl -u bootkube` shows how far this machine is")
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {

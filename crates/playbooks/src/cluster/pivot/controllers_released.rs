@@ -14,7 +14,7 @@ use kubeapi::{
     ApiError,
     k8s_openapi::api::coordination::v1::Lease,
     kube::{
-        Api,
+        self, Api,
         api::{Patch, PatchParams},
     },
 };
@@ -28,10 +28,13 @@ use crate::access::{self, Access};
 const CONTROLLERS: &[(&str, u16)] =
     &[("kube-controller-manager", ports::CONTROLLER_MANAGER), ("kube-scheduler", ports::SCHEDULER)];
 const NAMESPACE: &str = "kube-system";
+/// What the API server answers where an object has changed.
+const CONFLICT: u16 = 409;
 
 /// Gives them up.
 pub(super) struct ControllersReleased {
-    node: String,
+    /// Holders of Leases are named after it.
+    hostname: String,
     access: Arc<Access>,
 }
 
@@ -44,30 +47,41 @@ pub(super) struct Seen {
 }
 
 impl ControllersReleased {
-    pub(super) fn new(node: &str, access: &Arc<Access>) -> Self {
-        Self { node: node.to_owned(), access: access.clone() }
+    pub(super) fn new(hostname: &str, access: &Arc<Access>) -> Self {
+        Self { hostname: hostname.to_owned(), access: access.clone() }
     }
 
-    async fn holder(&self, leases: &Api<Lease>, name: &str) -> Result<String, StepError> {
+    /// Who holds a Lease, and which version of it that is.
+    async fn holder(&self, leases: &Api<Lease>, name: &str) -> Result<(String, Option<String>), StepError> {
         let lease = leases.get_opt(name).await;
         let lease = lease.map_err(|error| access::failed(&ApiError::of(format!("see the Lease {name}"))(error)))?;
-        Ok(lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default())
+        let Some(lease) = lease else { return Ok((String::new(), None)) };
+        let holder = lease.spec.and_then(|spec| spec.holder_identity).unwrap_or_default();
+        Ok((holder, lease.metadata.resource_version))
     }
 
     async fn leases(&self, host: &Host) -> Result<Api<Lease>, StepError> {
         Ok(Api::namespaced(self.access.required(host).await?, NAMESPACE))
     }
 
-    async fn clear(&self, leases: &Api<Lease>, name: &str) -> Result<(), StepError> {
-        let cleared = json!({ "spec": { "holderIdentity": "", "leaseDurationSeconds": 1 } });
-        let patched = leases.patch(name, &PatchParams::default(), &Patch::Merge(cleared)).await;
-        patched.map(drop).map_err(|error| access::failed(&ApiError::of(format!("clear the Lease {name}"))(error)))
+    /// Where it has run out, a master may have taken it since it was looked at: then it is no longer this one.
+    async fn clear(&self, leases: &Api<Lease>, name: &str, version: Option<String>) -> Result<(), StepError> {
+        let cleared = json!({
+            "metadata": { "resourceVersion": version },
+            "spec": { "holderIdentity": "", "leaseDurationSeconds": 1 },
+        });
+        match leases.patch(name, &PatchParams::default(), &Patch::Merge(cleared)).await {
+            Err(kube::Error::Api(status)) if status.code == CONFLICT => Ok(()),
+            patched => patched
+                .map(drop)
+                .map_err(|error| access::failed(&ApiError::of(format!("clear the Lease {name}"))(error))),
+        }
     }
 }
 
-/// A holder is named after its machine.
-pub(crate) fn is_own(holder: &str, node: &str) -> bool {
-    holder.split('_').next() == Some(node)
+/// A holder is named after its machine's host name, which need not be the node's name.
+pub(crate) fn is_own(holder: &str, hostname: &str) -> bool {
+    holder.split('_').next() == Some(hostname)
 }
 
 fn local(port: u16) -> SocketAddr {
@@ -88,8 +102,8 @@ impl Step for ControllersReleased {
         let (mut is_here, mut not_led) = (false, Vec::new());
         for (name, port) in CONTROLLERS {
             is_here |= host.disk.exists(&manifest(name))? || port::is_open(local(*port)).await;
-            let holder = self.holder(&leases, name).await?;
-            if holder.is_empty() || is_own(&holder, &self.node) {
+            let (holder, _) = self.holder(&leases, name).await?;
+            if holder.is_empty() || is_own(&holder, &self.hostname) {
                 not_led.push((*name, holder));
             }
         }
@@ -118,8 +132,9 @@ impl Step for ControllersReleased {
         let leases = self.leases(host).await?;
         for (name, port) in CONTROLLERS {
             port::until_closed(name, local(*port)).await?;
-            if is_own(&self.holder(&leases, name).await?, &self.node) {
-                self.clear(&leases, name).await?;
+            let (holder, version) = self.holder(&leases, name).await?;
+            if is_own(&holder, &self.hostname) {
+                self.clear(&leases, name, version).await?;
             }
         }
         Ok(())
@@ -132,10 +147,14 @@ mod tests {
 
     #[test]
     fn only_this_machines_lease_is_cleared() {
-        for (holder, expected) in
-            [("bootstrap_1b9c", true), ("master-01_2f", false), ("bootstrap-2_1b", false), ("", false)]
-        {
-            assert_eq!(is_own(holder, "bootstrap"), expected, "{holder}");
+        for (holder, hostname, expected) in [
+            ("bootstrap_1b9c", "bootstrap", true),
+            ("boot.example.org_1b9c", "boot.example.org", true),
+            ("master-01_2f", "bootstrap", false),
+            ("bootstrap-2_1b", "bootstrap", false),
+            ("", "bootstrap", false),
+        ] {
+            assert_eq!(is_own(holder, hostname), expected, "{holder}");
         }
     }
 }

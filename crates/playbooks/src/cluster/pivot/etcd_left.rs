@@ -67,7 +67,10 @@ impl EtcdLeft {
         let signed = signed.map_err(|error| StepError::from_explained(&error))?;
         let others = handover.others(&signed.ca, (&signed.certificate, &signed.key));
         let others = others.map_err(|error| StepError::from_explained(&error))?;
-        handover.run(&others).await.map(drop).map_err(|error| failed(&error))
+        if let Err(error) = handover.run(&others).await {
+            host.doing(format!("etcd's lead is not handed over, and an election follows: {}", explain::chain(&error)));
+        }
+        Ok(())
     }
 
     fn own(&self, agreed: &Agreed) -> Option<u64> {

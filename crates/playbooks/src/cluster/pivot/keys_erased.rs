@@ -11,9 +11,10 @@ use nodekit::{Layout, cleanup::tree, systemd};
 
 use super::super::{ids, join::KUBELET_PKI, unit_files::enabling_link};
 
-/// What keeps running until the end.
-const UNITS: &[&str] = &["blackstart-agent.service", "containerd.service"];
-/// What would start them at the next boot. One of them runs this very step, so they are not stopped.
+/// What keeps running until the end, or would be started with the machine.
+const UNITS: &[&str] = &["kubelet.service", "blackstart-agent.service", "containerd.service"];
+/// What would start them at the next boot. One of them runs this very step, so they are not stopped; and they go last, because a machine
+/// that loses its power in the middle of this must go on with it.
 const STARTERS: &[&str] = &["cluster-bootstrap.service", "bootkube.service"];
 
 /// Where it is noted that the cluster goes on without this machine.
@@ -33,7 +34,7 @@ pub(super) struct Seen {
     is_noted: bool,
     /// Of the secrets, those that are there.
     left: Vec<PathBuf>,
-    /// Of the units, those that run.
+    /// Of the units, those that run or are enabled.
     running: Vec<&'static str>,
     /// Of those that start them, the enabled ones.
     enabled: Vec<&'static str>,
@@ -42,9 +43,11 @@ pub(super) struct Seen {
 impl KeysErased {
     pub(super) fn new(layout: &Layout) -> Self {
         let given = [sealed::SECRET, sealed::SERVING, sealed::JOIN_KEY, sealed::ENCRYPTION_KEY, sealed::PKI];
-        let noted = ["admissions.json", "keys-claim"].map(|name| layout.state_dir.join(name));
+        // Files that were replaced are kept there as they were.
+        let noted = ["admissions.json", "keys-claim", "originals"].map(|name| layout.state_dir.join(name));
+        let member = layout.etcd_member_id();
         let own = [layout.kubernetes_dir.clone(), etcd::DATA_DIR.into(), KUBELET_PKI.into()];
-        let secrets = given.map(|name| layout.config_dir.join(name)).into_iter().chain(noted).chain(own).collect();
+        let secrets = given.map(|name| layout.config_dir.join(name)).into_iter().chain(noted).chain([member]).chain(own).collect();
         Self { retired: retired(layout), secrets }
     }
 }
@@ -71,7 +74,8 @@ impl Step for KeysErased {
         }
         let mut running = Vec::new();
         for unit in UNITS {
-            if systemd::check(host, unit).await?.is_up() {
+            let is_enabled = host.disk.meta(enabling_link(unit).path())?.is_some();
+            if is_enabled || systemd::check(host, unit).await?.is_up() {
                 running.push(*unit);
             }
         }
@@ -90,7 +94,7 @@ impl Step for KeysErased {
         let erase = |path: &PathBuf| Planned::act(path.to_string_lossy(), format!("erase {}", path.display()));
         let stop = |unit: &&str| Planned::act(*unit, format!("stop {unit} for good"));
         let let_be = |unit: &&str| Planned::act(*unit, format!("{unit} starts nothing at the next boot"));
-        let acts = enabled.iter().map(let_be).chain(running.iter().map(stop)).chain(left.iter().map(erase));
+        let acts = running.iter().map(stop).chain(left.iter().map(erase)).chain(enabled.iter().map(let_be));
         Ok((!is_noted).then_some(Planned::File(note)).into_iter().chain(acts).collect())
     }
 

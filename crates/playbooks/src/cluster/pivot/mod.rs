@@ -67,12 +67,12 @@ pub use self::{
     tenure::{Tenure, tenure},
 };
 use super::{
-    ClusterKeys, EncryptionKey, List, Membership, NodeContext, NodeReady, Objects, Options, Pki, SplitBrainGuard,
+    ClusterKeys, EncryptionKey, EtcdMember, List, Membership, NodeContext, NodeReady, Objects, Options, Pki, SplitBrainGuard,
     cluster_info,
     ids::{
         AGENT, API_READY, API_RELEASED, BOOTSTRAP_COMPLETE, CLUSTER_INFO, CLUSTER_KEYS, CLUSTER_OPERATORS,
         CLUSTER_VERSION_OPERATOR, CONTAINERD, CONTROLLERS_RELEASED, DEFINITIONS, ENCRYPTION_KEY, ETCD_ANNOUNCED,
-        ETCD_LEFT, ETCD_POD, ETCD_SCALED, HAND_OVER, KUBE_APISERVER_POD, KUBE_CONTROLLER_MANAGER_POD,
+        ETCD_LEFT, ETCD_MEMBER, ETCD_POD, ETCD_SCALED, HAND_OVER, KUBE_APISERVER_POD, KUBE_CONTROLLER_MANAGER_POD,
         KUBE_SCHEDULER_POD, KUBECONFIGS, KUBELET, MASTERS_PRESENT, MASTERS_READY, NAMESPACES, NETWORK_ADD_ON,
         NODE_READY, NODE_RETIRED, PAUSE_IMAGE, PKI, REMOVED, ROLES, SPLIT_BRAIN_GUARD, UNITS,
     },
@@ -82,9 +82,9 @@ use super::{
 use crate::{access::Access, service::Probe};
 
 /// The processes of the control plane that are static pods on this machine, each with the step that starts it.
-pub fn static_pods(cluster: &ValidatedCluster, node: &Node) -> [(StepId, Process); 4] {
+pub fn static_pods(cluster: &ValidatedCluster, node: &Node, options: &Options) -> [(StepId, Process); 4] {
     [
-        (ETCD_POD, render::etcd_alone(cluster, node)),
+        (ETCD_POD, render::etcd_alone(cluster, node, &options.machine_id, etcd::INITIAL.as_ref())),
         (KUBE_APISERVER_POD, render::kube_apiserver_process(cluster, node)),
         (KUBE_CONTROLLER_MANAGER_POD, render::kube_controller_manager_process(cluster, node)),
         (KUBE_SCHEDULER_POD, render::kube_scheduler_process(cluster, node)),
@@ -105,7 +105,7 @@ pub(super) fn bootstrap<'a>(
     let until = Until::new(hand_over::decision(layout));
     let until_retired = Until::new(keys_erased::retired(layout));
     let pod = |about, process, probe| StaticPod::new(about, &process, &options.pause_image, probe);
-    let [(_, etcd), (_, api_server), (_, controller_manager), (_, scheduler)] = static_pods(cluster, node);
+    let [(_, etcd), (_, api_server), (_, controller_manager), (_, scheduler)] = static_pods(cluster, node, options);
     let etcd = pod(
         About::new(ETCD_POD, "Start etcd as a static pod", "it holds everything the cluster knows, alone at first"),
         etcd,
@@ -139,6 +139,7 @@ pub(super) fn bootstrap<'a>(
         .step(until.step(context.kubelet()), &[PKI, CONTAINERD, AGENT])
         .step(until.step(Bootkube), &[UNITS])
         .step(until.step(etcd), &[KUBELET, PAUSE_IMAGE])
+        .step(until.step(EtcdMember::new(layout)), &[ETCD_POD])
         .step(until.step(api_server), &[KUBELET, PAUSE_IMAGE, ENCRYPTION_KEY])
         .step(until.step(context.api_ready()), &[ETCD_POD, KUBE_APISERVER_POD])
         // Not earlier: without an API they end, and the kubelet lets what has ended wait.
@@ -155,13 +156,20 @@ pub(super) fn bootstrap<'a>(
         .step(until.step(NodeReady::new(&node.name, &access)), &[KUBELET, NETWORK_ADD_ON])
         .step(
             until.step(MastersAt::new(Stage::Present, &masters)),
-            &[NODE_READY, CLUSTER_OPERATORS, CLUSTER_VERSION_OPERATOR, KUBE_CONTROLLER_MANAGER_POD, KUBE_SCHEDULER_POD],
+            &[
+                NODE_READY,
+                ETCD_MEMBER,
+                CLUSTER_OPERATORS,
+                CLUSTER_VERSION_OPERATOR,
+                KUBE_CONTROLLER_MANAGER_POD,
+                KUBE_SCHEDULER_POD,
+            ],
         )
         .step(until.step(MastersAt::new(Stage::Announced, &masters)), &[MASTERS_PRESENT])
         .step(until.step(MastersAt::new(Stage::Voting, &masters)), &[ETCD_ANNOUNCED])
         .step(until.step(MastersAt::new(Stage::Ready, &masters)), &[ETCD_SCALED])
         .step(HandOver::new(cluster, layout), &[MASTERS_READY])
-        .step(until_retired.step(ControllersReleased::new(&node.name, &access)), &[HAND_OVER])
+        .step(until_retired.step(ControllersReleased::new(&node.hostname, &access)), &[HAND_OVER])
         .step(until_retired.step(ApiReleased::new(cluster, node, &access)), &[CONTROLLERS_RELEASED])
         .step(until_retired.step(EtcdLeft::new(cluster, node, layout)), &[API_RELEASED])
         .step(until_retired.step(complete(layout, &access)), &[ETCD_LEFT])

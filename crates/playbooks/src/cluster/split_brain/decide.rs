@@ -7,6 +7,7 @@
 //! | the first | most of all masters, itself counted, know of none, the rest is silent for a minute | bootstraps alone |
 //! | any | anything else | waits |
 //! | the temporary bootstrap node | one has data, or has decided | refuses: a second cluster must not be made |
+//! | the temporary bootstrap node | one answers what cannot be believed | waits |
 //! | the temporary bootstrap node | anything else | bootstraps alone; masters are switched on later |
 //!
 //! Silence is not a no: a cluster may be running that is unreachable from here. Of the masters that a cluster was bootstrapped with,
@@ -85,13 +86,17 @@ pub(super) fn decide(first: Option<&str>, others: &[(String, Answer)], now: Time
     Decision::Wait(format!("the other masters, to bootstrap etcd with them, for {seconds} s at most ({})", reported()))
 }
 
-/// Decides for the temporary bootstrap node. Masters never bootstrap where one is configured, so silence is no cluster of
-/// theirs that could not be seen: they have at most one that this machine handed over before.
+/// Decides for the temporary bootstrap node. Masters are switched on after it, so silence is usual. Those that have a cluster it handed
+/// over before are noticed when they come (`pivot/masters`), and their etcd takes this one's for a stranger.
 pub(super) fn decide_temporary(masters: &[(String, Answer)]) -> Result<Decision, String> {
-    match masters.iter().find(|(_, answer)| matches!(answer, Answer::Part { .. })) {
-        Some((name, _)) => Err(format!("{name} is part of a cluster already")),
-        None => Ok(Decision::Bootstrap(Vec::new())),
+    if let Some((name, _)) = masters.iter().find(|(_, answer)| matches!(answer, Answer::Part { .. })) {
+        return Err(format!("{name} is part of a cluster already"));
     }
+    let doubtful = masters.iter().find(|(_, answer)| matches!(answer, Answer::Doubtful(_)));
+    Ok(match doubtful {
+        Some((name, answer)) => Decision::Wait(format!("an answer that can be believed: {}", emit(name, answer))),
+        None => Decision::Bootstrap(Vec::new()),
+    })
 }
 
 fn emit(name: &str, answer: &Answer) -> String {
@@ -136,19 +141,16 @@ mod tests {
         let now: Timestamp = NOW.parse().unwrap();
         let silent = Answer::Silent { since: now, why: "refused".into() };
         let masters = |second: Answer| [("m1".to_owned(), silent.clone()), ("m2".to_owned(), second)];
-        for (second, starts) in [
-            (silent.clone(), true),
-            (Answer::Apart, true),
-            (Answer::Part { admits: false }, false),
-            (Answer::Part { admits: true }, false),
+        let (starts, exists) = (Ok(Decision::Bootstrap(Vec::new())), Err("m2 is part of a cluster already".to_owned()));
+        let doubts = "an answer that can be believed: m2 is not trusted: another CA".to_owned();
+        for (second, expected) in [
+            (silent.clone(), starts.clone()),
+            (Answer::Apart, starts),
+            (Answer::Part { admits: false }, exists.clone()),
+            (Answer::Part { admits: true }, exists),
+            (Answer::Doubtful("another CA".into()), Ok(Decision::Wait(doubts))),
         ] {
-            let decided = decide_temporary(&masters(second.clone()));
-            let expected = if starts {
-                Ok(Decision::Bootstrap(Vec::new()))
-            } else {
-                Err("m2 is part of a cluster already".to_owned())
-            };
-            assert_eq!(decided, expected, "{second:?}");
+            assert_eq!(decide_temporary(&masters(second.clone())), expected, "{second:?}");
         }
     }
 

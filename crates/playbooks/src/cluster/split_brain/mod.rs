@@ -54,7 +54,7 @@ pub(super) struct SplitBrainGuard {
 /// What was found.
 pub(super) enum Seen {
     /// It was decided before.
-    Settled,
+    Decided,
     /// There are data, but not the decision that they were made by.
     DataOnly,
     /// No master was asked: the machine does not run.
@@ -159,7 +159,7 @@ fn understood(outcome: Result<Hello, JoinError>) -> Answer {
 /// This machine was a member of etcd, its data are gone, and no other master has them.
 fn data_gone(member_id: &Path) -> StepError {
     let (data, note) = (etcd::DATA, member_id.display());
-    let message = format!("{data} is not there, and {note} says that this machine was a member");
+    let message = format!("{data} is not there, and {note} shows that this machine was a member");
     StepError::new(codes::DATA_GONE, message)
 }
 
@@ -189,8 +189,8 @@ impl Step for SplitBrainGuard {
         let had_data = host.disk.exists(&self.member_id)?;
         match (has(etcd::INITIAL)?, has(etcd::DATA)?) {
             (true, false) if had_data && self.force => self.ask(host).await,
-            (true, false) if had_data && self.others.is_empty() => Err(data_gone(&self.member_id)),
-            (true, _) => Ok(Seen::Settled),
+            (true, false) if had_data && (self.others.is_empty() || self.is_temporary) => Err(data_gone(&self.member_id)),
+            (true, _) => Ok(Seen::Decided),
             (false, true) => Ok(Seen::DataOnly),
             (false, false) if !host.is_live && !self.others.is_empty() => Ok(Seen::Unasked),
             (false, false) => match self.ask(host).await? {
@@ -220,7 +220,7 @@ impl Step for SplitBrainGuard {
                     forced,
                 )
             }
-            Seen::Settled | Seen::Unasked | Seen::Asked { .. } => return Ok(Vec::new()),
+            Seen::Decided | Seen::Unasked | Seen::Asked { .. } => return Ok(Vec::new()),
         };
         Ok(forced.into_iter().chain(decided(&initial).map(Planned::File)).collect())
     }

@@ -11,7 +11,10 @@ use std::{
 use engine::StepError;
 use futures::future::join_all;
 use host::Host;
-use join::{AgentCertificate, wire::Nodes};
+use join::{
+    AgentCertificate,
+    wire::{ClusterState, Hello, Nodes},
+};
 use kubeapi::{
     ApiError,
     k8s_openapi::api::core::v1::Node as ApiNode,
@@ -34,6 +37,15 @@ use crate::{
 const LIMIT: Duration = Duration::from_secs(2);
 /// The units whose processes wait to lead.
 const CONTROLLERS: [&str; 2] = ["kube-controller-manager.service", "kube-scheduler.service"];
+
+/// What the masters' agents answer, by address.
+#[derive(Default)]
+struct Agents {
+    /// Why one does not.
+    silent: BTreeMap<IpAddr, String>,
+    /// Those that have etcd's data, or have decided what to start it with.
+    decided: BTreeSet<IpAddr>,
+}
 
 /// The masters of the cluster.
 pub(in crate::cluster::pivot) struct Masters {
@@ -70,14 +82,15 @@ impl Masters {
 
     /// As far as a stage needs it.
     pub(super) async fn look(&self, host: &Host, stage: Stage) -> Result<Vec<Master>, StepError> {
-        let mut silent = if stage == Stage::Present { self.silent(host).await? } else { BTreeMap::new() };
-        let members = if stage == Stage::Announced || stage == Stage::Voting {
+        let is_last = stage == Stage::Ready;
+        let agents = if stage <= Stage::Announced { self.agents(host).await? } else { Agents::default() };
+        // Behind the agents: a master is announced before it has decided what to start with.
+        let members = if is_last {
+            Vec::new()
+        } else {
             let members = etcd_access(host, &self.kubernetes_dir)?.own().members().await;
             members.map_err(|error| StepError::from_explained(&error).retryable())?
-        } else {
-            Vec::new()
         };
-        let is_last = stage == Stage::Ready;
         let ready = if is_last { self.ready_nodes(host).await? } else { BTreeSet::new() };
         let with_controllers = if is_last { self.with_controllers(host).await? } else { BTreeSet::new() };
         let mut masters = Vec::new();
@@ -86,7 +99,8 @@ impl Masters {
             let member = members.iter().find(|member| member.peer_urls.contains(&etcd::peer_url(*ip)));
             masters.push(Master {
                 name: name.clone(),
-                silent: silent.remove(ip),
+                silent: agents.silent.get(ip).cloned().filter(|_| stage == Stage::Present),
+                is_elsewhere: agents.decided.contains(ip) && member.is_none(),
                 member: member.map(|member| if member.is_learner { Member::Learner } else { Member::Voter }),
                 api: if let Health::NotYet { what, .. } = health { Some(what) } else { None },
                 is_ready: ready.contains(name),
@@ -96,14 +110,19 @@ impl Masters {
         Ok(masters)
     }
 
-    /// Why an agent does not answer, by address.
-    async fn silent(&self, host: &Host) -> Result<BTreeMap<IpAddr, String>, StepError> {
+    async fn agents(&self, host: &Host) -> Result<Agents, StepError> {
         let (_, trust) = self.membership.credential(&*host.disk)?;
-        let asked = self.membership.known(host, trust).await.survey(LIMIT).await;
-        let silent = |(address, outcome): (SocketAddr, Result<_, join::JoinError>)| {
-            outcome.err().map(|error| (address.ip(), explain::chain(&error)))
-        };
-        Ok(asked.into_iter().filter_map(silent).collect())
+        let mut agents = Agents::default();
+        for (address, outcome) in self.membership.known(host, trust).await.survey(LIMIT).await {
+            match outcome {
+                Err(error) => drop(agents.silent.insert(address.ip(), explain::chain(&error))),
+                Ok(Hello { cluster_state: Some(ClusterState::Decided | ClusterState::Member), .. }) => {
+                    agents.decided.insert(address.ip());
+                }
+                Ok(_) => {}
+            }
+        }
+        Ok(agents)
     }
 
     async fn ready_nodes(&self, host: &Host) -> Result<BTreeSet<String>, StepError> {

@@ -15,6 +15,7 @@ use host::Host;
 
 pub(super) use self::look::Masters;
 use super::super::ids;
+use crate::codes;
 
 /// What the masters are waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +43,8 @@ struct Master {
     name: String,
     /// Why its agent does not answer.
     silent: Option<String>,
+    /// It is part of a cluster that is not this machine's.
+    is_elsewhere: bool,
     /// What it is in etcd.
     member: Option<Member>,
     /// What its API server lacks.
@@ -121,6 +124,13 @@ impl Step for MastersAt {
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let masters = self.masters.look(host, self.stage).await?;
+        if let Some(master) = masters.iter().find(|master| master.is_elsewhere) {
+            let message = format!(
+                "{} is part of a cluster, and its member is not in this machine's etcd: this is a second cluster",
+                master.name
+            );
+            return Err(StepError::new(codes::CLUSTER_EXISTS, message));
+        }
         let missing = masters.iter().filter_map(|master| master.lacks(self.stage)).collect();
         Ok(Seen { missing, moment: host.clock.now().to_string() })
     }
