@@ -84,7 +84,8 @@ fn names(cluster: &Cluster) {
     for probe in Probe::all(cluster) {
         let output = probe.sh(cluster, "nslookup kubernetes.default.svc.cluster.local");
         assert!(output.contains(&format!("Address: {api}")), "{probe:?}: {output}");
-        let unknown = cluster.try_kubectl(&["exec", &probe.name, "--", "nslookup", "nobody.default.svc.cluster.local"]);
+        let unknown =
+            cluster.try_kubectl(&["exec", &probe.name, "--", "nslookup", "missing.default.svc.cluster.local"]);
         assert!(unknown.code != Some(0) && unknown.out.contains("NXDOMAIN"), "{unknown:?}");
     }
 }

@@ -369,7 +369,7 @@ pub(crate) const COMPONENTS: &[Case] = &[
         provoke: Deed::Sh("sed -i.kept 's/SystemdCgroup = false/SystemdCgroup = true/' /etc/containerd/config.toml"),
         codes: &["BS-DIAG-018"],
         warnings: &["BS-DIAG-007"],
-        evidence: "config.toml says `systemd`",
+        evidence: "config.toml has `systemd`",
         fix: Deed::Sh("mv /etc/containerd/config.toml.kept /etc/containerd/config.toml"),
         ..Case::PLAIN
     },

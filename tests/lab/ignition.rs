@@ -115,7 +115,6 @@ fn a_machine_of_each_kind_comes_up_from_its_config() {
     fs::write(many.join("worker-01.ign"), config.to_string()).unwrap();
     lab.run("wipe", &["--yes", "worker-01", "--ignition", &show(&many)]).ok();
     let mut up = lab.command("up").arg("--machines-only").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // The real judge, once the lab has it.
     eventually("Ignition is among the files", || rendered.of("worker-01", "upper/etc/padding/0100").exists());
     lab.run("kill", &["worker-01"]).ok();
     let written = fs::read_dir(rendered.of("worker-01", "upper/etc/padding")).unwrap().count();
@@ -134,12 +133,16 @@ fn a_machine_of_each_kind_comes_up_from_its_config() {
     for machine in ["bootstrap", "master-01", "worker-01"] {
         rendered.assert_set_up(machine);
         for dir in [out.clone(), out.join("pointers")] {
-            let judged = run(VALIDATE, &[&show(&dir.join(format!("{machine}.ign")))]);
-            assert_eq!((judged.code, judged.out.as_str(), judged.err.as_str()), (Some(0), "", ""), "{machine}");
+            let validated = run(VALIDATE, &[&show(&dir.join(format!("{machine}.ign")))]);
+            assert_eq!(
+                (validated.code, validated.out.as_str(), validated.err.as_str()),
+                (Some(0), "", ""),
+                "{machine}"
+            );
         }
     }
 
-    // What Ignition refuses is told, without what is in it, and cured by a better config.
+    // What Ignition refuses is reported, without what is in it, and fixed by a better config.
     let broken = out.join("broken");
     fs::create_dir(&broken).unwrap();
     config["ignition"]["version"] = json!("9.9.0");

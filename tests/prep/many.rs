@@ -156,11 +156,11 @@ fn never_more(cluster: &Cluster) {
 fn same_name(cluster: &Cluster) {
     let [_, one, other, ..] = NODES;
     let name = initiator_name(cluster, one);
-    let cures: [(&str, &dyn Fn()); 2] = [
+    let fixes: [(&str, &dyn Fn()); 2] = [
         ("its disk is known to be another machine's", &|| copy(cluster, NAME_NOTE, one, other)),
         ("the name is removed", &|| drop(cluster.sh(other, &format!("rm {NAME}")))),
     ];
-    for (cure, act) in cures {
+    for (fix, act) in fixes {
         // As an operator might have chosen it: the machine itself cannot know better.
         copy(cluster, NAME, one, other);
         run_by_hand(cluster, other);
@@ -177,7 +177,7 @@ fn same_name(cluster: &Cluster) {
         run_by_hand(cluster, other);
         eventually("`prep status` shows none", || same_names(cluster) == json!([]));
         assert_eq!(initiator_name(cluster, one), name);
-        eprintln!("  {cure}: {other} is {}", initiator_name(cluster, other));
+        eprintln!("  {fix}: {other} is {}", initiator_name(cluster, other));
         assert_ne!(initiator_name(cluster, other), name);
     }
 }

@@ -16,7 +16,7 @@ use crate::proving::Ground;
 pub(crate) type Fingerprint = Vec<String>;
 
 /// Controllers follow at their own pace.
-const SETTLES: Duration = Duration::from_mins(2);
+const STABLE_WITHIN: Duration = Duration::from_mins(2);
 
 /// Everything on the machine itself that a run makes or starts. `runs` is the history, which is longer after a crash. The
 /// kubelet keeps its former certificates under their dates; a first one that it found at its start it does not renew at once,
@@ -56,8 +56,8 @@ curl -sS --cacert $p/ca.crt --cert $p/healthcheck-client.crt --key $p/healthchec
 
 impl Ground {
     /// Of an undisturbed run: when two looks in a row agree.
-    pub(crate) fn settled(&self, machine: &str) -> Fingerprint {
-        let deadline = Instant::now() + SETTLES;
+    pub(crate) fn stable_fingerprint(&self, machine: &str) -> Fingerprint {
+        let deadline = Instant::now() + STABLE_WITHIN;
         let mut last = self.fingerprint(machine);
         loop {
             sleep(Duration::from_secs(3));
@@ -70,8 +70,8 @@ impl Ground {
     }
 
     /// After a disturbed one: like the other as soon as it is, or what it has come to in the end.
-    pub(crate) fn settled_like(&self, machine: &str, other: &Fingerprint) -> Fingerprint {
-        let deadline = Instant::now() + SETTLES;
+    pub(crate) fn fingerprint_like(&self, machine: &str, other: &Fingerprint) -> Fingerprint {
+        let deadline = Instant::now() + STABLE_WITHIN;
         loop {
             let now = self.fingerprint(machine);
             if now == *other || Instant::now() > deadline {
@@ -89,7 +89,7 @@ impl Ground {
             lines.push(format!("the API answers: {}", cluster.err.trim()));
         }
         let machine = self.within(machine, MACHINE).out;
-        lines.extend(machine.lines().chain(cluster.out.lines()).map(|line| settled_words(line.trim_end())));
+        lines.extend(machine.lines().chain(cluster.out.lines()).map(|line| without_random_names(line.trim_end())));
         lines.sort();
         lines
     }
@@ -111,7 +111,7 @@ impl Ground {
 }
 
 /// Without what is drawn.
-fn settled_words(line: &str) -> String {
+fn without_random_names(line: &str) -> String {
     static TOKEN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"bootstrap-token-[a-z0-9]{6}").unwrap());
     TOKEN.replace_all(line, "bootstrap-token-*").into_owned()
 }
@@ -170,7 +170,7 @@ mod tests {
             ("object Secret kube-system/bootstrap-token-ab12cd", "object Secret kube-system/bootstrap-token-*"),
             ("file /etc/hosts f 644", "file /etc/hosts f 644"),
         ] {
-            assert_eq!(settled_words(line), expected);
+            assert_eq!(without_random_names(line), expected);
         }
     }
 }

@@ -75,7 +75,7 @@ impl Ground {
         self.await_node(self.subject).ok();
         let log = self.sh("journalctl -o cat --no-pager -u cluster-detect -u cluster-bootstrap");
         let events = log.lines().filter(|line| line.starts_with('{')).map(|line| serde_json::from_str(line).unwrap());
-        Reference { events: events.collect(), fingerprint: self.settled(self.subject) }
+        Reference { events: events.collect(), fingerprint: self.stable_fingerprint(self.subject) }
     }
 
     /// Plays a case. `None` if its instant did not come this time; an error says what went wrong.
@@ -106,7 +106,7 @@ impl Ground {
         }
         // It is not started again by itself, so that a machine without a network can be logged in to.
         self.sh("systemctl is-failed -q cluster-detect && systemctl restart cluster-detect || true");
-        let found = self.settled_like(self.subject, &reference.fingerprint);
+        let found = self.fingerprint_like(self.subject, &reference.fingerprint);
         let differences = differences(&reference.fingerprint, &found);
         if !differences.is_empty() {
             return Err(format!("at `{}`: not as an undisturbed run:\n{differences}{}", at, self.evidence()));

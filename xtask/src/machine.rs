@@ -12,7 +12,7 @@ pub(crate) struct Need {
 pub(crate) const TESTS: &[Need] = &[
     Need { program: "cc", package: "gcc libc6-dev" },
     Need { program: "go", package: "golang-go" }, // components come from Go modules where releases cannot be reached; pki is compared with Go
-    Need { program: "openssl", package: "openssl" }, // judges our certificates
+    Need { program: "openssl", package: "openssl" }, // verifies our certificates
     Need { program: "curl", package: "curl" },    // asks clusters from outside
     Need { program: "busybox", package: "busybox-static" }, // what test pods run
     Need { program: "mount", package: "mount" },  // full and read-only disks

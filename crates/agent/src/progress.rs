@@ -39,7 +39,8 @@ async fn follow(agent: &Agent, configs: &Api<ConfigMap>) {
     let (mut published, mut outage) = (BTreeMap::new(), Outage::new("publish how far the bootstrap is"));
     loop {
         let reached = reached(agent);
-        if reached != published {
+        // One that could not be read just now takes nothing back.
+        if !reached.is_empty() && reached != published {
             let object = objects::bootstrap_progress(&reached);
             let as_us = PatchParams::apply(FIELD_MANAGER).force();
             match configs.patch(objects::BOOTSTRAP_NAME, &as_us, &Patch::Apply(object)).await {
@@ -54,8 +55,8 @@ async fn follow(agent: &Agent, configs: &Api<ConfigMap>) {
     }
 }
 
-/// A record that cannot be read just now is read the next time.
-fn reached(agent: &Agent) -> BTreeMap<String, String> {
+/// When each was reached. A record that cannot be read just now is read the next time.
+pub(crate) fn reached(agent: &Agent) -> BTreeMap<String, String> {
     let records = RunRecord::all(&*agent.host.disk, &agent.paths.state_dir).unwrap_or_default();
     milestones::times(&milestones::progress(&records))
 }

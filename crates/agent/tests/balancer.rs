@@ -78,7 +78,13 @@ async fn closed_port() -> SocketAddr {
 async fn balance(masters: &[SocketAddr], ca_file: impl Into<PathBuf>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let balancer = Balancer { host: Host::real(), masters: masters.to_vec(), temporary: None, rotation: 0, ca_file: ca_file.into() };
+    let balancer = Balancer {
+        host: Host::real(),
+        masters: masters.to_vec(),
+        temporary: None,
+        rotation: 0,
+        ca_file: ca_file.into(),
+    };
     tokio::spawn(balancer.serve(listener));
     address
 }

@@ -38,25 +38,26 @@ explain::codes! {
     OTHER_ROTATION = "BS-CLI-030", "a rotation of other keys is under way",
         "finish that one first, with the same command that began it, on any master";
     NOTHING_TO_ROTATE = "BS-CLI-031", "this cluster has no such key, or blackstart does not manage it",
-        "leave the subject out; `blackstart pki rotate --help` says what each of them is";
+        "leave the subject out; `blackstart pki rotate --help` describes each of them";
     NOT_ENCRYPTED = "BS-CLI-032", "some Secrets are not yet encrypted with the new key",
         "the message has the cause; the same command, on any master, continues from here, and the old key stays until then";
     UNKNOWN_NODE = "BS-CLI-040", "no such node in the cluster",
         "check the name: `kubectl get nodes` lists the nodes, and cluster.yaml those that have not joined yet";
     ONLY_ON_MASTERS = "BS-CLI-041", "this command needs a master", "run the command on a master, as root";
     NOTHING_TO_REARM = "BS-CLI-042", "workers do not hold the cluster's keys, so there is nothing to rearm",
-        "none needed: with its sealed directory a worker can join any number of times";
+        "no action: with its sealed directory a worker can join any number of times";
     NO_ETCD = "BS-CLI-043", "this node is a worker and has no etcd",
         "run the command on a master, or pass this machine's node with --node";
     NOT_A_MEMBER = "BS-CLI-044", "cluster.yaml lists a node that the cluster does not have",
         "if it was removed, take it out of cluster.yaml on every node and run `blackstart node reset` on its machine; else \
          let it join first";
     NO_BOOTSTRAP_NODE = "BS-CLI-045", "this cluster has no bootstrap node",
-        "`blackstart node status` and `blackstart watch` show clusters that the first master starts";
+        "use `blackstart node status` and `blackstart watch`: they show clusters that the first master starts";
     ONLY_ON_BOOTSTRAP = "BS-CLI-046", "this command needs the bootstrap node",
         "run it there, as root; `blackstart bootstrap status` without --checklist works on masters, too";
-    NOT_IN_TIME = "BS-CLI-047", "the bootstrap has not come so far in time",
-        "the message has what is missing; `blackstart diagnose` on that machine says why. Run the command again to wait on";
+    NOT_IN_TIME = "BS-CLI-047", "timed out waiting for the bootstrap",
+        "the message has what is missing; `blackstart diagnose` on that machine shows why; run the command again to \
+         keep waiting";
 }
 
 /// Every code of the program.

@@ -87,7 +87,7 @@ impl Context {
         self.run_reporting(state_dir, name, playbook, Vec::new())
     }
 
-    /// The same, telling others too.
+    /// The same, with more sinks.
     pub(crate) fn run_reporting(
         &self,
         state_dir: &Path,
@@ -197,7 +197,7 @@ pub(crate) fn cancel_on_signal(cancel: CancellationToken) -> JoinHandle<()> {
     })
 }
 
-/// How a command ends before its own end: with an error still to be printed, or with everything said.
+/// How a command ends before its own end: with an error still to be printed, or with everything printed.
 #[derive(Debug)]
 pub(crate) enum Ended {
     Failure(Box<Failure>),

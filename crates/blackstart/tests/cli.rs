@@ -94,7 +94,7 @@ fn detect_leaves_a_relative_source_as_it_is() {
 }
 
 #[test]
-fn detect_tells_scripts_by_events() {
+fn detect_reports_events_to_scripts() {
     let trial = Trial::with_example("home");
     insta::assert_snapshot!(trial.run(["node", "detect", "--node", "master-01", "-o", "json"]));
 }
@@ -272,7 +272,7 @@ fn help_has_examples_everywhere() {
 }
 
 #[test]
-fn sealing_tells_what_to_do_next_and_keeps_what_is_there() {
+fn sealing_shows_what_to_do_next_and_keeps_what_is_there() {
     let trial = Trial::empty();
     let out = trial.path("sealed").display().to_string();
     let never = ["config", "seal", &example("home"), "--out", &out, "--expires", "never"];

@@ -94,7 +94,7 @@ fn what_does_not_exist_is_found() {
         ("blackstart lab up --cephh", true),
         ("blackstart node drain", true),
         ("lab heal", false),
-        ("lab mend", true),
+        ("lab repair", true),
         ("lab exec master-01 -- kubectl get nodes --watch", false),
         ("blackstart node remove NAME", false),
         ("kubectl get nodes", false),

@@ -46,7 +46,7 @@ pub struct Program {
     pub name: &'static str,
     /// Its Go package, where it is written in Go.
     pub package: &'static str,
-    /// The arguments that make it tell its version.
+    /// The arguments that make it print its version.
     pub ask: &'static [&'static str],
 }
 

@@ -62,7 +62,7 @@ pub enum BundleError {
         why: String,
     },
     /// A download differs from its published checksum.
-    #[error("{url} has the SHA-256 {found}, but its publisher says {expected}")]
+    #[error("{url} has the SHA-256 {found}, but its publisher lists {expected}")]
     Checksum {
         /// What was downloaded.
         url: String,
@@ -102,7 +102,7 @@ pub enum BundleError {
         source: io::Error,
     },
     /// A program of another version than the table's.
-    #[error("{path} should be version {wanted}, but says {output:?}", path = .path.display())]
+    #[error("{path} should be version {wanted}, but reports {output:?}", path = .path.display())]
     Version {
         /// The program.
         path: PathBuf,

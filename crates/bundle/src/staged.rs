@@ -1,7 +1,7 @@
 //! A directory or file that appears at its place whole, or not at all.
 //!
 //! It is made beside its target under a hidden name and renamed when it is complete. What a killed process left behind
-//! is removed by the next one that works on the same target: the lock on it tells a leftover from work in progress.
+//! is removed by the next one that works on the same target: the lock on it distinguishes a leftover from work in progress.
 
 use std::{
     ffi::OsString,

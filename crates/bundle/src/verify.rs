@@ -32,7 +32,7 @@ pub struct Problem {
 pub enum Flaw {
     /// There is no manifest.
     NoManifest,
-    /// The manifest makes no sense; with the parser's words.
+    /// The manifest makes no sense; with the parser's error.
     Garbled(String),
     /// The manifest is of a format this program does not know.
     Newer {
@@ -135,7 +135,7 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 impl Explain for Problems {
-    /// That of the first problem; [`Problems::iter`] tells the others.
+    /// That of the first problem; [`Problems::iter`] has the others.
     fn code(&self) -> Code {
         self.problems.first().map_or(codes::MANIFEST, Problem::code)
     }

@@ -79,41 +79,41 @@ impl<'a> Client<'a> {
     }
 
     /// Asks for an answer in JSON.
-    pub async fn ask<T: DeserializeOwned>(&self, words: &[&str]) -> Result<T, CephError> {
-        self.ask_with(words, Vec::new()).await
+    pub async fn ask<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T, CephError> {
+        self.ask_with(arguments, Vec::new()).await
     }
 
     /// The same, with input that no other process may see.
-    pub async fn ask_with<T: DeserializeOwned>(&self, words: &[&str], input: Vec<u8>) -> Result<T, CephError> {
-        let printed = self.run(&[&["--format", "json"], words].concat(), input).await?;
-        let garbled = |source| CephError::Garbled { asked: words.join(" "), source };
+    pub async fn ask_with<T: DeserializeOwned>(&self, arguments: &[&str], input: Vec<u8>) -> Result<T, CephError> {
+        let printed = self.run(&[&["--format", "json"], arguments].concat(), input).await?;
+        let garbled = |source| CephError::Garbled { asked: arguments.join(" "), source };
         serde_json::from_str(printed.trim()).map_err(garbled)
     }
 
     /// Sends Ceph a command, and returns what it answers.
-    pub async fn send(&self, words: &[&str]) -> Result<String, CephError> {
-        self.run(words, Vec::new()).await
+    pub async fn send(&self, arguments: &[&str]) -> Result<String, CephError> {
+        self.run(arguments, Vec::new()).await
     }
 
-    /// The same, with input that no other process may see; the words name it `-`.
-    pub async fn send_with(&self, words: &[&str], input: impl Into<Vec<u8>>) -> Result<String, CephError> {
-        self.run(words, input.into()).await
+    /// The same, with input that no other process may see; the arguments name it `-`.
+    pub async fn send_with(&self, arguments: &[&str], input: impl Into<Vec<u8>>) -> Result<String, CephError> {
+        self.run(arguments, input.into()).await
     }
 
-    async fn run(&self, words: &[&str], input: Vec<u8>) -> Result<String, CephError> {
+    async fn run(&self, arguments: &[&str], input: Vec<u8>) -> Result<String, CephError> {
         let command = Cmd::new("ceph")
             .args(["--connect-timeout", &self.connect.as_secs().to_string()])
             .args(["--name", &self.entity.to_string()])
             .arg("--keyring")
             .arg(&self.keyring)
-            .args(words.iter().copied())
+            .args(arguments.iter().copied())
             .input(input);
         let late = |_| CephError::Silent { why: format!("no answer within {} s", self.whole.as_secs()) };
         let ended = timeout(self.whole, self.host.commands.run(&command)).await.map_err(late)?;
         ended.map(|printed| printed.stdout).map_err(|error| self.understood(error))
     }
 
-    /// The command ends with 1 whatever the cause; only its words tell them apart.
+    /// The command ends with 1 whatever the cause; only its output distinguishes them.
     fn understood(&self, error: CommandError) -> CephError {
         let CommandError::Failed { output, .. } = &error else { return CephError::Command(error) };
         if output.contains("timed out") || output.contains("TimedOut") {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn every_way_to_fail_is_told_apart_and_none_lasts() {
+    async fn every_failure_is_distinguished_and_none_lasts() {
         for (says, expected) in [
             (Some(Ok("\n{\"status\":\"HEALTH_OK\",\"checks\":{}}\n")), "HEALTH_OK"),
             (Some(Ok("HEALTH_OK")), "BS-CEPH-003"),

@@ -16,8 +16,8 @@ explain::codes! {
          cluster with its own tools";
     BAD_IDENTITY = "BS-CEPH-006", "the Secret with Ceph's identity is damaged",
         "restore the Secret `kube-system/blackstart-ceph` from a backup; without it no node can be added to Ceph";
-    NO_RANDOM = "BS-CEPH-007", "the system has no random numbers",
-        "keys must not be guessable: check the kernel log, then run the command again";
+    NO_RANDOM = "BS-CEPH-007", "cannot get random numbers from the system",
+        "without them keys could be guessed: check `dmesg`, then run the command again";
     NOT_HERE = "BS-CEPH-008", "this machine has no access to Ceph",
         "run the command as root on a node with the role `ceph-mon`";
     LOST_SECRET = "BS-CEPH-009", "the key of an OSD on this machine is lost",

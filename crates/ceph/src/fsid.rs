@@ -1,4 +1,4 @@
-//! What tells one Ceph cluster from another, and one OSD from another: a random UUID.
+//! What distinguishes one Ceph cluster from another, and one OSD from another: a random UUID.
 
 use std::fmt;
 

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manager_that_comes_later_gets_a_key_and_nobody_elses_changes() {
+    fn a_manager_that_comes_later_gets_a_key_and_no_other_key_changes() {
         let made = identity();
         let more = cluster(&samples::THREE.replace("[worker, ceph-osd]", "[worker, ceph-osd, ceph-mgr]"));
         let completed = made.completed(&more, Timestamp::UNIX_EPOCH).unwrap().unwrap();

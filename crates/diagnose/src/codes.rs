@@ -163,7 +163,7 @@ explain::codes! {
     KMS_SILENT = "BS-DIAG-079", "the KMS plugin does not answer, so the API server cannot read or write Secrets",
         "start the plugin on this master and check its log; the API server reconnects by itself";
     KMS_DIFFERS = "BS-DIAG-080", "Secrets are not encrypted by the KMS that cluster.yaml names",
-        "run `blackstart pki rotate encryption` on a master: it encrypts every Secret as cluster.yaml says";
+        "run `blackstart pki rotate encryption` on a master: it encrypts every Secret again, as cluster.yaml has it";
 
     MANIFEST_GONE = "BS-DIAG-081", "the manifest of a static pod is missing",
         "`blackstart node up` writes it again, and the kubelet starts the pod";
@@ -172,27 +172,29 @@ explain::codes! {
     STATIC_POD_DOWN = "BS-DIAG-083", "a static pod has no container",
         "fix what the kubelet reports; `crictl pods`, `crictl ps -a` and `journalctl -u kubelet` show more";
     MASTER_AWAITED = "BS-DIAG-084", "the bootstrap node waits for masters",
-        "switch on those that do not answer; on the others `blackstart diagnose` says what holds them up";
-    HAND_OVER_STUCK = "BS-DIAG-085", "the hand-over to the masters does not go on",
-        "fix what the message says; `systemctl start cluster-bootstrap` goes on with it. If this machine is not to come back, \
-         `blackstart bootstrap remove` on a master ends it";
-    BOOTSTRAP_LEADS = "BS-DIAG-086", "the bootstrap node has handed over its API and still leads etcd",
-        "`blackstart diagnose` there says what holds its hand-over up; do not switch it off before it has left etcd";
-    BOOTSTRAP_MEMBER = "BS-DIAG-087", "a bootstrap node that is gone is still a member of etcd",
+        "switch on those that do not answer; run `blackstart diagnose` on the others";
+    HAND_OVER_STUCK = "BS-DIAG-085", "the hand-over to the masters is stuck",
+        "fix the error in the message; `systemctl start cluster-bootstrap` continues the hand-over; if this machine \
+         is not to come back, run `blackstart bootstrap remove` on a master";
+    BOOTSTRAP_LEADS = "BS-DIAG-086", "the bootstrap node has handed over its API but is still the leader of etcd",
+        "run `blackstart diagnose` there; do not switch it off before it has left etcd";
+    BOOTSTRAP_MEMBER = "BS-DIAG-087", "a bootstrap node that is gone is still an etcd member",
         "`blackstart bootstrap remove` on a master removes it";
-    BOOTSTRAP_LEASE = "BS-DIAG-088", "a bootstrap node that is gone holds a Lease of the controllers",
-        "`blackstart bootstrap remove` on a master clears it; otherwise a master leads when it has run out";
+    BOOTSTRAP_LEASE = "BS-DIAG-088", "a bootstrap node that is gone still holds the Lease of a controller",
+        "`blackstart bootstrap remove` on a master clears it; without that, a master takes over when the Lease \
+         expires";
     BOOTSTRAP_ADDRESS = "BS-DIAG-089", "the address of a bootstrap node that is gone is still in use",
-        "`blackstart bootstrap remove` on a master removes it from the cluster; correct files by hand";
-    BOOTSTRAP_NODE = "BS-DIAG-090", "the Node of a bootstrap node that is gone was left behind",
+        "`blackstart bootstrap remove` on a master removes it from the cluster; correct the files in the message by \
+         hand";
+    BOOTSTRAP_NODE = "BS-DIAG-090", "the Node object of a bootstrap node that is gone is still there",
         "`blackstart bootstrap remove` on a master, or `kubectl delete node NAME`";
-    BOOTSTRAP_PODS = "BS-DIAG-091", "pods of a bootstrap node that is gone were left behind",
-        "`kubectl delete pod -n NAMESPACE NAME --grace-period=0 --force`; no kubelet will take them back";
+    BOOTSTRAP_PODS = "BS-DIAG-091", "pods of a bootstrap node that is gone are still there",
+        "`kubectl delete pod -n NAMESPACE NAME --grace-period=0 --force`: no kubelet is left to stop them";
     BOOTSTRAP_SILENT = "BS-DIAG-092", "a master waits for a bootstrap node that does not answer",
         "switch the bootstrap node on, or run `blackstart diagnose` there; ports 6443 and 7444 must be open between the two";
-    IGNITION_UNFINISHED = "BS-DIAG-093", "Ignition did not run to its end, or had no config",
-        "start the machine again with its config, so that Ignition runs once more: it overwrites what it wrote; on Fedora \
-         CoreOS `touch /boot/ignition.firstboot` first";
-    IGNITION_OTHER = "BS-DIAG-094", "the machine was made from the Ignition config of another node",
-        "give this machine the config of its own name, and start it again from an empty disk";
+    IGNITION_UNFINISHED = "BS-DIAG-093", "Ignition did not finish, or had no config",
+        "reboot the machine with its config, so that Ignition runs again: it overwrites what it wrote; on Fedora \
+         CoreOS run `touch /boot/ignition.firstboot` first";
+    IGNITION_OTHER = "BS-DIAG-094", "the machine was set up with another node's Ignition config",
+        "give this machine the config of its own name, and boot it from an empty disk";
 }

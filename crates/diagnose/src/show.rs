@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_to_mend_comes_first() {
+    fn what_to_fix_comes_first() {
         insta::assert_snapshot!("broken", show(&broken()));
         insta::assert_snapshot!("likely_cause", show_likely_cause(&broken()).unwrap());
     }

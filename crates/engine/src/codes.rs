@@ -10,7 +10,7 @@ explain::codes! {
         "this ledger was probably written by another version; run the version that wrote it";
     PLAYBOOK = "BS-ENGINE-004", "the list of steps contradicts itself",
         "this is a bug in blackstart: please report it with the message";
-    CHOICE = "BS-ENGINE-005", "the steps cannot be selected like this",
+    CHOICE = "BS-ENGINE-005", "invalid selection of steps",
         "`blackstart node up --list-steps` shows all steps and what each comes after";
     NOT_PLANNED = "BS-ENGINE-006", "a step would write a file that its plan does not name",
         "this is a bug in blackstart: please report it with the message";

@@ -117,7 +117,7 @@ pub struct StepError {
 }
 
 impl StepError {
-    /// An error that another attempt would not cure.
+    /// An error that another attempt would not fix.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Diagnostic::new(code, message).into()
     }

@@ -27,7 +27,7 @@ pub enum AlarmKind {
 }
 
 impl AlarmKind {
-    /// What it means, in a person's words.
+    /// What it means, for a person.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::NoSpace => "the database has reached its limit, and nothing is written any more",

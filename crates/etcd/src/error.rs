@@ -24,7 +24,7 @@ pub enum EtcdError {
         url: String,
         /// The HTTP status.
         status: u16,
-        /// etcd's words.
+        /// etcd's message.
         message: String,
     },
     /// An answer that makes no sense.

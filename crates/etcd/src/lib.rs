@@ -85,7 +85,7 @@ pub struct Status {
     /// Which election its log is of.
     #[serde(default, rename = "raftTerm", deserialize_with = "number")]
     pub raft_term: u64,
-    /// What is wrong with it, in etcd's words: a full disk, corruption.
+    /// What is wrong with it, as etcd reports it: a full disk, corruption.
     #[serde(default)]
     pub errors: Vec<String>,
     header: Header,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{Etcd, EtcdError, Member};
 
-/// etcd's words for a learner that has not received everything yet.
+/// etcd's message for a learner that has not received everything yet.
 const NOT_CAUGHT_UP: &str = "in sync with leader";
 /// And for a cluster that has changed a moment ago, or has members that do not answer.
 const NOT_HEALTHY: &str = "unhealthy cluster";

@@ -25,7 +25,7 @@ const SECRET_OBJECTS_LIMIT: Duration = Duration::from_secs(12);
 /// The item that may repeat the value of any Secret.
 const POD_LOGS: &str = "logs/pods";
 
-/// Who a machine is, as far as its files tell.
+/// Who a machine is, as far as its files show.
 struct Who {
     node: String,
     is_master: bool,

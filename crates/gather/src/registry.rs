@@ -3,7 +3,7 @@
 //! Lines of shell are kept short enough to be repeated by hand; the index shows them. What reads the API uses
 //! `$KUBECONFIG`, the administrator's on a master and the kubelet's own elsewhere, which may see its own node and pods.
 //!
-//! Certificates are not taken as files: `certificates.txt` tells what is in them, and a line of a key's file can be the same
+//! Certificates are not taken as files: `certificates.txt` shows what is in them, and a line of a key's file can be the same
 //! as one of its certificate.
 
 use nodekit::Layout;

@@ -35,7 +35,7 @@ fn replace(disk: &dyn Disk, path: &Path, make: impl FnOnce(&Path) -> Result<(), 
         disk.remove_file(&fresh)?;
     }
     if let Err(error) = make(&fresh).and_then(|()| disk.rename(&fresh, path)) {
-        // A full disk must not stay full because of us; the first error is the one worth telling.
+        // A full disk must not stay full because of us; the first error is the one worth reporting.
         let _ = disk.remove_file(&fresh);
         let path = if error.path == fresh { path.to_path_buf() } else { error.path };
         return Err(HostError { path, ..error });
@@ -58,7 +58,7 @@ pub fn remove_file(disk: &dyn Disk, path: &Path) -> Result<(), HostError> {
 pub fn create_dir_all(disk: &dyn Disk, dir: &Path, mode: u32) -> Result<(), HostError> {
     let above = parent(dir);
     match disk.meta(dir)? {
-        // A link to a directory is the operator's choice; creating below it will tell if it is broken.
+        // A link to a directory is the operator's choice; creating below it fails if it is broken.
         Some(meta) if matches!(meta.kind, Kind::Directory | Kind::Link) => return disk.sync_dir(&above),
         Some(_) => {
             let source = io::ErrorKind::NotADirectory.into();

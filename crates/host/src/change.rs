@@ -152,7 +152,7 @@ impl Change {
         Ok(match self {
             Self::Directory { path, mode } => match disk.meta(path)? {
                 Some(meta) if meta.kind == Kind::Directory => meta.mode == *mode,
-                // A link to a directory is the operator's choice, its mode too; what else it may be, `apply` tells.
+                // A link to a directory is the operator's choice, its mode too; what else it may be, `apply` reports.
                 Some(meta) if meta.kind == Kind::Link => disk.list(path).is_ok(),
                 _ => false,
             },

@@ -1,8 +1,8 @@
-//! What time it is, so that tests can say it.
+//! What time it is, so that tests can set it.
 
 use jiff::Timestamp;
 
-/// Tells the time.
+/// Has the time.
 pub trait Clock: Send + Sync {
     /// The wall clock.
     fn now(&self) -> Timestamp;

@@ -157,7 +157,7 @@ impl Commands for RealCommands {
     }
 }
 
-/// The last lines, on one line: the beginning of a long text rarely tells why it ended.
+/// The last lines, on one line: the beginning of a long text rarely shows why it ended.
 fn tail(output: &str) -> String {
     const LINES: usize = 6;
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

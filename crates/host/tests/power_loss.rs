@@ -17,7 +17,7 @@ const NEW: &[u8] = b"new content, which is longer than the old one";
 
 /// What is done to the disk, in small operations.
 type Act = fn(&dyn Disk) -> Result<(), HostError>;
-/// Says what is wrong with a disk after the power cut; the flag tells whether the act had returned with success.
+/// Says what is wrong with a disk after the power cut; the flag is whether the act had returned with success.
 type Evaluate = fn(&ModelDisk, bool) -> Option<String>;
 
 /// A disk with a file, a directory to remove and one to change, all of them durable.

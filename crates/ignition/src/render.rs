@@ -42,7 +42,7 @@ pub struct Input<'a> {
     pub valid_until: Option<Timestamp>,
 }
 
-/// A config and what can be said about it.
+/// A config and what is known of it.
 pub struct Rendered {
     /// The config's text.
     pub bytes: Vec<u8>,

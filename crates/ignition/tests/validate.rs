@@ -1,4 +1,4 @@
-//! Bad configs, each with what is said about it.
+//! Bad configs, each with what is reported of it.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 

@@ -180,7 +180,7 @@ impl Admissions {
     }
 
     /// What the Secret should hold when all of this is put into what it holds; `None` if it holds it all.
-    pub fn settled(
+    pub fn merged_into(
         &self,
         held: Option<&BTreeMap<String, String>>,
     ) -> Result<Option<BTreeMap<String, String>>, Unreadable> {
@@ -252,16 +252,16 @@ mod tests {
         let mut file = Admissions::default();
         file.add("master-02", &Admission::default().give("master-02", given(10, "a")).unwrap());
         file.add("worker-01", &Admission::default());
-        let data = file.settled(None).unwrap().unwrap();
+        let data = file.merged_into(None).unwrap().unwrap();
         assert_eq!(data.keys().collect::<Vec<_>>(), ["master-02"], "nothing is remembered of the other one");
-        assert_eq!(file.settled(Some(&data)).unwrap(), None, "once");
+        assert_eq!(file.merged_into(Some(&data)).unwrap(), None, "once");
         let mut other = Admissions::default();
         other.add("worker-01", &Admission::default().revoked(at(50), true));
-        let both = Admissions::read(&other.settled(Some(&data)).unwrap().unwrap()).unwrap();
+        let both = Admissions::read(&other.merged_into(Some(&data)).unwrap().unwrap()).unwrap();
         assert_eq!(both.of("worker-01").minimum, Generation(50));
         assert_eq!(both.of("master-02").given, Some(given(10, "a")));
         let broken = BTreeMap::from([("worker-01".to_owned(), "hello".to_owned())]);
-        assert_eq!(file.settled(Some(&broken)).unwrap_err().code().id, "BS-JOIN-064", "never overwritten");
+        assert_eq!(file.merged_into(Some(&broken)).unwrap_err().code().id, "BS-JOIN-064", "never overwritten");
 
         let (disk, dir) = (host::disk::model::ModelDisk::default(), Path::new("/state"));
         assert_eq!(Admissions::of_file(&disk, dir).unwrap().unwrap(), Admissions::default());

@@ -312,12 +312,12 @@ mod tests {
         let ready = Living { machine: own.clone(), sign: Sign::Ready(at("2026-11-16T08:00:00Z")) };
         for (what, living, owner, machine, expected) in [
             ("no machine is there", None, None, Some(&own), None),
-            ("no machine is there, and it does not say which it is", None, None, None, None),
+            ("no machine is there, and it gives no machine-id", None, None, None, None),
             ("itself, after a reset", Some(&reported), None, Some(&own), None),
             ("itself, after a reset", Some(&ready), Some("master-01"), Some(&own), None),
             ("another machine", Some(&reported), None, Some(&other), Some("BS-JOIN-062")),
             ("another machine", Some(&ready), None, Some(&other), Some("BS-JOIN-062")),
-            ("one that does not say which it is", Some(&ready), None, None, Some("BS-JOIN-062")),
+            ("one that gives no machine-id", Some(&ready), None, None, Some("BS-JOIN-062")),
             ("a clone of another node", None, Some("worker-01"), Some(&own), Some("BS-JOIN-010")),
         ] {
             let seen = Circumstances {

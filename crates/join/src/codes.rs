@@ -49,8 +49,8 @@ explain::codes! {
         "the node was sealed for another cluster or for an earlier one of the same name: seal again and copy the new \
          directory to it; if that is not the case, suspect a man in the middle";
     UNTRUSTED = "BS-JOIN-021", "the master's certificate is not valid for its address",
-        "check the masters' addresses in cluster.yaml; `blackstart pki renew apiserver` on the master follows a changed \
-         one";
+        "check the masters' addresses in cluster.yaml; after a change of address run `blackstart pki renew \
+         apiserver` on the master";
     CLOCK = "BS-JOIN-022", "clock skew: the master's certificate is not valid at this node's time",
         "check the clocks of both machines";
     UNPROVEN_CA = "BS-JOIN-023", "the server at the master's address does not know the token's secret, so its CA is not trusted",
@@ -104,7 +104,7 @@ explain::codes! {
     ADMISSIONS = "BS-JOIN-064", "the masters' record of admitted nodes cannot be read",
         "check Secret kube-system/blackstart-admissions and /var/lib/cluster-state/admissions.json on this master; if only \
          one of them is broken, delete it";
-    NO_CONFIG = "BS-JOIN-065", "the node's Ignition config is not there to be served",
+    NO_CONFIG = "BS-JOIN-065", "no Ignition config was rendered for this node",
         "render it: `blackstart ignition render DIR --sealed SEALED --out OUT`; the machine asks again by itself";
 }
 

@@ -1,7 +1,7 @@
 //! Which of a node's secrets is the newer one.
 //!
 //! A generation is the moment at which the secret was made, in unix seconds. So masters can end everything that was made
-//! so far without having seen it, and `config seal` needs no word from them to make one that is accepted.
+//! so far without having seen it, and `config seal` needs no answer from them to make one that is accepted.
 
 use std::fmt;
 

@@ -220,7 +220,7 @@ pub enum Refusal {
 fn known_as(machine: Option<&str>) -> String {
     match machine {
         Some(id) => format!("machine {}", id.get(..12).unwrap_or(id)),
-        None => "a machine that does not say which it is".to_owned(),
+        None => "a machine that gives no machine-id".to_owned(),
     }
 }
 

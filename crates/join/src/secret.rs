@@ -72,7 +72,7 @@ impl JoinKey {
         if keys.is_empty() { Err(WRONG) } else { Ok(keys) }
     }
 
-    /// Tells this key from others without giving it away.
+    /// Distinguishes this key from others without giving it away.
     pub fn mark(&self) -> String {
         let tag = mac::sign(self.0.expose_secret(), MARK, &[]);
         tag.as_ref().iter().take(MARK_BYTES).map(|byte| format!("{byte:02x}")).collect()

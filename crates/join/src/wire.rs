@@ -366,6 +366,9 @@ pub struct Nodes {
     pub listening_since: Timestamp,
     /// Every node of its cluster.yaml, also those it never heard of.
     pub nodes: Vec<KnownNode>,
+    /// The temporary bootstrap node of its cluster.yaml, which is none of the nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<KnownNode>,
 }
 
 /// One node in the answer of [`NODES`].

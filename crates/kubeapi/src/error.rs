@@ -25,7 +25,7 @@ pub enum ApiError {
         doing: String,
         /// The HTTP status.
         status: u16,
-        /// The API server's words.
+        /// The API server's message.
         message: String,
     },
     /// The API server has never heard of it.

@@ -93,7 +93,7 @@ pub enum Failure {
     Container {
         /// The pod.
         pod: String,
-        /// The kubelet's word and sentence for it.
+        /// The kubelet's reason and message.
         why: String,
     },
     /// No node takes it.

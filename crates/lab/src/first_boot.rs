@@ -51,8 +51,8 @@ pub(crate) fn log(machine: &Machine<'_>) -> PathBuf {
     machine.dir().join("ignition.log")
 }
 
-/// What it printed last, if it is at work.
-pub(crate) fn last_words(machine: &Machine<'_>) -> Option<String> {
+/// If it is at work.
+pub(crate) fn last_log_line(machine: &Machine<'_>) -> Option<String> {
     let text = pending(machine).exists().then(|| fs::read_to_string(log(machine)).ok()).flatten()?;
     text.lines().rfind(|line| !line.trim().is_empty()).map(|line| explain::plain(line).into_owned())
 }

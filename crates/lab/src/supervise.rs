@@ -73,7 +73,7 @@ pub(crate) async fn start(machine: &Machine<'_>) -> Result<(), LabError> {
             return Err(LabError::System { doing, source: std::io::Error::other(output) });
         }
         if Instant::now() > deadline {
-            let seen = first_boot::last_words(machine).map(|line| format!("; Ignition is at `{line}`"));
+            let seen = first_boot::last_log_line(machine).map(|line| format!("; Ignition is at `{line}`"));
             let seen = format!("no process within {} s{}", FIRST_PROCESS.as_secs(), seen.unwrap_or_default());
             let source = std::io::Error::other(seen);
             return Err(LabError::System { doing, source });

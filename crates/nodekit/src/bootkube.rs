@@ -33,11 +33,11 @@ enum Until {
     Verified,
 }
 
-/// Everything to be said by now, in order. A line that was there once stays; only the last one may be what is waited for.
+/// Everything to be logged by now, in order. A line that was there once stays; only the last one may be what is waited for.
 pub fn lines(records: &[RunRecord]) -> Vec<String> {
     let all = records.iter().flat_map(|record| &record.steps);
     let is_true = |id: &str, until: Until| all.clone().any(|step| step.id == id && holds(step, until));
-    // Later ones may be true before earlier ones are; they are said in the order that people know.
+    // Later ones may be true before earlier ones are; they are logged in the order that people know.
     let known =
         MESSAGES.iter().take_while(|(_, step, until)| is_true(step, *until)).map(|(text, ..)| (*text).to_owned());
     let mut lines: Vec<String> = known.collect();
@@ -78,16 +78,16 @@ mod tests {
 
     #[test]
     fn what_people_know_comes_in_their_order_and_each_when_it_is_true() {
-        let said = |steps: &str| lines(&[record(steps)]).join(" | ");
+        let output = |steps: &str| lines(&[record(steps)]).join(" | ");
         let all = "etcd-pod:done:3 kube-apiserver-pod:done:3 kubelet:done:2 api-ready:done:5 namespaces:done:6";
         let reached = "masters-present:done:7 etcd-announced:done:8 etcd-scaled:waiting:master-02";
         insta::assert_snapshot!(
             [
-                said(""),
-                said("kubelet:done:2"),
-                said("kubelet:done:2 etcd-pod:done:3"),
-                said(&format!("{all} masters-present:waiting:master-01,master-02")),
-                said(&format!("{all} {reached}")),
+                output(""),
+                output("kubelet:done:2"),
+                output("kubelet:done:2 etcd-pod:done:3"),
+                output(&format!("{all} masters-present:waiting:master-01,master-02")),
+                output(&format!("{all} {reached}")),
             ]
             .join("\n")
         );

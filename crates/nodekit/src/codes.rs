@@ -10,7 +10,7 @@ explain::codes! {
     STILL_RUNS = "BS-RESET-002", "a process does not exit",
         "check it with `ps`; one that waits for a disk or a network file system exits when that answers, or at a reboot";
     UNKNOWN_NODE = "BS-IDENT-003", "no such node in cluster.yaml", "use a name from the list in the message";
-    NO_INTERFACE = "BS-NET-001", "cannot tell which interface has the node's address",
+    NO_INTERFACE = "BS-NET-001", "cannot determine which interface has the node's address",
         "list the interface's MAC address at the node, or set `cluster.networking.interface`";
     NO_NETWORK_MANAGER = "BS-NET-003", "NetworkManager failed",
         "check `systemctl status NetworkManager` and `journalctl -u NetworkManager`";

@@ -6,11 +6,13 @@
 //! systemd      units and their states                 run_record   what a run of a playbook did, from its events
 //! packaging    apt and dnf, their locks and failures  cleanup      processes, mounts, rules that a node leaves behind
 //! milestones   the 13 of a bootstrap node              bootkube     what its journal says of them
+//! boxes        the same as people see them
 //! ```
 //! It is below the playbooks and the agent, and knows neither.
 
 pub mod apt;
 pub mod bootkube;
+pub mod boxes;
 pub mod cleanup;
 pub mod codes;
 pub mod dnf;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::run_record::{RunRecord, StepState};
+use crate::run_record::{OpenStep, Purpose, RunRecord, RunSummary, StepState};
 
 /// Something that has happened once its steps are verified.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +31,9 @@ const fn milestone(number: u8, id: &'static str, title: &'static str, steps: &'s
 
 /// The last one.
 pub const COMPLETE: &str = "complete";
+
+/// No other node has this step.
+const ONLY_THERE: &str = "etcd-pod";
 
 /// In their order.
 pub const ALL: [Milestone; 13] = [
@@ -55,7 +58,7 @@ pub const ALL: [Milestone; 13] = [
 ];
 
 /// A milestone, and how far it is.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// Which.
     #[serde(flatten)]
@@ -78,6 +81,41 @@ pub fn progress(records: &[RunRecord]) -> Vec<Progress> {
     ALL.iter().map(of).collect()
 }
 
+/// Those of one run; `None` if it is no bootstrap node's, or has not come to the first step that only such a node has.
+pub fn of_run(record: &RunRecord) -> Option<Vec<Progress>> {
+    let is_bootstrap = record.purpose == Purpose::Up && record.steps.iter().any(|step| step.id == ONLY_THERE);
+    is_bootstrap.then(|| progress(std::slice::from_ref(record)))
+}
+
+/// A record for scripts.
+#[derive(Debug, Serialize)]
+pub struct WithMilestones<'a> {
+    #[serde(flatten)]
+    record: &'a RunRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    milestones: Option<Vec<Progress>>,
+}
+
+impl<'a> From<&'a RunRecord> for WithMilestones<'a> {
+    fn from(record: &'a RunRecord) -> Self {
+        Self { record, milestones: of_run(record) }
+    }
+}
+
+/// Adds what is reached by other sources.
+pub fn add(progress: &mut [Progress], others: &[Progress]) {
+    for (one, other) in progress.iter_mut().zip(others) {
+        if let (None, Some(time)) = (one.reached, other.reached) {
+            (one.reached, one.waiting) = (Some(time), None);
+        }
+    }
+}
+
+/// When the last one was reached, if it is.
+pub fn completed(progress: &[Progress]) -> Option<Timestamp> {
+    progress.iter().find(|one| one.milestone.id == COMPLETE)?.reached
+}
+
 /// Those that are reached, as ConfigMap `kube-system/bootstrap` has them: `05-kube-apiserver: 2026-11-18T08:00:05Z`.
 pub fn times(progress: &[Progress]) -> BTreeMap<String, String> {
     let reached = progress.iter().filter_map(|one| Some((one.milestone.key(), format!("{:.0}", one.reached?))));
@@ -88,6 +126,25 @@ pub fn times(progress: &[Progress]) -> BTreeMap<String, String> {
 pub fn published(data: &BTreeMap<String, String>) -> Vec<Progress> {
     let time = |milestone: &Milestone| data.get(&milestone.key()).and_then(|time| time.parse().ok());
     ALL.iter().map(|milestone| Progress { milestone, reached: time(milestone), waiting: None }).collect()
+}
+
+/// The same with what the steps of a run wait for, do or failed with, as an agent reports it beside the times.
+pub fn reported(times: &BTreeMap<String, String>, run: Option<&RunSummary>) -> Vec<Progress> {
+    let mut progress = published(times);
+    let steps = run.map_or(&[][..], |run| &run.steps);
+    for one in progress.iter_mut().filter(|one| one.reached.is_none()) {
+        let step = steps.iter().find(|step| one.milestone.steps.contains(&step.id.as_str()));
+        one.waiting = step.map(open);
+    }
+    progress
+}
+
+fn open(step: &OpenStep) -> String {
+    match (step.state, &step.error) {
+        (StepState::Waiting, _) => format!("waiting for {}", step.what),
+        (StepState::Working, _) | (_, None) => step.what.clone(),
+        (_, Some(error)) => format!("{}: {}", error.diagnostic.code, error.diagnostic.message),
+    }
 }
 
 impl Milestone {
@@ -169,6 +226,28 @@ mod tests {
         let second = record("preflight:unchanged:20 kubelet:done:21 cluster-operators:done:22 network-add-on:done:25");
         let both = shown(&[second, first]);
         assert!(both.starts_with("os=02 kubelet=04 ") && both.contains(" manifests=- "), "{both}");
+    }
+
+    #[test]
+    fn what_an_agent_reports_is_read_back_with_what_is_waited_for() {
+        let run = record("preflight:done:2 kubelet:done:4 masters-present:waiting:master-02");
+        let summary = RunSummary::from(&run);
+        let seen = progress(std::slice::from_ref(&run));
+        assert_eq!(reported(&times(&seen), Some(&summary)), seen);
+        assert_eq!(seen[8].waiting.as_deref(), Some("waiting for master-02"));
+        let strange = [("01-os", "yesterday"), ("02-kubelet", ""), ("13-complete", "\u{1b}[2J"), ("14-more", "2026")];
+        let strange = strange.map(|(key, time)| (key.to_owned(), time.to_owned())).into();
+        assert!(reported(&strange, None).iter().all(|one| one.reached.is_none() && one.waiting.is_none()));
+    }
+
+    #[test]
+    fn only_a_bootstrap_node_has_them() {
+        let reached =
+            |steps: &str| of_run(&record(steps)).map(|all| all.iter().filter(|one| one.reached.is_some()).count());
+        assert_eq!(reached("preflight:done:2 kubelet:done:4 api-ready:done:5"), None);
+        assert_eq!(reached("preflight:done:2 kubelet:done:4 etcd-pod:waiting:etcd"), Some(2));
+        let undone = RunRecord { purpose: Purpose::Reset, ..record("etcd-pod:undone:5") };
+        assert_eq!(of_run(&undone), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What apt and dnf have in common: one writer at a time, so waiting for the other one, and the words for what
+//! What apt and dnf have in common: one writer at a time, so waiting for the other one, and the messages for what
 //! keeps packages from coming and going. What each of them says is read in its own module.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ const BUSY: Duration = Duration::from_mins(10);
 /// How often a lock is tried.
 const POLL: Duration = Duration::from_secs(1);
 
-/// What was to be done with packages, for the words of an error.
+/// What was to be done with packages, for the message of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// They were to come.

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_told_apart() {
+    fn units_are_distinguished() {
         // Printed by systemd 252.
         let shown = "MainPID=812\nNRestarts=3\nId=etcd.service\nLoadState=loaded\nUnitFileState=enabled\nActiveState=activating\n\
                      SubState=auto-restart\nResult=exit-code\nExecMainStatus=1\nDropInPaths=/a/x.conf /b/y.conf\n\
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_that_tells_why() {
+    fn the_line_that_shows_why() {
         for (output, expected) in [
             (
                 "Starting x.service\nError: bad flag\nUsage:\n  x [flags]\nFailed with result 'exit-code'.\n",
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_in_json_is_told_in_short() {
+    fn log_lines_in_json_are_shortened() {
         for (line, expected) in [
             (
                 r#"{"level":"fatal","msg":"discovery failed","error":"no peer","stacktrace":"a\nb"}"#,

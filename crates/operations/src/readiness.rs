@@ -10,13 +10,13 @@ use kubeapi::k8s_openapi::api::core::v1::{Node, NodeCondition};
 pub enum Readiness {
     /// It can run pods, since then.
     Ready(Option<Timestamp>),
-    /// Its kubelet says that it cannot, in these words.
+    /// Its kubelet reports that it cannot, with this message.
     NotReady(Option<String>),
     /// Its kubelet was not heard of for longer than Kubernetes waits; the words of the controller that misses it.
     Silent(Option<String>),
-    /// Nothing was said of it yet.
+    /// Nothing was reported of it yet.
     Unreported,
-    /// What is said of it is of another boot of its machine.
+    /// What is reported of it is of another boot of its machine.
     OtherBoot,
 }
 
@@ -50,7 +50,7 @@ impl Readiness {
         matches!(self, Self::Ready(_))
     }
 
-    /// Why it cannot, if that is said.
+    /// Why it cannot, if that is reported.
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::NotReady(words) | Self::Silent(words) => words.as_deref(),

@@ -149,10 +149,10 @@ mod tests {
     }
 
     #[test]
-    fn a_free_slot_is_taken_and_a_full_house_is_told() {
+    fn a_free_slot_is_taken_and_no_free_slot_is_reported() {
         let (a, b) = (slot(0, "a", 5), slot(1, "b", 5));
         for (case, found, slots, start, expected) in [
-            ("nobody is here", vec![], 2, 7, Choice::Create(1)),
+            ("no node holds one", vec![], 2, 7, Choice::Create(1)),
             ("one is left", vec![a.clone()], 2, 0, Choice::Create(1)),
             ("given back", vec![a.clone(), slot(1, "", 0)], 2, 0, Choice::TakeOver(1)),
             ("gone", vec![a.clone(), slot(1, "b", 60)], 2, 0, Choice::TakeOver(1)),

@@ -61,7 +61,7 @@ pub(crate) fn find(row: &CaRow, existing: &Existing, cluster: &str, now: Timesta
 }
 
 /// The CA, and what has to be written for it to be there.
-pub(crate) fn settle(
+pub(crate) fn complete(
     row: &CaRow,
     existing: &Existing,
     cluster: &str,

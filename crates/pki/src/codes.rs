@@ -25,6 +25,6 @@ explain::codes! {
     NOT_RENEWABLE = "BS-PKI-012", "this is rotated, not renewed",
         "use `blackstart pki rotate`, which replaces it on the whole cluster; nothing was changed";
     ISSUE = "BS-PKI-013", "cannot make a key or certificate", "the message has the cause";
-    ISSUER_NAME = "BS-PKI-014", "the CA's subject has a form that cannot be repeated in a certificate",
+    ISSUER_NAME = "BS-PKI-014", "unsupported subject of a CA",
         "use a CA whose subject has single-valued attributes, each at most once";
 }

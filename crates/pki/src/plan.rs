@@ -26,10 +26,10 @@ pub fn plan(existing: &Existing, input: &Input, now: Timestamp) -> Result<Vec<Ch
     check_clock(now)?;
     let mut changes = write::directories(existing);
     let mut problems = Vec::new();
-    let cas = settle_shared(existing, &input.cluster, input.shared, now, &mut changes, &mut problems);
+    let cas = complete_shared(existing, &input.cluster, input.shared, now, &mut changes, &mut problems);
     changes.extend(cas.get(CLUSTER.name).and_then(|cluster| write::signer(existing, cluster)));
     for leaf in LEAVES {
-        match settle(leaf, existing, input, &cas, now) {
+        match complete_leaf(leaf, existing, input, &cas, now) {
             Ok(needed) => changes.extend(needed),
             Err(problem) => problems.push(problem),
         }
@@ -44,12 +44,12 @@ pub fn plan_shared(existing: &Existing, cluster: &str, now: Timestamp) -> Result
     check_clock(now)?;
     let mut changes = write::directories(existing);
     let mut problems = Vec::new();
-    settle_shared(existing, cluster, Shared::Make, now, &mut changes, &mut problems);
+    complete_shared(existing, cluster, Shared::Make, now, &mut changes, &mut problems);
     finish(existing, changes, problems)
 }
 
 /// Collects what is needed and what is wrong; returns the CAs that are, or will be, whole.
-fn settle_shared(
+fn complete_shared(
     existing: &Existing,
     cluster: &str,
     shared: Shared,
@@ -59,7 +59,7 @@ fn settle_shared(
 ) -> BTreeMap<&'static str, Ca> {
     let mut cas = BTreeMap::new();
     for row in CAS {
-        match ca::settle(row, existing, cluster, shared, now) {
+        match ca::complete(row, existing, cluster, shared, now) {
             Ok((ca, needed)) => {
                 changes.extend(needed);
                 cas.insert(row.name, ca);
@@ -67,7 +67,7 @@ fn settle_shared(
             Err(problem) => problems.push(problem),
         }
     }
-    match service_account::settle(existing, shared) {
+    match service_account::complete(existing, shared) {
         Ok(needed) => changes.extend(needed),
         Err(problem) => problems.push(problem),
     }
@@ -81,7 +81,7 @@ fn finish(existing: &Existing, mut changes: Vec<Change>, problems: Vec<PkiError>
     Ok(changes)
 }
 
-fn settle(
+fn complete_leaf(
     leaf: &Leaf,
     existing: &Existing,
     input: &Input,

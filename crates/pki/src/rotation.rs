@@ -141,7 +141,7 @@ pub fn rotation(
     changes.extend(cas.get(CLUSTER.name).and_then(|cluster| write::signer(&after, cluster)));
     for leaf in LEAVES {
         let Some(ca) = cas.get(leaf.ca.name) else { continue };
-        match settle(leaf, &after, input, ca, now) {
+        match complete_leaf(leaf, &after, input, ca, now) {
             Ok(needed) => changes.extend(needed),
             Err(problem) => problems.push(problem),
         }
@@ -202,7 +202,13 @@ fn whole(row: &CaRow, existing: &Existing, cluster: &str, now: Timestamp) -> Res
     }
 }
 
-fn settle(leaf: &Leaf, existing: &Existing, input: &Input, ca: &Ca, now: Timestamp) -> Result<Vec<Change>, PkiError> {
+fn complete_leaf(
+    leaf: &Leaf,
+    existing: &Existing,
+    input: &Input,
+    ca: &Ca,
+    now: Timestamp,
+) -> Result<Vec<Change>, PkiError> {
     let input = Input { shared: Shared::Bring, ..input.clone() };
     let holding = leaf::find(leaf, existing)?;
     let Some(reason) = evaluate::evaluate(leaf, &holding, existing, &input, ca, now)? else { return Ok(Vec::new()) };

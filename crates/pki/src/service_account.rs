@@ -9,7 +9,7 @@ use rcgen::PublicKeyData;
 use crate::{PkiError, Shared, existing::Existing, key, table::SERVICE_ACCOUNT, write};
 
 /// What has to be written for the pair to be there. The key comes first: from it the public one can be made again.
-pub(crate) fn settle(existing: &Existing, shared: Shared) -> Result<Vec<Change>, PkiError> {
+pub(crate) fn complete(existing: &Existing, shared: Shared) -> Result<Vec<Change>, PkiError> {
     let key_path = existing.path(SERVICE_ACCOUNT.key);
     let public_path = existing.path(SERVICE_ACCOUNT.public);
     let key = existing.parse(SERVICE_ACCOUNT.key, key::from_pem)?;

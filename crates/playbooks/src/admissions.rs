@@ -10,7 +10,7 @@ use crate::access;
 
 /// What is remembered of every node.
 pub async fn read(client: &Client) -> Result<Admissions, StepError> {
-    settle(client, |held| held).await
+    update(client, |held| held).await
 }
 
 /// Lets `change` say what is to be remembered of a node, and returns what is then.
@@ -24,7 +24,7 @@ pub async fn change(
         all.add(node, &wanted);
         all
     };
-    settle(client, changed).await.map(|all| all.of(node))
+    update(client, changed).await.map(|all| all.of(node))
 }
 
 /// The cluster's keys may be given once more to a machine of this name.
@@ -32,15 +32,15 @@ pub async fn rearm(client: &Client, node: &str, now: Timestamp) -> Result<Admiss
     change(client, node, |admission| admission.rearmed(now)).await
 }
 
-async fn settle(client: &Client, change: impl Fn(Admissions) -> Admissions) -> Result<Admissions, StepError> {
+async fn update(client: &Client, change: impl Fn(Admissions) -> Admissions) -> Result<Admissions, StepError> {
     let decide = |held: Option<&_>| {
         let held = held.map(Admissions::read).transpose()?.unwrap_or_default();
         let wanted = change(held.clone());
         Ok::<_, Unreadable>((wanted != held).then(|| wanted.data()))
     };
-    let settled = kubeapi::settle_secret(client, ADMISSIONS, decide).await.map_err(|error| match error {
+    let data = kubeapi::settle_secret(client, ADMISSIONS, decide).await.map_err(|error| match error {
         Unsettled::Api(error) => access::failed(&error),
         Unsettled::Content(error) => StepError::from_explained(&error),
     })?;
-    Admissions::read(&settled).map_err(|error| StepError::from_explained(&error))
+    Admissions::read(&data).map_err(|error| StepError::from_explained(&error))
 }

@@ -3,8 +3,8 @@
 explain::codes! {
     NO_YAML = "BS-IDENT-004", "cannot write a node's description as YAML",
         "this is a bug in blackstart: please report it with the message";
-    NO_RANDOM = "BS-NODE-001", "the system has no random numbers",
-        "keys must not be guessable: check the kernel log, then run the command again";
+    NO_RANDOM = "BS-NODE-001", "cannot get random numbers from the system",
+        "without them keys could be guessed: check `dmesg`, then run the command again";
     IMAGE_MISSING = "BS-NODE-002", "an image that a workload needs cannot be pulled",
         "make the registry reachable for the nodes, or import the image on every node with `ctr -n k8s.io images import`";
     NO_CREDENTIAL = "BS-NODE-003", "the node has no join secret or token",
@@ -19,10 +19,10 @@ explain::codes! {
         "mount the disk they are on, then run `blackstart node up` again; or restore them: `blackstart backup restore` or \
          `blackstart etcd restore`; to start an empty cluster instead, `blackstart node reset` and then `blackstart node \
          up`";
-    CLUSTER_EXISTS = "BS-NODE-008", "a bootstrap node found a cluster that exists",
-        "switch this machine off: a second bootstrap node would make a second cluster. If the masters are to start again, reset \
-         each of them with `blackstart node reset` first";
-    POD_STAYS = "BS-NODE-009", "a static pod does not end",
+    CLUSTER_EXISTS = "BS-NODE-008", "the bootstrap node found an existing cluster",
+        "switch this machine off: a second bootstrap node would start a second cluster; to build the cluster again, \
+         run `blackstart node reset` on each master first";
+    POD_STAYS = "BS-NODE-009", "a static pod does not stop",
         "check `systemctl status kubelet` and `crictl ps` on this machine, then run the same command again";
     NOT_OURS = "BS-RESET-001", "refusing to delete a directory with data blackstart does not own",
         "remove or move that data yourself if it is not needed, then run `blackstart node reset` again";
@@ -30,8 +30,9 @@ explain::codes! {
         "to take this machine out of the cluster run `blackstart node reset` on it; or run the command on another master";
     MEMBERSHIP_BUSY = "BS-REMOVE-004", "another process is changing etcd's members",
         "wait for the process named above and retry; a stale lock expires after 30 s";
-    BOOTSTRAP_ALIVE = "BS-REMOVE-005", "the bootstrap node is alive",
-        "it hands over by itself: `blackstart bootstrap wait` shows what it waits for. To do without it, switch it off first";
+    BOOTSTRAP_ALIVE = "BS-REMOVE-005", "the bootstrap node is still running",
+        "no action: it hands over by itself, and `blackstart bootstrap wait` shows what it waits for; to remove it \
+         before that, switch it off first";
     CUT_OFF = "BS-NET-002", "the new network configuration cut the machine off; rolled back to the old one",
         "check address, `node_cidr` and `gateway` in cluster.yaml against the network the machine is plugged into";
     HOST_NAME = "BS-NET-004", "cannot set the host name", "check `systemctl status systemd-hostnamed`";

@@ -32,7 +32,7 @@ pub enum PodError {
     NotPut {
         /// Where on the node.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: HostError,
     },
@@ -65,7 +65,7 @@ pub enum PodError {
         /// The unit.
         unit: String,
     },
-    /// The API said no, or nothing.
+    /// The API refused, or did not answer.
     #[error(transparent)]
     Api(#[from] ApiError),
     /// Not in a pod, or without a service account.
@@ -76,7 +76,7 @@ pub enum PodError {
     Metrics {
         /// Which.
         port: u16,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },

@@ -78,7 +78,7 @@ struct Pod {
     is_tidy: bool,
     metrics: Metrics,
     history: History,
-    /// What went wrong with a run, or around it, as long as no later run has said something else.
+    /// What went wrong with a run, or around it, as long as no later run has reported something else.
     failure: Option<Failure>,
 }
 
@@ -162,12 +162,12 @@ impl Pod {
         let output = Message::Error(error.diagnostic().recorded());
         let boot_id = self.boot_id().unwrap_or_default();
         let report = node_events::of_pod(self.prep, State::Failed, output, &boot_id, Timestamp::now());
-        self.settle(&report).await;
+        self.publish(&report).await;
         self.failure = Some(Failure { report, of_run });
     }
 
-    /// Shows a report: readiness, Node, Events, metrics.
-    async fn settle(&mut self, report: &Report) {
+    /// Publishes a report: readiness, Node, Events, metrics.
+    async fn publish(&mut self, report: &Report) {
         self.show_readiness(report);
         self.cluster.report(report).await;
         let (history, api_answers) = (self.history.clone(), self.cluster.answers());

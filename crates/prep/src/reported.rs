@@ -18,7 +18,7 @@ pub struct Reported {
 }
 
 impl Reported {
-    /// From the labels and annotations of a Node; `None` if it never said anything.
+    /// From the labels and annotations of a Node; `None` if it never reported anything.
     pub fn of(
         prep: Prep,
         labels: Option<&BTreeMap<String, String>>,
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_is_read_back_and_nonsense_is_not_believed() {
+    fn what_was_reported_is_read_back_and_nonsense_is_not_believed() {
         let report = samples::ready();
         let labels = BTreeMap::from([("blackstart.io/prep-iscsi".to_owned(), "ready".to_owned())]);
         let text = serde_json::to_string(&report).unwrap();

@@ -17,7 +17,7 @@ pub enum Distrust {
     Other,
 }
 
-/// Tells a server that was reached and not believed (`Some`) from every other failure (`None`).
+/// Distinguishes a server that was reached and not believed (`Some`) from every other failure (`None`).
 pub fn distrust(error: &(dyn Error + 'static)) -> Option<Distrust> {
     match tls_error(error)? {
         rustls::Error::InvalidCertificate(why) => Some(kind(why)),

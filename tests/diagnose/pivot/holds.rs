@@ -19,7 +19,7 @@ macro_rules! ignited {
 pub(super) const IGNITED_OLD: &str =
     concat!(ignited!(), "; echo '{\"userConfigProvided\":true}' > /etc/.ignition-result.json");
 
-/// Stops the pod of a process, lets somebody else take its port, and lets it come back.
+/// Stops the pod of a process, lets another process take its port, and lets it come back.
 macro_rules! squat {
     ($process:literal, $port:literal) => {
         Deed::Sh(concat!(

@@ -6,10 +6,12 @@ use join::Marks;
 use nodekit::run_record::RunSummary;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use spec::Role;
 
 use crate::{
     Agent, AgentError,
     outage::Outage,
+    progress,
     systemd::{self, Unit},
 };
 
@@ -42,6 +44,9 @@ pub struct Status {
     /// The last run on the machine; absent too where another version wrote it in a form that is not known here.
     #[serde(default, deserialize_with = "known_form")]
     pub run: Option<RunSummary>,
+    /// On a temporary bootstrap node, when each milestone was reached, in the form of [`nodekit::milestones::times`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub milestones: BTreeMap<String, String>,
 }
 
 fn known_form<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RunSummary>, D::Error> {
@@ -59,9 +64,14 @@ pub(super) async fn check(agent: &Agent, outage: &Outage) -> Result<Status, Agen
     Ok(Status {
         unheard_seconds: outage.lasting().map(|lasting| lasting.as_secs()),
         run: last_run(agent),
+        milestones: milestones(agent),
         machine: agent.host.disk.read_optional(Path::new(MACHINE_ID))?.as_deref().map(machine),
         ..status(agent, state.as_deref(), units)
     })
+}
+
+fn milestones(agent: &Agent) -> BTreeMap<String, String> {
+    if agent.node.has(Role::Bootstrap) { progress::reached(agent) } else { BTreeMap::new() }
 }
 
 fn machine(id: &[u8]) -> String {
@@ -81,6 +91,7 @@ fn status(agent: &Agent, state: Option<&[u8]>, units: BTreeMap<String, Unit>) ->
         machine: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         run: None,
+        milestones: BTreeMap::new(),
     }
 }
 
@@ -88,8 +99,11 @@ fn status(agent: &Agent, state: Option<&[u8]>, units: BTreeMap<String, Unit>) ->
 mod tests {
     use std::sync::Arc;
 
+    use host::{Change, Content};
+    use serde_json::json;
+
     use super::*;
-    use crate::testing::{Scripted, agent};
+    use crate::testing::{Scripted, agent, with_bootstrap_node};
 
     #[test]
     fn a_status_is_small_and_says_what_matters() {
@@ -99,5 +113,30 @@ mod tests {
         let units = units.map(|(name, unit)| (name.to_owned(), unit)).into();
         let status = Status { version: "1.2.3".into(), ..status(&agent, Some(b"joined\n"), units) };
         insta::assert_json_snapshot!(status);
+    }
+
+    #[test]
+    fn only_a_bootstrap_node_reports_milestones() {
+        let mut agent = agent("master-01", &Arc::new(Scripted::default()));
+        let time = "2026-11-18T08:00:02Z";
+        let step =
+            json!({ "id": "preflight", "title": "", "ended": time, "state": "done", "attempts": [], "waits": [] });
+        let record = json!({
+            "v": 1, "run": "r", "purpose": "up", "node": "", "playbook": "cluster", "boot_id": "b",
+            "process": { "pid": 1, "began": 1 }, "version": "0", "started": time, "updated": time,
+            "outcome": "working", "done": 1, "total": 2, "summary": "", "steps": [step],
+        });
+        let path = agent.paths.state_dir.join("runs/r.json");
+        let content = Content::Plain(record.to_string().into_bytes());
+        Change::File { path, mode: 0o644, content }.apply(&*agent.host.disk).unwrap();
+        assert_eq!(milestones(&agent), BTreeMap::new());
+        let cluster = with_bootstrap_node();
+        agent.node = cluster.bootstrap_node().unwrap().clone();
+        agent.cluster = Arc::new(cluster);
+        let reached = milestones(&agent);
+        assert_eq!(reached, [("01-os".to_owned(), time.to_owned())].into());
+        let sent =
+            serde_json::to_value(Status { milestones: reached.clone(), ..status(&agent, None, BTreeMap::new()) });
+        assert_eq!(serde_json::from_value::<Status>(sent.unwrap()).unwrap().milestones, reached);
     }
 }

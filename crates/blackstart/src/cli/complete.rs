@@ -1,7 +1,7 @@
 //! What a shell offers for names that only the machine knows: labs, their machines, nodes, codes.
 //!
 //! A shell asks this very program at every press of the key (`BLACKSTART_COMPLETE=bash`), so what it offers is what is
-//! there. Nothing is said about what cannot be read: a key that was pressed is no place for errors. To offer values for
+//! there. Nothing is reported of what cannot be read: a key that was pressed is no place for errors. To offer values for
 //! another argument: a line in `VALUES`.
 
 use std::{env, iter, path::PathBuf};

@@ -15,7 +15,7 @@ pub enum IgnitionCommand {
 
     /// Serve the configs to machines that carry only a pointer
     #[command(
-        after_help = "GET /config/NAME over TLS under the cluster's CA answers with CONFIGS/NAME.ign, only for the `Authorization` header in the\npointer of NAME, which is made from that node's secret. Whoever has no proof gets 401 for every name. A config that is\nrendered again is served from the next request on; one that is not there yet is answered with 503, and Ignition asks\nagain. Runs until it is stopped; stop it when all machines have booted.\n\nExamples:\n  blackstart ignition render examples/pivot --sealed sealed --out ign --pointer https://192.168.10.1:22623\n  blackstart ignition serve examples/pivot --sealed sealed --configs ign\n  blackstart ignition serve examples/pivot --sealed sealed --configs ign --listen 192.168.10.1:22623 --name ign.example.org"
+        after_help = "GET /config/NAME over TLS under the cluster's CA answers with CONFIGS/NAME.ign, only for the `Authorization` header in the\npointer of NAME, which is made from that node's secret. A request without that proof gets 401 for every name. A config that is\nrendered again is served from the next request on; one that is not there yet is answered with 503, and Ignition asks\nagain. Runs until it is stopped; stop it when all machines have booted.\n\nExamples:\n  blackstart ignition render examples/pivot --sealed sealed --out ign --pointer https://192.168.10.1:22623\n  blackstart ignition serve examples/pivot --sealed sealed --configs ign\n  blackstart ignition serve examples/pivot --sealed sealed --configs ign --listen 192.168.10.1:22623 --name ign.example.org"
     )]
     Serve(ServeOptions),
 

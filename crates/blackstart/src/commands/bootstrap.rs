@@ -6,7 +6,10 @@ mod remove;
 mod status;
 mod wait;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use kubeapi::{
     ApiError, Client,
@@ -47,6 +50,8 @@ enum Source {
 impl Source {
     fn find(context: &Context, from: &From) -> Result<Self, Ended> {
         if let Some(kubeconfig) = &from.kubeconfig {
+            // One that is given is not waited for; a master's own appears while it joins.
+            read(kubeconfig)?;
             return Ok(Self::Api(kubeconfig.clone()));
         }
         let cluster = context.cluster(None)?;
@@ -70,10 +75,7 @@ impl Source {
         match self {
             Self::Own => Ok(milestones::progress(&records(context)?)),
             Self::Api(kubeconfig) => {
-                let text = std::fs::read_to_string(kubeconfig).map_err(|error| {
-                    let message = format!("cannot read {}: {error}", kubeconfig.display());
-                    Failure::new(kubeapi::codes::KUBECONFIG, message)
-                })?;
+                let text = read(kubeconfig)?;
                 tls::install_provider();
                 published(kubeapi::connect_with_short_timeout(&text).await?).await
             }
@@ -81,13 +83,20 @@ impl Source {
     }
 }
 
+fn read(kubeconfig: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(kubeconfig).map_err(|error| {
+        let message = format!("cannot read {}: {error}", kubeconfig.display());
+        Failure::new(kubeapi::codes::KUBECONFIG, message)
+    })
+}
+
 /// The runs of this machine, the newest first.
 fn records(context: &Context) -> Result<Vec<RunRecord>, Failure> {
     Ok(RunRecord::all(&*context.host.disk, &context.layout.state_dir)?)
 }
 
-/// What the bootstrap node has published. That it is complete has no time of its own but that of the last change.
-async fn published(client: Client) -> Result<Vec<Progress>, Failure> {
+/// What the bootstrap node has published in the API. That it is complete has no time of its own but that of the last change.
+pub(super) async fn published(client: Client) -> Result<Vec<Progress>, Failure> {
     let configs = Api::<ConfigMap>::namespaced(client, BOOTSTRAP_NAMESPACE);
     let found = configs.get_opt(BOOTSTRAP_NAME).await.map_err(ApiError::of("see how far the bootstrap is"))?;
     let data = found.as_ref().and_then(|found| found.data.clone()).unwrap_or_default();

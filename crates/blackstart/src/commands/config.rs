@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_told_together() {
+    fn ends_are_reported_together() {
         let end = |text: &str| text.parse::<Timestamp>().ok();
         let december = end("2026-12-17T12:00:00Z");
         let named = |ends: &[(&str, Option<Timestamp>)]| {

@@ -81,7 +81,7 @@ async fn refuse_if_over(client: &Client, id: &str, expires: Timestamp) -> Result
     let made = secrets.get_metadata(&name).await.map_err(|error| refused("read the token", &error))?;
     let Some(made) = made.metadata.creation_timestamp.filter(|made| expires <= made.0) else { return Ok(()) };
     secrets.delete(&name, &DeleteParams::default()).await.map_err(|error| refused("delete the token", &error))?;
-    let message = format!("the token would have ended at {expires}, and the API server's clock says {}", made.0);
+    let message = format!("the token would have ended at {expires}, and by the API server's clock it is {}", made.0);
     Err(Failure::new(codes::CLOCK_BEHIND, message))
 }
 

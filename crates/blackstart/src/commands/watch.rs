@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! source   this node's cluster, or a lab's ─┬─ asking: every master, with whatever certificate is there (or a greeting)
+//!                                           ├─ published: milestones of a bootstrap node, from the API if there is one
 //!                                           └─ looking: the run on this machine, or on all machines of the lab
 //! facts    what came in ─► evaluate (pure) ─► view ─► JSON, or text (pure) ─► screen, or printed once
 //! ```
@@ -10,9 +11,10 @@
 //! and `text.rs`, and its row in `docs/reference/watch.md`.
 
 mod asking;
+mod bootstrap;
 mod evaluate;
 mod facts;
-mod line;
+mod published;
 mod screen;
 mod source;
 #[cfg(test)]
@@ -25,10 +27,10 @@ use std::{
     time::Duration,
 };
 
-use futures::future::join_all;
+use futures::future::{OptionFuture, join, join_all};
 use tokio::{
     signal::unix::{SignalKind, signal},
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::JoinSet,
     time::sleep,
 };
@@ -75,10 +77,20 @@ fn print(out: Output, view: &View) -> Result<(), Ended> {
 async fn once(context: &Context, source: &Source) -> Result<View, Ended> {
     let mut facts = source.facts();
     let asked = source.masters().map(async |mut master| (master.once().await, master.name));
-    for (answer, name) in join_all(asked).await {
+    let published = OptionFuture::from(source.published().map(async |published| published.once().await));
+    let (answers, published) = join(join_all(asked), published).await;
+    for (answer, name) in answers {
         facts.take(&name, answer, context.host.clock.now());
     }
+    facts.published = published.unwrap_or_default();
     source.check(&mut facts)?;
+    let view = evaluate(&facts, context.host.clock.now());
+    // Not with the masters: nobody waits for a bootstrap node that is gone.
+    let Some(mut bootstrap) = source.bootstrap().filter(|bootstrap| view.has_master(&bootstrap.name)) else {
+        return Ok(view);
+    };
+    let answer = bootstrap.once().await;
+    facts.take(&bootstrap.name, answer, context.host.clock.now());
     Ok(evaluate(&facts, context.host.clock.now()))
 }
 
@@ -125,10 +137,25 @@ async fn follow(
     for master in source.masters() {
         asking.spawn(master.forever(emit.clone()));
     }
+    let name = source.bootstrap().map(|bootstrap| bootstrap.name).unwrap_or_default();
+    let mut bootstrap = source.bootstrap().map(|bootstrap| asking.spawn(bootstrap.forever(emit.clone())));
+    let (publish, published) = watch::channel(Vec::new());
+    if let Some(source) = source.published() {
+        asking.spawn(source.forever(publish));
+    }
     let mut facts = source.facts();
     loop {
         source.check(&mut facts)?;
-        if !show(evaluate(&facts, context.host.clock.now()))? {
+        facts.published.clone_from(&published.borrow());
+        let view = evaluate(&facts, context.host.clock.now());
+        // Its address may soon be another machine's.
+        if !view.has_master(&name)
+            && facts.is_gone(&name)
+            && let Some(task) = bootstrap.take()
+        {
+            task.abort();
+        }
+        if !show(view)? {
             return Ok(());
         }
         tokio::select! {

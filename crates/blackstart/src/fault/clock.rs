@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_jumps_when_it_is_told_to() {
+    fn it_jumps_when_it_is_due() {
         for (text, expected) in [("86400", [86400; 3]), ("-60", [-60; 3]), ("+60:2", [0, 0, 60])] {
             let (by, after) = parsed(text).unwrap();
             let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looking_is_told_from_doing() {
+    fn checks_are_distinguished_from_changes() {
         for (command, expected) in [
             ("systemctl show --property=ActiveState etcd.service", true),
             ("systemctl start --no-block etcd.service", false),

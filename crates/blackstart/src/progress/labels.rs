@@ -1,4 +1,4 @@
-//! What is said of an event, the same on a terminal and in a log.
+//! How an event is shown, the same on a terminal and in a log.
 
 use std::{
     collections::HashMap,

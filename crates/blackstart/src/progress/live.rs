@@ -48,12 +48,12 @@ impl Live {
         change(bar);
     }
 
-    fn settle(&self, step: &str, event: &Event) {
+    fn finish_step(&self, step: &str, event: &Event) {
         let bar = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(step);
         if let Some(bar) = bar {
             bar.finish_and_clear();
         }
-        self.say(&settled(event, self.clock.elapsed(event), self.color));
+        self.say(&finished_line(event, self.clock.elapsed(event), self.color));
         self.total.set_position(event.done as u64);
     }
 
@@ -77,13 +77,13 @@ impl Sink for Live {
                 let took = labels::duration(elapsed);
                 self.say(&format!("{} on {}: {} ({took})", event.playbook, event.node, event.message()));
             }
-            (None, _) => self.say(&settled(event, elapsed, self.color)),
-            (Some(step), state) if labels::is_end(state) => self.settle(step, event),
+            (None, _) => self.say(&finished_line(event, elapsed, self.color)),
+            (Some(step), state) if labels::is_end(state) => self.finish_step(step, event),
             (Some(step), State::Waiting) => {
                 self.with_bar(step, |bar| bar.set_message(format!("waiting for {}", event.message())));
             }
             (Some(step), State::Retrying) => {
-                self.say(&settled(event, elapsed, self.color));
+                self.say(&finished_line(event, elapsed, self.color));
                 self.with_bar(step, |bar| bar.set_message(format!("trying again after: {}", event.message())));
             }
             (Some(step), _) => self.with_bar(step, |bar| bar.set_message(event.message().to_owned())),
@@ -91,7 +91,7 @@ impl Sink for Live {
     }
 }
 
-fn settled(event: &Event, elapsed: Duration, color: bool) -> String {
+fn finished_line(event: &Event, elapsed: Duration, color: bool) -> String {
     let (sign, word, style) = labels::mark(event.state);
     let who = event.step.as_deref().unwrap_or(&event.playbook);
     let code = event.error().map(|error| format!("{}: ", error.code)).unwrap_or_default();
@@ -121,7 +121,7 @@ mod tests {
         let mut events = small_run();
         events.retain(|event| labels::is_end(event.state) || event.state == State::Retrying);
         let lines = |color| {
-            let line = |event| settled(event, Duration::from_secs(75), color);
+            let line = |event| finished_line(event, Duration::from_secs(75), color);
             events.iter().map(line).collect::<Vec<_>>().join("\n")
         };
         insta::assert_snapshot!(lines(false), @r"

@@ -124,7 +124,7 @@ fn what_cannot_be_rendered_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn what_is_wrong_with_a_config_is_told_with_its_place() {
+fn what_is_wrong_with_a_config_is_reported_with_its_position() {
     let trial = Trial::empty();
     let text = "{\n  \"ignition\": { \"version\": \"3.1.0\" },\n  \"storage\": { \"files\": [\n    { \"path\": \"/etc/a\", \"contents\": { \"source\": \"data:,a\" } }\n  ] }\n}\n";
     fs::write(trial.path("a.ign"), text).unwrap();

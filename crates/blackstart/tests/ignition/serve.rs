@@ -77,7 +77,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn the_holder_of_the_secret_gets_its_config_and_nobody_else_anything() {
+async fn only_the_holder_of_the_secret_gets_its_config() {
     let (trial, sealed, out) = sealed();
     let server = Server::start(&trial, &sealed, &out);
     let (worker, master) = (proof(&trial, "worker-01"), proof(&trial, "master-01"));
@@ -129,7 +129,7 @@ async fn a_pointer_of_an_older_seal_is_refused() {
 }
 
 #[tokio::test]
-async fn those_who_mean_no_good_keep_nobody_waiting() {
+async fn hostile_clients_keep_no_other_waiting() {
     let (trial, sealed, out) = sealed();
     let server = Server::start(&trial, &sealed, &out);
     let worker = proof(&trial, "worker-01");
@@ -179,7 +179,7 @@ async fn those_who_mean_no_good_keep_nobody_waiting() {
 }
 
 #[test]
-fn what_cannot_be_served_is_told() {
+fn what_cannot_be_served_is_reported() {
     let (trial, sealed, out) = sealed();
     let dir = example("pivot");
     let serve = |sealed: &str, more: &[&str]| {

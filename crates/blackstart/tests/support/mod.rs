@@ -35,11 +35,11 @@ pub(crate) fn blackstart<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>
             text += &format!("--- {name}\n{}", String::from_utf8_lossy(bytes));
         }
     }
-    settle(&text)
+    masked(&text)
 }
 
 /// Takes out what differs from run to run.
-fn settle(output: &str) -> String {
+fn masked(output: &str) -> String {
     let repository = format!("{}/", repository().display());
     let mut output = output.replace(&repository, "");
     for (pattern, word) in [

@@ -50,7 +50,7 @@ pub struct Mirror {
 }
 
 impl Default for Sources {
-    /// All that need no word from the user.
+    /// All that need no input of the user.
     fn default() -> Self {
         Self { given: None, release: Some(Mirror::default()), go_modules: true }
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::{Component, component::Go};
 
-/// What `go mod edit -json` tells of a published `go.mod`, as far as it matters here.
+/// What `go mod edit -json` prints of a published `go.mod`, as far as it matters here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub(super) struct GoMod {

@@ -79,7 +79,7 @@ impl Toolchain {
     }
 }
 
-/// What `go mod download -json` tells.
+/// What `go mod download -json` prints.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub(super) struct Module {

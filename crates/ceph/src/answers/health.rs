@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_told_with_cephs_codes() {
+    fn reasons_have_cephs_codes() {
         let health: Health = serde_json::from_str(
             r#"{"status":"HEALTH_WARN","checks":{
                 "TOO_FEW_OSDS":{"severity":"HEALTH_WARN","summary":{"message":"OSD count 0 < osd_pool_default_size 3","count":3},"detail":[],"muted":false},

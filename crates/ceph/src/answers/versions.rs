@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_in_short() {
+    fn versions_are_reported_in_short() {
         let text = r#"{"mon":{"ceph version 16.2.15 (618f440892089921c3e944a991122ddc44e60516) pacific (stable)":3},
                        "mgr":{"ceph version 16.2.15 (618f440892089921c3e944a991122ddc44e60516) pacific (stable)":2},
                        "osd":{},"mds":{},

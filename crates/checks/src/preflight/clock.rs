@@ -51,7 +51,7 @@ mod tests {
     use crate::Kind;
 
     #[test]
-    fn a_clock_that_nobody_keeps_right_is_a_warning() {
+    fn a_clock_that_is_not_synchronised_is_a_warning() {
         assert_eq!(evaluate("NTPSynchronized=yes\n"), Ok(Vec::new()));
         let found = evaluate("NTPSynchronized=no\n").unwrap();
         assert_eq!(found.first().map(|found| found.kind), Some(Kind::Warning));

@@ -73,7 +73,7 @@ pub enum Stage {
     Begun,
 }
 
-/// A check that takes longer tells nothing worth waiting for.
+/// A check that takes longer reports nothing worth waiting for.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A name after `--skip` that no check has.

@@ -9,7 +9,7 @@ use crate::{Checking, Finding, codes};
 pub(super) const CHECK: Check =
     Check::new("programs", "the system's programs that are needed are installed", &[codes::NO_PROGRAM], check);
 
-/// Who needs it is said, because a person wants to know what for.
+/// Who needs it is shown, because a person wants to know what for.
 const NEEDED: &[(&str, &str)] = &[
     ("systemctl", "every service is a systemd unit"),
     ("busctl", "the network is changed under NetworkManager's guard"),

@@ -38,7 +38,7 @@ fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn garbled() -> Inconclusive {
-    Inconclusive("/proc/self/status does not say who runs this".to_owned())
+    Inconclusive("no user ID in /proc/self/status".to_owned())
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ mod tests {
     ]"#;
 
     #[test]
-    fn an_address_that_is_gone_is_told_with_what_is_there() {
+    fn an_address_that_is_gone_is_reported_with_what_is_there() {
         let there = addresses(SHOWN).unwrap();
         assert_eq!(evaluate("192.168.1.77".parse().unwrap(), &there), None);
         let finding = evaluate("192.168.1.10".parse().unwrap(), &there).unwrap();

@@ -156,7 +156,7 @@ fn why_not(asked: &Asked<'_>) -> Finding {
 }
 
 fn listed(failing: &[String]) -> String {
-    if failing.is_empty() { "it does not say why".to_owned() } else { failing.join(", ") }
+    if failing.is_empty() { "it names no failing check".to_owned() } else { failing.join(", ") }
 }
 
 fn distrusted(whose: &str, why: Distrust) -> String {

@@ -39,12 +39,12 @@ fn check(context: &Context) -> Checking<'_> {
         let now = context.host.clock.now();
         let was_ready = context.was_done(ids::RECORD).await?;
         // That it waits for masters, or gets stuck in its hand-over, has checks of its own.
-        let is_told_elsewhere = match context.tenure()? {
+        let is_reported_elsewhere = match context.tenure()? {
             None => false,
             Some(Tenure::Holds) => run.waiting().iter().any(|wait| is_for_masters(wait.step)),
             Some(Tenure::HandsOver | Tenure::Retired) => true,
         };
-        if is_told_elsewhere {
+        if is_reported_elsewhere {
             return Ok(off(&unit, is_enabled).into_iter().collect());
         }
         Ok([evaluate(&run, outcome, was_ready, now), off(&unit, is_enabled)].into_iter().flatten().collect())
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn each_outcome_has_its_words() {
+    fn each_outcome_has_its_message() {
         let now: Timestamp = "2026-12-01T12:02:00Z".parse().unwrap();
         let mut text = String::new();
         for (run, outcome) in [

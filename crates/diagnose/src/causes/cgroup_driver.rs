@@ -27,8 +27,7 @@ fn evaluate(kubelet: &str, containerd: &str) -> Option<Finding> {
         "true" => "systemd",
         _ => "cgroupfs",
     };
-    let evidence =
-        format!("{KUBELET} says `{of_kubelet}`, and {CONTAINERD} says `{of_containerd}`: pods have two masters");
+    let evidence = format!("cgroup driver mismatch: {KUBELET} has `{of_kubelet}`, {CONTAINERD} has `{of_containerd}`");
     (of_kubelet != of_containerd).then(|| Finding::cause(CGROUP_DRIVER, Part::Kubelet, evidence))
 }
 

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drop_in_for_all_services_is_nobody_s_doing() {
+    fn a_drop_in_for_all_services_is_no_change_by_hand() {
         let unit = Unit {
             name: "etcd.service".into(),
             drop_ins: vec!["/usr/lib/systemd/system/service.d/10-all.conf".into()],

@@ -98,6 +98,6 @@ mod tests {
         the clock went backwards: it is 2026-12-01 12:00:00 UTC, and the ledger was written at 2026-12-02 00:00:00
         ");
         let long_ago = at("2001-01-01T00:00:00Z");
-        assert_eq!(evaluate(long_ago, &[("m", now)], Some(now)), None, "the preflight check tells that");
+        assert_eq!(evaluate(long_ago, &[("m", now)], Some(now)), None, "the preflight check reports that");
     }
 }

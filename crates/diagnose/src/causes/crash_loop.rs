@@ -40,7 +40,7 @@ mod tests {
     use crate::Kind;
 
     #[test]
-    fn it_is_told_what_the_service_said() {
+    fn the_last_log_line_is_reported() {
         let unit = Unit { name: "etcd.service".into(), active: "activating".into(), restarts: 4, ..Unit::default() };
         let finding = evaluate(&unit, "fatal: no space left on device");
         assert_eq!(finding.kind, Kind::Symptom);

@@ -83,7 +83,7 @@ fn full(status: &Status) -> Option<Finding> {
     let alarms: Vec<&str> =
         status.errors.iter().map(|error| error.trim()).filter(|error| error.contains("alarm")).collect();
     if !alarms.is_empty() {
-        let evidence = format!("etcd says: {}; {size}", alarms.join(", "));
+        let evidence = format!("etcd reports: {}; {size}", alarms.join(", "));
         return Some(Finding::cause(ETCD_ALARM, Part::Etcd, evidence));
     }
     let is_near = status.db_size_quota > 0 && status.db_size * 100 >= status.db_size_quota * NEARLY_FULL;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_database_is_told_before_and_after_etcd_raises_the_alarm() {
+    fn a_full_database_is_reported_before_and_after_etcd_raises_the_alarm() {
         let reported = |mebibytes: u64, quota: u64, errors: &[&str]| {
             let [size, in_use, quota] = [mebibytes, mebibytes / 2, quota].map(|size| (size * MIB).to_string());
             let status = json!({ "header": {"member_id": "7"}, "version": "3.7.3", "leader": "7", "errors": errors,

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_s_word_is_needed_unless_systemd_has_it() {
+    fn the_kernel_log_is_needed_unless_systemd_knows() {
         let unit = |result: &str, status: &str| Unit {
             name: "kube-controller-manager.service".into(),
             result: result.into(),

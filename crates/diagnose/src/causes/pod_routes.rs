@@ -37,7 +37,7 @@ fn check(context: &Context) -> Checking<'_> {
     })
 }
 
-/// The kernel's answer, or its words where it has no way.
+/// The kernel's answer, or its error where it has no route.
 async fn ask(context: &Context, pod: IpAddr) -> Result<String, String> {
     let command = Cmd::new("ip").args(["-j", "route", "get", &pod.to_string()]).env("LC_ALL", "C");
     context.host.commands.run(&command).await.map(|printed| printed.stdout).map_err(|error| error.to_string())

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_still_matters_is_told() {
+    fn only_what_still_matters_is_reported() {
         const NODE: &str = "system:node:worker-01";
         let pending = ["BS-DIAG-045 Symptom request csr-0 of system:node:worker-01 waits for 120 s"];
         let denied = ["BS-DIAG-046 Cause request csr-0 of system:node:worker-01 was denied: BS-CSR-004 names"];

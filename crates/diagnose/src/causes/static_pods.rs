@@ -134,7 +134,8 @@ fn evaluate(seen: &Seen<'_>) -> Vec<Finding> {
             found.push(Finding::symptom(CRASH_LOOP, *part, evidence).with_fix(fix));
         }
         Some(Runs::No) => {
-            let evidence = format!("the static pod {name} has no container; {}", why("the kubelet does not say why"));
+            let evidence =
+                format!("the static pod {name} has no container; {}", why("the kubelet has logged no reason"));
             found.push(Finding::symptom(STATIC_POD_DOWN, *part, evidence));
         }
         Some(Runs::Yes) | None => {}

@@ -26,16 +26,16 @@ const PLENTY_OF_INODES: u64 = 10_000;
 fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let mounts = context.text("/proc/self/mountinfo")?.unwrap_or_default();
-        let mut places = Vec::new();
+        let mut dirs = Vec::new();
         for (what, dir) in written(context) {
             let dir = nearest(&*context.host.disk, dir)?;
             match mount_of(&mounts, &dir) {
-                Some(mount) => places.push(Place { what, dir, mount }),
+                Some(mount) => dirs.push(WrittenDir { what, dir, mount }),
                 None => return Err(Inconclusive(format!("{} is on no mount of /proc/self/mountinfo", dir.display()))),
             }
         }
         let mut found = Vec::new();
-        for (mount, what) in by_mount(&places) {
+        for (mount, what) in by_mount(&dirs) {
             if mount.is_read_only {
                 found.push(read_only(mount, &what));
                 continue;
@@ -79,7 +79,7 @@ fn nearest(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, Inconclusive> {
 }
 
 /// A directory that is written to, and where it is mounted.
-struct Place<'a> {
+struct WrittenDir<'a> {
     what: &'static str,
     dir: PathBuf,
     mount: Mount<'a>,
@@ -106,9 +106,9 @@ fn mount_of<'a>(mountinfo: &'a str, dir: &Path) -> Option<Mount<'a>> {
 }
 
 /// Each mount once, with everything that is written there.
-fn by_mount<'a>(places: &'a [Place<'a>]) -> Vec<(Mount<'a>, Vec<String>)> {
+fn by_mount<'a>(dirs: &'a [WrittenDir<'a>]) -> Vec<(Mount<'a>, Vec<String>)> {
     let mut all: Vec<(Mount<'a>, Vec<String>)> = Vec::new();
-    for Place { what, dir, mount } in places {
+    for WrittenDir { what, dir, mount } in dirs {
         let reported = format!("{what} ({})", dir.display());
         match all.iter_mut().find(|(known, _)| known == mount) {
             Some((_, whats)) => whats.push(reported),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn little_is_told_only_where_it_is_next_to_nothing() {
+    fn little_is_reported_only_where_it_is_next_to_nothing() {
         let mount = Mount { at: "/var", is_read_only: false };
         let what = ["etcd (/var/lib/etcd)".to_owned()];
         let reported = |total, free, inodes: (u64, u64)| {
@@ -214,11 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_is_told_once_with_all_it_holds() {
-        let place = |what, at| Place { what, dir: "/d".into(), mount: Mount { at, is_read_only: true } };
-        let places = [place("a", "/"), place("b", "/x"), place("c", "/")];
+    fn a_mount_is_reported_once_with_all_it_holds() {
+        let written_dir = |what, at| WrittenDir { what, dir: "/d".into(), mount: Mount { at, is_read_only: true } };
+        let dirs = [written_dir("a", "/"), written_dir("b", "/x"), written_dir("c", "/")];
         let reported: Vec<String> =
-            by_mount(&places).iter().map(|(mount, what)| read_only(*mount, what).evidence).collect();
+            by_mount(&dirs).iter().map(|(mount, what)| read_only(*mount, what).evidence).collect();
         assert_eq!(
             reported,
             ["/ is mounted read-only; it holds a (/d), c (/d)", "/x is mounted read-only; it holds b (/d)"]

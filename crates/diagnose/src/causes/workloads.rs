@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_told_by_what_they_lack() {
+    fn pods_are_reported_by_what_they_lack() {
         let unscheduled = json!({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/2 nodes"}]});
         let mut pods = vec![
             pod("fine", &json!({"phase": "Running"})),

@@ -220,7 +220,7 @@ impl Step for Effect {
 
     fn verify(&self, seen: &EffectSeen) -> Verdict {
         if seen.checks < self.waits {
-            Verdict::Waiting { what: format!("{} to settle", self.key), progress: seen.checks.to_string() }
+            Verdict::Waiting { what: format!("{} to converge", self.key), progress: seen.checks.to_string() }
         } else {
             Verdict::Met
         }

@@ -111,7 +111,7 @@ impl Ledger {
     }
 
     /// True if the step is filed as verified, and nothing went wrong since.
-    pub(crate) fn is_settled(&self, key: &str) -> bool {
+    pub(crate) fn is_verified_without_error(&self, key: &str) -> bool {
         self.is_verified(key) && self.steps.get(key).is_some_and(|record| record.error.is_none())
     }
 

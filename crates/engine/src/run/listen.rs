@@ -7,7 +7,7 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use crate::StepError;
 
-/// Works with a host whose words become events.
+/// Works with a host whose messages become events.
 pub(super) async fn listening<T, F: Future<Output = Result<T, StepError>>>(
     host: &Host,
     work: impl FnOnce(Host) -> F,

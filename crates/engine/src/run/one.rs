@@ -117,7 +117,7 @@ impl OneStep<'_> {
         self.listening(State::Applying, attempt, |host| async move { self.entry.step.apply(change, &host).await }).await
     }
 
-    /// Works with a host whose words become events.
+    /// Works with a host whose messages become events.
     async fn listening<T, F: Future<Output = Result<T, StepError>>>(
         &self,
         state: State,
@@ -178,7 +178,7 @@ impl OneStep<'_> {
     /// A step that is filed as verified and was not touched needs no new entry.
     fn record_verified(&self, touched: bool) -> Result<(), LedgerError> {
         let key = self.key();
-        if !touched && self.book.read(|ledger| ledger.is_settled(&key)) {
+        if !touched && self.book.read(|ledger| ledger.is_verified_without_error(&key)) {
             return Ok(());
         }
         let now = self.runner.host.clock.now();

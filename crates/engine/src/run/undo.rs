@@ -207,7 +207,7 @@ impl OneUndo<'_> {
         self.runner.host.is_live || !undo.only_live()
     }
 
-    /// Works with a host whose words become events.
+    /// Works with a host whose messages become events.
     async fn reporting<T, F: Future<Output = Result<T, StepError>>>(
         &self,
         work: impl FnOnce(Host) -> F,

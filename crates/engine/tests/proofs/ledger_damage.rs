@@ -192,7 +192,7 @@ async fn a_disk_that_fills_up_anywhere_loses_nothing() {
     assert!(stopped > 50, "only {stopped} runs met a full disk");
 }
 
-/// A small file system of its own, gone with the guard. `None`, with a word on why, where it cannot be made.
+/// A small file system of its own, gone with the guard. `None`, with the reason printed, where it cannot be made.
 struct SmallDisk(TempDir);
 
 impl SmallDisk {

@@ -19,9 +19,9 @@ use crate::support::{
 async fn the_whole_stream_of_a_small_run() {
     let disk = ModelDisk::default();
     let (runner, recorder) = runner_on(&disk);
-    let settles = AtomicU32::new(0);
-    let settling = files("settling").evaluated(move |_| match settles.fetch_add(1, Ordering::Relaxed) {
-        0..3 => Verdict::Waiting { what: "the dust to settle".into(), progress: String::new() },
+    let checks = AtomicU32::new(0);
+    let converging = files("converging").evaluated(move |_| match checks.fetch_add(1, Ordering::Relaxed) {
+        0..3 => Verdict::Waiting { what: "it to converge".into(), progress: String::new() },
         _ => Verdict::Met,
     });
     let playbook = || {
@@ -32,7 +32,7 @@ async fn the_whole_stream_of_a_small_run() {
             (files("never"), &["broken"]),
         ])
     };
-    let first = list(vec![(settling, &[])]);
+    let first = list(vec![(converging, &[])]);
     for playbook in [first, playbook()] {
         runner.run(&playbook).await.unwrap();
     }

@@ -66,7 +66,7 @@ async fn deadline_lasts_as_long_as_there_is_progress() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_settled_is_not_written_again() {
+async fn what_is_verified_is_not_written_again() {
     let disk = ModelDisk::default();
     let (runner, _) = runner_on(&disk);
     let generation = || LedgerStore::new(STATE_DIR).open(&disk).unwrap().ledger.generation;

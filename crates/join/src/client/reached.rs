@@ -104,7 +104,7 @@ mod tests {
         };
         let first = fail();
         assert_eq!(first.len(), 2);
-        assert_eq!(fail(), first, "the second round tells the moment of the first");
+        assert_eq!(fail(), first, "the second round reports the moment of the first");
         reached.round().reached(at(1), ());
         let third = fail();
         assert!(third[0] > first[0] && third[1] == first[1]);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_telling_failure_is_reported() {
+    fn the_most_specific_failure_is_reported() {
         let reached = Reached::default();
         let mut round = reached.round();
         round.failed(at(1), silent(1)).unwrap();

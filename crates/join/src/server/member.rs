@@ -105,6 +105,7 @@ fn listed(service: &Service, peer: &Peer, exchange: &mut Exchange<'_>) -> Result
         now: service.now(),
         listening_since: service.listening_since,
         nodes: cluster.nodes().iter().map(known).collect(),
+        bootstrap: cluster.bootstrap_node().map(known),
     })
 }
 

@@ -186,7 +186,7 @@ struct Service {
 
 /// A node that was let in here.
 struct LetIn {
-    /// Which machine it is, if it has said so.
+    /// Which machine it is, if it has reported so.
     machine: Option<String>,
     at: Timestamp,
 }

@@ -119,6 +119,23 @@ async fn a_member_renews_and_reports() {
 }
 
 #[tokio::test]
+async fn the_bootstrap_node_reports_and_is_no_node() {
+    let ip = [192, 168, 1, 9];
+    let world = World::new().await;
+    let with_bootstrap = format!("{CLUSTER}  - {{ name: bootstrap, ip: 192.168.1.9, roles: [bootstrap] }}\n");
+    world.described.send(Arc::new(cluster(&with_bootstrap))).unwrap();
+    let (certificate, key) = world.agent_of("bootstrap");
+    let own = Member::new(vec![world.address], &world.ca_pem, (&certificate, &key)).unwrap();
+    world.come_from(ip);
+    own.report(&serde_json::json!({ "milestones": {} })).await.unwrap();
+    let known = own.nodes().await.unwrap();
+    assert!(known.nodes.iter().all(|node| node.node != "bootstrap"), "whoever counts nodes does not meet it");
+    let bootstrap = known.bootstrap.unwrap();
+    let status = bootstrap.report.map(|report| report.status);
+    assert_eq!((bootstrap.node.as_str(), status), ("bootstrap", Some(serde_json::json!({ "milestones": {} }))));
+}
+
+#[tokio::test]
 async fn a_node_that_left_cluster_yaml_is_out() {
     let world = World::new().await;
     let joined = world.client().join(&world.applicant("worker-01")).await.unwrap();

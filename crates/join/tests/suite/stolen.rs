@@ -136,7 +136,7 @@ async fn a_living_node_is_not_taken_over() {
         assert!(refused.to_string().contains(&join::machine_id(machine)[..12]), "{refused}");
     }
     let silent = Applicant { machine_id: None, ..copy.clone() };
-    assert_eq!(code(&world.client().join(&silent).await), "BS-JOIN-062", "nor by one that does not say which it is");
+    assert_eq!(code(&world.client().join(&silent).await), "BS-JOIN-062", "nor by one that gives no machine-id");
     assert_eq!(code(&world.client().join(&world.applicant("worker-01")).await), "granted", "it may come back itself");
 
     // What the copy says before it has joined is no sign of life of the other.

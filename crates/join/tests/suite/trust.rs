@@ -39,7 +39,7 @@ async fn a_master_that_is_not_there_is_waited_for() {
         other => panic!("{other}"),
     };
     let second = client.join(&world.applicant("worker-01")).await.unwrap_err();
-    assert_eq!(since(&first), since(&second), "the second failure tells since when");
+    assert_eq!(since(&first), since(&second), "the second failure reports since when");
     assert_eq!(since(&first).0, away);
     assert!(second.to_string().contains("Connection refused"), "{second}");
 }

@@ -15,7 +15,7 @@ use nodekit::{
 
 use crate::{Capabilities, Lab, LabError, Machine, codes};
 
-/// The bootstrap is started again by systemd when it fails; one failure may be cured by that, many are not.
+/// The bootstrap is started again by systemd when it fails; one failure may be fixed by that, many are not.
 const FAILURES: usize = 3;
 
 pub(super) struct Node {

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_that_were_never_brought_in_tell_of_an_interruption() {
+    fn notes_that_were_never_brought_in_show_an_interruption() {
         let root = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(root.path());
         assert_eq!(Packages::read(&disk).unwrap(), None);

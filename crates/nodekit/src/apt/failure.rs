@@ -77,7 +77,7 @@ mod tests {
     use crate::{codes, packaging::Work};
 
     #[test]
-    fn what_was_said_tells_why() {
+    fn the_output_shows_why() {
         let mut reported = String::new();
         for output in [
             "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 (unattended-upgr) / N: Be aware \

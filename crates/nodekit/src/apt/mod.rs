@@ -45,7 +45,7 @@ impl Source<'_> {
         }
     }
 
-    /// For people. That a package is not there has another cure where there is no mirror.
+    /// For people. That a package is not there has another fix where there is no mirror.
     fn error(self, problem: Problem, names: &str) -> StepError {
         match (self, problem) {
             (Self::Directory(directory), Problem::Failure(Failure::Unreachable(reported))) => {
@@ -90,7 +90,7 @@ pub async fn repair(host: &Host) -> Result<(), StepError> {
 pub async fn repair_from(host: &Host, source: Source<'_>) -> Result<(), StepError> {
     const UNFINISHED: &str = "what is unfinished";
     let finish = in_english(Cmd::new("dpkg").args(["--configure", "--pending"]).args(CONFIGURATION));
-    // What could not be set up is often cured by the second command, which fetches what is missing.
+    // What could not be set up is often fixed by the second command, which fetches what is missing.
     match with_retries(host, &finish).await {
         Ok(_) | Err(Problem::Failure(Failure::Failed(_))) => {}
         Err(problem) => return Err(source.error(problem, UNFINISHED)),

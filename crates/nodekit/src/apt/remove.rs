@@ -128,8 +128,8 @@ mod tests {
         let mut reported = String::new();
         for (case, status, needs, unneeded) in [
             ("all goes", INSTALLED, &[][..], &["libisns0", "old-kernel"][..]),
-            ("somebody needs it", INSTALLED, THEIRS, &[]),
-            ("somebody needs what came with it", INSTALLED, &[], &[]),
+            ("another package needs it", INSTALLED, THEIRS, &[]),
+            ("another package needs what came with it", INSTALLED, &[], &[]),
             ("it came with something else of ours", INSTALLED, OURS, &["libisns0"]),
             ("all gone before", "Package: vim\nStatus: install ok installed\n", &[], &["old-kernel"]),
         ] {

@@ -67,11 +67,11 @@ async fn packages_are_installed_with_retries() {
     let mut reported = String::new();
     for (case, answers) in [
         ("nothing in the way", &[][..]),
-        ("somebody else works with packages for a while", &[Some(LOCKED), Some(LOCKED), None, Some(LOCKED)]),
-        ("somebody else never ends", &[Some(LOCKED); 700]),
+        ("another process holds the lock for a while", &[Some(LOCKED), Some(LOCKED), None, Some(LOCKED)]),
+        ("another process never releases the lock", &[Some(LOCKED); 700]),
         ("one source is away, and it does not matter", &[Some(AWAY)]),
         ("the mirror is away", &[Some(AWAY), Some(AWAY)]),
-        ("somebody kills it", &[None, Some(KILLED)]),
+        ("it is killed", &[None, Some(KILLED)]),
     ] {
         reported += &format!("{case}:\n{}", story(answers, false).await);
     }
@@ -99,7 +99,7 @@ async fn an_interrupted_dpkg_is_repaired() {
     for (case, answers) in [
         ("it can be finished", &[][..]),
         ("it needs what apt can fetch", &[Some("dpkg: dependency problems prevent configuration of ceph-mon")]),
-        ("it cannot be cured", &[None, Some("E: Sub-process /usr/bin/dpkg returned an error code (1)")]),
+        ("it cannot be repaired", &[None, Some("E: Sub-process /usr/bin/dpkg returned an error code (1)")]),
     ] {
         reported += &format!("{case}:\n{}", story(answers, true).await);
     }

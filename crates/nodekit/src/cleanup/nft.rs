@@ -24,7 +24,7 @@ pub async fn delete(host: &Host, tables: &[Table]) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Which of these tables are not there, in the words in which the ledger keeps them: a service that makes them later makes them
+/// Which of these tables are not there, in the form in which the ledger keeps them: a service that makes them later makes them
 /// for one of our services.
 pub async fn claim(host: &Host, tables: &[Table]) -> Result<Vec<String>, StepError> {
     let listing = if host.is_live { list(host).await? } else { String::new() };
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn tables_are_known_by_family_and_whole_name() {
-        let listing = "table ip kube-proxy\ntable ip6 kube-proxy-of-somebody\ntable inet blackstart\n";
+        let listing = "table ip kube-proxy\ntable ip6 kube-proxy-of-others\ntable inet blackstart\n";
         let ours = [("ip", "kube-proxy"), ("ip6", "kube-proxy"), ("ip", "blackstart")];
         assert_eq!(present(listing, &ours), [("ip", "kube-proxy")]);
         assert!(present("", &ours).is_empty());

@@ -8,7 +8,7 @@ use host::{Capabilities, Cmd, Disk, Host, HostError};
 /// What a setting in the ledger begins with.
 const KEY: &str = "the setting ";
 
-/// Notes how these settings are, in the words in which the ledger keeps them. In a container they are those of the
+/// Notes how these settings are, in the form in which the ledger keeps them. In a container they are those of the
 /// computer it runs on, and not the machine's to put back.
 pub fn remember(disk: &dyn Disk, names: &[&str]) -> Result<Vec<String>, HostError> {
     if names.is_empty() || !Capabilities::read(disk)?.has_own_disk {

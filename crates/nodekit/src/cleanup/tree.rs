@@ -13,7 +13,7 @@ use super::mounts;
 const ALL: &str = "all of ";
 const CONTENT: &str = "what is in ";
 
-/// A directory that is ours, in the words in which the ledger keeps it.
+/// A directory that is ours, in the form in which the ledger keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
     /// Where.
@@ -120,7 +120,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let host = Host::rooted(root.path());
         fs::create_dir(root.path().join("empty")).unwrap();
-        fs::create_dir_all(root.path().join("used/by/somebody")).unwrap();
+        fs::create_dir_all(root.path().join("used/by/others")).unwrap();
         symlink("empty", root.path().join("link")).unwrap();
         for (path, expected) in [
             ("/none", Some("all of /none")),

@@ -22,7 +22,7 @@ const FULL: &[&str] = &["No space left on device", "more space needed", "Disk Re
 const LOCKED: &[&str] = &["already locked by ", "running as pid ", "process with pid ", "with PID "];
 
 /// The same without an id.
-const LOCKED_BY_NOBODY: &[&str] =
+const LOCKED_WITHOUT_PID: &[&str] =
     &["create transaction lock", "Failed to obtain the transaction lock", "rpm transaction lock"];
 
 /// The lock of rpm, wherever its list of packages is.
@@ -35,7 +35,7 @@ pub(super) fn read(output: &str, name_of: impl Fn(&str) -> Option<String>) -> Fa
         return Failure::Busy(named.unwrap_or_else(|| format!("process {pid}")));
     }
     let says = |list: &[&str]| list.iter().any(|words| output.contains(words));
-    if says(LOCKED_BY_NOBODY) {
+    if says(LOCKED_WITHOUT_PID) {
         return Failure::Busy("another process".to_owned());
     }
     let complaints: Vec<&str> = output.split(" / ").filter(|line| !line.starts_with("(try to add ")).collect();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_tells_why() {
+    fn the_output_shows_why() {
         let mut reported = String::new();
         for output in [
             "Error: metadata already locked by 3541",

@@ -1,9 +1,9 @@
 //! Packages of Fedora, RHEL and their relatives: what is installed ([`installed`]), how more are ([`install`]), and how they
 //! go ([`remove`]).
 //!
-//! dnf waits for another dnf without end and without a word to us; so it is run without waiting, and we do, with a word to
-//! the reader of the progress and an end. A repository that is away must be an error: some distributions leave it out silently. rpm has
-//! no word for a package that was interrupted halfway; who knows of one has it begun again ([`forget`]).
+//! dnf waits for another dnf without end and without a message; so it is run without waiting, and we wait, with a message in the
+//! progress and a deadline. A repository that is away must be an error: some distributions leave it out silently. rpm has
+//! no state for a package that was interrupted halfway; who knows of one has it begun again ([`forget`]).
 
 mod failure;
 

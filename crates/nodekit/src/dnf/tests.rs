@@ -61,7 +61,7 @@ const INSTALLED: Answer = Ok("iscsi-initiator-utils 6.2.1.9-1.el9\nnfs-utils 2.5
 const BASH: Answer = Ok("bash 5.1-1\n");
 const BOTH: Answer = Ok("iscsi-initiator-utils\nnfs-utils\nrpcbind\n");
 const CAME: Answer = Ok("iscsi-initiator-utils 6.2.1.9-1.el9\nnfs-utils 2.5.4-1.el9\nbash 5.1-1\nrpcbind 1-1\n");
-const UNMET_SAID: Answer =
+const UNMET_OUTPUT: Answer =
     Err("Error: / Problem: conflicting requests / - nothing provides rpcbind needed by nfs-utils");
 const NO_SUCH_WORD: Answer = Err("Unknown argument \"remove\" for command \"mark\".");
 const HALFWAY: Answer = Ok("bash 5.1-1\niscsi-initiator-utils 6-1\nrpcbind 1-1\ntheir-tool 1-1\n");
@@ -114,23 +114,24 @@ async fn packages_come_and_go_with_retries() {
     let never = vec![LOCKED; 700];
     for (case, asked, answers) in [
         ("nothing in the way", Asked::Install, &[][..]),
-        ("somebody else works with packages for a while", Asked::Install, &[LOCKED, LOCKED]),
-        ("somebody else never ends", Asked::Install, &never),
+        ("another process holds the lock for a while", Asked::Install, &[LOCKED, LOCKED]),
+        ("another process never releases the lock", Asked::Install, &never),
         ("the mirror is away", Asked::Install, &[AWAY]),
-        ("somebody kills it", Asked::Install, &[Err(KILLED)]),
+        ("it is killed", Asked::Install, &[Err(KILLED)]),
         ("a directory", Asked::FromDirectory, &[BOTH, BASH, Ok(""), CAME]),
         ("a directory, with dnf 5", Asked::FromDirectory, &[BOTH, BASH, Ok(""), CAME, NO_SUCH_WORD]),
         ("a directory that lacks one", Asked::FromDirectory, &[Ok("iscsi-initiator-utils\n")]),
-        ("a directory that lacks what one needs", Asked::FromDirectory, &[BOTH, BASH, UNMET_SAID]),
+        ("a directory that lacks what one needs", Asked::FromDirectory, &[BOTH, BASH, UNMET_OUTPUT]),
         ("it was interrupted", Asked::Forget, &[HALFWAY, NEEDED]),
         ("it was interrupted, and is to go", Asked::Disown, &[HALFWAY, NEEDED]),
         ("it goes", Asked::Remove, &[INSTALLED]),
-        ("somebody needs it", Asked::Remove, &[INSTALLED, Ok("nfs-utils\ntheir-tool\n\n")]),
+        ("another package needs it", Asked::Remove, &[INSTALLED, Ok("nfs-utils\ntheir-tool\n\n")]),
         ("it is gone", Asked::Remove, &[BASH]),
     ] {
         reported += &format!("{case}:\n{}", story(&asked, answers, &[]).await);
     }
     let locks = [RPM_LOCKED, RPM_LOCKED];
-    reported += &format!("somebody has rpm's lock for a while:\n{}", story(&Asked::Install, &[], &locks).await);
+    reported +=
+        &format!("another process holds rpm's lock for a while:\n{}", story(&Asked::Install, &[], &locks).await);
     insta::assert_snapshot!(reported);
 }

@@ -21,7 +21,7 @@ const HOLDS: u32 = 30;
 const DELETE_NEW_CONNECTIONS: u32 = 2;
 const POLL: Duration = Duration::from_millis(200);
 
-/// A checkpoint that is set. Dropped without a word, it is rolled back by NetworkManager.
+/// A checkpoint that is set. Dropped without an answer, it is rolled back by NetworkManager.
 pub struct Guard<'a> {
     host: &'a Host,
     checkpoint: String,

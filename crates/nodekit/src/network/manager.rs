@@ -13,8 +13,8 @@ use crate::codes;
 
 /// Seconds until an activation counts as failed. Duplicate addresses are looked for in this time.
 const DEADLINE: &str = "10";
-/// Until an interface that is changing has become something.
-const SETTLES: Duration = Duration::from_secs(10);
+/// How long an interface may take to change its state.
+const STABLE_WITHIN: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(100);
 
 /// A profile in use.
@@ -44,8 +44,8 @@ impl<'a> Manager<'a> {
     }
 
     /// Waits until an interface is connected or has given up. One that takes longer is taken as it is.
-    pub async fn settle(&self, interface: &str) -> Result<(), StepError> {
-        let until = Instant::now() + SETTLES;
+    pub async fn wait_until_stable(&self, interface: &str) -> Result<(), StepError> {
+        let until = Instant::now() + STABLE_WITHIN;
         while is_changing(&self.run(["-g", "GENERAL.STATE", "device", "show", interface]).await?)
             && Instant::now() < until
         {
@@ -55,8 +55,8 @@ impl<'a> Manager<'a> {
     }
 
     /// Waits until no interface is on its way to something else. Those that take longer are taken as they are.
-    pub async fn settle_all(&self) -> Result<(), StepError> {
-        let until = Instant::now() + SETTLES;
+    pub async fn wait_until_all_stable(&self) -> Result<(), StepError> {
+        let until = Instant::now() + STABLE_WITHIN;
         while self.run(["-g", "STATE", "device"]).await?.lines().any(is_on_its_way) && Instant::now() < until {
             sleep(POLL).await;
         }
@@ -112,7 +112,7 @@ fn is_on_its_way(state: &str) -> bool {
 pub(super) fn refused(error: CommandError) -> StepError {
     match error {
         CommandError::Failed { command, output, .. } => {
-            StepError::new(codes::NO_NETWORK_MANAGER, format!("`{command}` says: {output}")).retryable()
+            StepError::new(codes::NO_NETWORK_MANAGER, format!("`{command}` failed: {output}")).retryable()
         }
         CommandError::NotStarted { .. } => StepError::from_explained(&error),
     }

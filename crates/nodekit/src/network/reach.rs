@@ -88,7 +88,7 @@ mod tests {
             ("a gateway that is down, neighbours that are not", Some(new), vec![], vec![peer], vec![peer]),
             ("no gateway any more", None, vec![old], vec![peer], vec![old, peer]),
             ("no gateway ever", None, vec![], vec![peer], vec![peer]),
-            ("nobody", Some(new), vec![], vec![], vec![]),
+            ("neither a gateway nor a neighbour", Some(new), vec![], vec![], vec![]),
         ] {
             assert_eq!(decide(configured, gateways, peers), Proof(expected), "{case}");
         }

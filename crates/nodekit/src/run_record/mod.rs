@@ -72,7 +72,7 @@ pub struct RunRecord {
     pub summary: String,
     /// The steps, in the order in which they were first heard of.
     pub steps: Vec<StepRun>,
-    /// What went wrong last, also when another attempt has cured it.
+    /// What went wrong last, also when another attempt has fixed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<RecordedError>,
 }
@@ -101,7 +101,7 @@ pub enum Outcome {
     Failed,
     /// It was stopped from outside, between two changes.
     Cancelled,
-    /// It ended without a word: killed, or the machine went down. Never written, only seen by a reader.
+    /// It ended without a report: killed, or the machine went down. Never written, only seen by a reader.
     Interrupted,
 }
 

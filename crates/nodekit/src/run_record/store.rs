@@ -98,7 +98,7 @@ impl RunRecord {
             disk.remove_file(&fresh)?;
         }
         if let Err(error) = disk.create(&fresh, &text, 0o644).and_then(|()| disk.rename(&fresh, &path)) {
-            // A full disk must not stay full because of us; the first error is the one worth telling.
+            // A full disk must not stay full because of us; the first error is the one worth reporting.
             let _ = disk.remove_file(&fresh);
             return Err(error.into());
         }

@@ -39,7 +39,7 @@ pub struct RunSummary {
     pub total: usize,
     /// Steps that are going on, and those that failed.
     pub steps: Vec<OpenStep>,
-    /// Why it ended badly, or what went wrong last, also where another attempt has cured it.
+    /// Why it ended badly, or what went wrong last, also where another attempt has fixed it.
     pub last_error: Option<RecordedError>,
 }
 

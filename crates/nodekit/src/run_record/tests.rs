@@ -77,7 +77,7 @@ fn small_run() -> Vec<Event> {
 }
 
 #[test]
-fn everything_a_run_tells_is_in_its_record() {
+fn everything_a_run_reports_is_in_its_record() {
     let mut record = record(&small_run());
     record.version = "0.0.0".into();
     insta::assert_json_snapshot!(record);

@@ -3,7 +3,7 @@
 //! Pods of a `DaemonSet` stay: it would start them again on the same node. So do pods that tolerate the cordon: their
 //! manifest says that they belong on such a node, and the scheduler would put them there again. Mirror pods stay: they are
 //! pictures of what the kubelet runs on its own. Everything else goes, also what no controller starts again elsewhere, and
-//! that is said.
+//! that is reported.
 
 use std::fmt;
 
@@ -101,7 +101,7 @@ mod tests {
             ("of a Deployment", owned("ReplicaSet"), Some((false, false))),
             ("of a DaemonSet", owned("DaemonSet"), None),
             ("of a Job", owned("Job"), Some((false, false))),
-            ("of nobody", json!({}), Some((false, true))),
+            ("without a controller", json!({}), Some((false, true))),
             ("a mirror", json!({ "annotations": { MIRROR: "x" } }), None),
             ("that ends", json!({ "deletionTimestamp": "2026-11-16T08:00:00Z" }), Some((true, true))),
         ] {

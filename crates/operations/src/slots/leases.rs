@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slot_that_nobody_keeps_fresh_is_taken_over_once() {
+    async fn a_slot_that_is_not_renewed_is_taken_over_once() {
         let server = Server::default();
         let client = server.serve().await;
         let of = |node| Slots::new(&client, pool(), node, Limit::Nodes(1));

@@ -6,7 +6,7 @@ use pki::{Which, table};
 
 use crate::machine::{Machine, input, now, written};
 
-fn settle_and_check(machine: &Machine, applied: &[Change]) {
+fn complete_and_check(machine: &Machine, applied: &[Change]) {
     let shared: Vec<String> =
         table::CAS.iter().map(|row| row.key()).chain([table::SERVICE_ACCOUNT.key.into()]).collect();
     let next = machine.plan(&input(), now()).unwrap();
@@ -23,7 +23,7 @@ fn while_everything_is_made() {
     for done in 0..=whole.len() {
         let machine = Machine::new();
         machine.apply(&whole[..done]);
-        settle_and_check(&machine, &whole[..done]);
+        complete_and_check(&machine, &whole[..done]);
     }
 }
 
@@ -33,6 +33,6 @@ fn while_everything_is_renewed() {
     let whole = pki::renewal(&machine.existing(), &input(), now(), Which::All).unwrap();
     for done in 0..=whole.len() {
         machine.apply(&whole[..done]);
-        settle_and_check(&machine, &whole[..done]);
+        complete_and_check(&machine, &whole[..done]);
     }
 }

@@ -17,7 +17,7 @@ fn openssl(arguments: &[&str], file: &Path) -> Output {
     Command::new("openssl").args(arguments).arg(file).output().expect("openssl has to be installed")
 }
 
-/// What OpenSSL says of a certificate under a CA; `Err` with its words if it refuses.
+/// What OpenSSL says of a certificate under a CA; `Err` with its output if it refuses.
 pub(crate) fn verify_at(
     at: Timestamp,
     machine: &Machine,

@@ -27,7 +27,7 @@ fn certificates(machine: &Machine, name: &str) -> usize {
 }
 
 #[test]
-fn every_stage_writes_what_it_must_and_settles() {
+fn every_stage_writes_what_it_must_and_converges() {
     let machine = Machine::complete(&input());
     let successors = everything();
     for stage in Stage::ALL {
@@ -35,7 +35,7 @@ fn every_stage_writes_what_it_must_and_settles() {
         let names = written(&changes).join("\n");
         insta::assert_snapshot!(format!("rotation_{}", stage.name()), names);
         machine.apply(&changes);
-        assert_eq!(rotate(&machine, &successors, stage), [], "{stage:?} settles");
+        assert_eq!(rotate(&machine, &successors, stage), [], "{stage:?} converges");
         assert_eq!(outcome(&machine.plan(&input(), now())), "nothing to do", "{stage:?} is a state like any other");
         let trusted = if stage == Stage::Drop { 1 } else { 2 };
         for row in table::CAS {

@@ -65,7 +65,7 @@ impl Step for Healthy {
         if health.is_ok() || self.osds == 0 {
             return Verdict::Met;
         }
-        let what = format!("Ceph to be healthy; it says {}", health.reasons());
+        let what = format!("Ceph to be healthy; it reports {}", health.reasons());
         Verdict::Waiting { what, progress: format!("{up} {}", health.reasons()) }
     }
 
@@ -98,7 +98,7 @@ mod tests {
         for (osds, status, up, expected) in [
             (3, "HEALTH_OK", 3, None),
             (3, "HEALTH_OK", 2, Some("3 OSDs to be up; 2 are")),
-            (3, "HEALTH_WARN", 3, Some("Ceph to be healthy; it says MON_DOWN: 1/3 mons down")),
+            (3, "HEALTH_WARN", 3, Some("Ceph to be healthy; it reports MON_DOWN: 1/3 mons down")),
             (0, "HEALTH_WARN", 0, None),
         ] {
             assert_eq!(evaluated(osds, status, up).as_deref(), expected, "{osds} {status} {up}");

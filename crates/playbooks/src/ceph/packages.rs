@@ -205,12 +205,12 @@ mod tests {
             ("an interrupted installation", format!("{COMMON}{HALF}"), None),
             ("all there, and something else unfinished", format!("{COMMON}{MON}{OTHER}"), None),
             (
-                "devices that somebody maps",
+                "devices that are mapped",
                 format!("{COMMON}{MON}"),
                 Some(("etc/ceph/rbdmap", "# names\npool/image id=x\n")),
             ),
             (
-                "a unit of somebody's own",
+                "a unit of the user's own",
                 format!("{COMMON}{MON}"),
                 Some(("etc/systemd/system/rbdmap.service", "[Unit]\n")),
             ),

@@ -76,15 +76,15 @@ impl Source {
     /// A machine that belongs to a cluster already never makes another one: what is missing then was lost.
     async fn read_api(&self, host: &Host, own: Option<&Fsid>, is_initialized: bool) -> Result<Handed, StepError> {
         let client = self.access.required(host).await?;
-        let settle = |held: Option<&_>| match (held, own) {
+        let change = |held: Option<&_>| match (held, own) {
             (None, Some(own)) => Err(NoIdentity::Gone(own.clone())),
             _ => Identity::settled(held, &self.cluster, is_initialized, host.clock.now()),
         };
-        let settled = kubeapi::settle_secret(&client, SECRET, settle).await.map_err(|error| match error {
+        let data = kubeapi::settle_secret(&client, SECRET, change).await.map_err(|error| match error {
             Unsettled::Api(error) => access::failed(&error),
             Unsettled::Content(error) => StepError::from_explained(&error),
         })?;
-        let identity = Identity::read(&settled).map_err(|error| StepError::from_explained(&error))?;
+        let identity = Identity::read(&data).map_err(|error| StepError::from_explained(&error))?;
         let no_role = || join::Refusal::NoCephRole { node: self.node.name.clone() };
         identity.for_node(&self.node).ok_or_else(|| StepError::from_explained(&no_role()))
     }

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_machine_is_there_whether_somebody_listens_or_not() {
+    async fn a_machine_is_there_whether_a_process_listens_or_not() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         assert!(is_there(address).await);

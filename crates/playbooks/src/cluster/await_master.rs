@@ -45,7 +45,7 @@ impl Step for AwaitMaster {
         let what = match self.membership.client(trust).await.hello(None).await {
             // A token is kept in the API; a node's own secret is known without it.
             Ok((master, hello)) if !hello.ready && matches!(credential, Credential::Token(_)) => {
-                format!("the API of the cluster, which the master at {master} says is not ready yet")
+                format!("the API of the cluster; the master at {master} reports that it is not ready yet")
             }
             Ok((master, hello)) if !hello.admits => {
                 format!("the master at {master} to be part of the cluster, or another one to answer")

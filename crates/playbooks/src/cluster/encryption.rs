@@ -60,7 +60,8 @@ impl Step for EncryptionKey {
             String::from_utf8_lossy(sealed).trim().to_owned()
         } else {
             let mut key = [0; 32];
-            rand::fill(&mut key).map_err(|_| StepError::new(codes::NO_RANDOM, "the system has no random numbers"))?;
+            rand::fill(&mut key)
+                .map_err(|_| StepError::new(codes::NO_RANDOM, "cannot get random numbers from the system"))?;
             STANDARD.encode(key)
         };
         let content = Content::Secret(render::Encryption::first(&key, self.kms.as_ref()).text().into_bytes());

@@ -179,6 +179,6 @@ mod tests {
         let (changes, _) = planned(&step(), Some("abcdef.0123456789abcdef"), true);
         assert_eq!(changes, Vec::<String>::new());
         let (changes, _) = planned(&step(), None, true);
-        assert_eq!(changes, [token, "create a", command], "whoever removed the token gets another one");
+        assert_eq!(changes, [token, "create a", command], "a token that was removed is replaced");
     }
 }

@@ -166,7 +166,7 @@ impl Undo for Addressed {
     async fn after(&self, host: &Host) -> Result<(), StepError> {
         end_trial(host).await?;
         staged::remove_trial_directory(&*host.disk)?;
-        Manager::new(host).settle_all().await
+        Manager::new(host).wait_until_all_stable().await
     }
 }
 

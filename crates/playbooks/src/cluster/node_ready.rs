@@ -93,7 +93,7 @@ impl Step for NodeReady {
             Readiness::Unreported => waiting(format!("node {} to have a Ready condition", self.node)),
             other => {
                 let why = other.why().unwrap_or_default();
-                waiting(format!("node {} to be Ready; the kubelet says: {why}", self.node))
+                waiting(format!("node {} to be Ready; the kubelet reports: {why}", self.node))
             }
         }
     }
@@ -131,7 +131,7 @@ mod tests {
         };
         assert_eq!(evaluated(node("b2", "True", "")), "met");
         assert_eq!(evaluated(node("b1", "True", "")), "the kubelet of this boot to report node worker-01");
-        assert_eq!(evaluated(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet says: no CNI");
+        assert_eq!(evaluated(node("b2", "False", "no CNI")), "node worker-01 to be Ready; the kubelet reports: no CNI");
         assert_eq!(evaluated(Ok(None)), "the kubelet to register node worker-01");
         assert_eq!(evaluated(Err("403 forbidden".into())), "node worker-01 to be Ready: 403 forbidden");
     }

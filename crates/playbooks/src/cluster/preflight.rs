@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_told_and_nothing_else_stops() {
+    fn all_problems_are_reported_and_nothing_else_stops() {
         let reported = |outcomes: &[Outcome]| {
             let error = problems(outcomes)?;
             Some(format!("{}: {error}\nhint: {}", error.code(), error.advice()))

@@ -107,7 +107,7 @@ impl Probe {
                 };
                 match answer {
                     Ok(answer) if answer.status().is_success() => Ok(Health::Good),
-                    Ok(answer) => not_yet(format!("{url} to say ok; it says {}", answer.status())),
+                    Ok(answer) => not_yet(format!("{url} to return success; it returned {}", answer.status())),
                     Err(_) => not_yet(format!("{url} to answer")),
                 }
             }
@@ -153,7 +153,7 @@ async fn etcd_health(etcd: &Etcd) -> Result<Health, StepError> {
             progress: "answers".into(),
         }),
         Ok(Ok(status)) => Ok(Health::NotYet {
-            what: format!("etcd to be healthy; it says: {}", status.errors.join(", ")),
+            what: format!("etcd to be healthy; it reports: {}", status.errors.join(", ")),
             progress: "answers".into(),
         }),
         Ok(Err(_)) | Err(_) => Ok(Health::NotYet {
@@ -175,6 +175,10 @@ async fn api_health(client: &reqwest::Client, url: &str) -> Result<Health, StepE
     let body = answer.text().await.unwrap_or_default();
     let failing: Vec<&str> =
         body.lines().filter_map(|line| line.strip_prefix("[-]")?.split_whitespace().next()).collect();
-    let why = if failing.is_empty() { format!("it says {status}") } else { format!("not yet: {}", failing.join(", ")) };
+    let why = if failing.is_empty() {
+        format!("/readyz returned {status}")
+    } else {
+        format!("not yet: {}", failing.join(", "))
+    };
     Ok(Health::NotYet { what: format!("the API server to be ready; {why}"), progress: why })
 }

@@ -55,7 +55,7 @@ impl PackageNote {
     }
 
     /// An installation has ended, well or not.
-    pub(super) fn settle(&mut self, there: &BTreeSet<String>) {
+    pub(super) fn finish(&mut self, there: &BTreeSet<String>) {
         if let Some(before) = self.before.take() {
             self.added.extend(there.difference(&before).cloned());
         }
@@ -76,18 +76,18 @@ mod tests {
         note.begin(&["open-iscsi"], set(&["bash"]));
         // Killed here: the next run sees half of it and must not take that for what others installed.
         note.begin(&["open-iscsi"], set(&["bash", "libisns0"]));
-        note.settle(&set(&["bash", "libisns0", "open-iscsi"]));
+        note.finish(&set(&["bash", "libisns0", "open-iscsi"]));
         assert_eq!(note.added, set(&["libisns0", "open-iscsi"]));
 
         // A person installs vim, and later removes open-iscsi, which comes back.
         note.begin(&["open-iscsi"], set(&["bash", "libisns0", "vim"]));
-        note.settle(&set(&["bash", "libisns0", "open-iscsi", "vim"]));
+        note.finish(&set(&["bash", "libisns0", "open-iscsi", "vim"]));
         assert_eq!((note.asked, note.added), (set(&["open-iscsi"]), set(&["libisns0", "open-iscsi"])));
         assert_eq!(note.before, None);
     }
 
     #[test]
-    fn a_note_that_is_no_note_is_told() {
+    fn a_note_that_is_no_note_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let disk = host::RealDisk::new(root.path());
         let path = Path::new("/var/lib/x/packages.json");

@@ -19,7 +19,7 @@ use crate::codes;
 
 const REPAIR: &str = "repair";
 const INSTALL: &str = "install";
-const SETTLE: &str = "note";
+const RECORD: &str = "note";
 
 const NOTE: &str = "packages.json";
 const WORK: &str = "offline";
@@ -52,8 +52,8 @@ pub(super) struct Packages {
 pub(super) struct Seen {
     missing: Vec<&'static str>,
     unfinished: Vec<String>,
-    /// An installation was killed before it was noted what had come.
-    is_unsettled: bool,
+    /// An installation was killed before what it installed was noted.
+    is_unrecorded: bool,
 }
 
 impl Packages {
@@ -62,8 +62,8 @@ impl Packages {
     }
 
     fn manager(host: &Host) -> Result<Manager, StepError> {
-        let nobody = || StepError::new(codes::NO_PACKAGE_MANAGER, "this machine has neither apt nor dnf");
-        Manager::find(&*host.disk)?.ok_or_else(nobody)
+        let none = || StepError::new(codes::NO_PACKAGE_MANAGER, "this machine has neither apt nor dnf");
+        Manager::find(&*host.disk)?.ok_or_else(none)
     }
 
     fn note(&self) -> PathBuf {
@@ -90,7 +90,7 @@ impl Packages {
         let missing = self.missing(manager, &found, &note);
         if missing.is_empty() {
             // What was unfinished has been finished by the change before this one.
-            return self.settle(host).await;
+            return self.record(host).await;
         }
         note.begin(&missing, found.names());
         note::write(&*host.disk, &self.note(), &note)?;
@@ -108,13 +108,13 @@ impl Packages {
             }
         }
         // Also where it failed: what others install before the next try is not ours.
-        installed.and(self.settle(host).await)
+        installed.and(self.record(host).await)
     }
 
-    async fn settle(&self, host: &Host) -> Result<(), StepError> {
+    async fn record(&self, host: &Host) -> Result<(), StepError> {
         let there = Self::manager(host)?.installed(host).await?.names();
         let mut note = self.read_note(host)?;
-        note.settle(&there);
+        note.finish(&there);
         note::write(&*host.disk, &self.note(), &note)
     }
 }
@@ -133,7 +133,7 @@ impl Step for Packages {
         let note = self.read_note(host)?;
         let missing = self.missing(manager, &found, &note);
         let unfinished = if missing.is_empty() { Vec::new() } else { found.unfinished };
-        Ok(Seen { missing, unfinished, is_unsettled: note.before.is_some() })
+        Ok(Seen { missing, unfinished, is_unrecorded: note.before.is_some() })
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
@@ -145,8 +145,8 @@ impl Step for Packages {
         if !seen.missing.is_empty() {
             let from = self.dir.as_ref().map(|dir| format!(" from {}", dir.display())).unwrap_or_default();
             act(INSTALL, format!("install packages {}{from}", seen.missing.join(", ")));
-        } else if seen.is_unsettled {
-            act(SETTLE, "note which packages an interrupted run has installed".to_owned());
+        } else if seen.is_unrecorded {
+            act(RECORD, "note which packages an interrupted run has installed".to_owned());
         }
         Ok(changes)
     }
@@ -154,7 +154,7 @@ impl Step for Packages {
     async fn act(&self, Act { key, .. }: &Act, host: &Host) -> Result<(), StepError> {
         match key.as_str() {
             REPAIR => Self::manager(host)?.repair(host, self.dir.as_deref(), &self.state_dir.join(WORK)).await,
-            SETTLE => self.settle(host).await,
+            RECORD => self.record(host).await,
             _ => self.install(host).await,
         }
     }
@@ -165,7 +165,7 @@ impl Step for Packages {
 pub(super) struct Installed {
     note: PackageNote,
     path: PathBuf,
-    /// Something that is said when they go.
+    /// Reported when they go.
     remark: Option<&'static str>,
 }
 

@@ -104,7 +104,7 @@ fn ending(survey: &Survey, task: &Task, ended: &engine::Report, seen: &BTreeMap<
     (state, Message::text(message))
 }
 
-/// The one failure that a person should hear of first: what can be cured comes before what cannot.
+/// The one failure that a person should hear of first: what can be fixed comes before what cannot.
 fn reported_failure(failed: &[StepFailure]) -> Option<&StepFailure> {
     failed.iter().find(|failure| !INCAPABLE.contains(&failure.error.code())).or(failed.first())
 }

@@ -12,7 +12,7 @@ use explain::Explain;
 use host::{Cmd, CommandError, Commands, FixedClock, Host, Printed, Running};
 use tempfile::TempDir;
 
-/// What a command prints, or what it said when it failed: `exit status: 1|words`.
+/// What a command prints, or its status and output when it failed: `exit status: 1|output`.
 pub(super) type Answer = Result<String, String>;
 
 type Answering = Box<dyn Fn(&str) -> Answer + Send + Sync>;

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_changes_are_told() {
+    async fn only_changes_are_reported() {
         let server = Server::default();
         let mut cluster = cluster(&server).await;
         let working = Report { state: State::Working, ..samples::ready() };
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_could_not_be_told_is_told_later_and_once() {
+    async fn what_could_not_be_reported_is_reported_later_and_once() {
         let server = Server::default();
         let mut cluster = cluster(&server).await;
         server.with(|held| held.is_away = true);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_label_that_somebody_removed_comes_back() {
+    async fn a_label_that_was_removed_comes_back() {
         let server = Server::default();
         let mut cluster = cluster(&server).await;
         cluster.report(&samples::ready()).await;

@@ -27,7 +27,7 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_mins(10);
 pub(super) struct Seen<'a> {
     /// Whether the unit runs.
     pub(super) is_running: bool,
-    /// What the last run said.
+    /// The report of the last run.
     pub(super) report: Option<&'a Report>,
     /// This boot of the machine.
     pub(super) boot_id: &'a str,

@@ -37,13 +37,13 @@ pub(super) fn is_reported(reported: Option<&Reported>, report: &Report) -> bool 
     reported.label == report.state.name() && output.as_ref() == Some(report)
 }
 
-/// Since when a node is in the state it is in: as it said before, unless that was another one.
+/// Since when a node is in the state it is in: as reported before, unless that was another one.
 pub(super) fn since(reported: Option<&Reported>, report: &Report) -> Timestamp {
     let same = reported.filter(|reported| reported.label == report.state.name());
     same.and_then(|reported| reported.since).unwrap_or(report.at)
 }
 
-/// What happened since the Node last said something. Its state is an event when it, its reason or its words are other ones; a
+/// What happened since the last report of the Node. Its state is an event when it, its reason or its message are other ones; a
 /// requirement is, when it is not met and was not known to be so.
 pub(super) fn new_events(before: Option<&Report>, report: &Report) -> Vec<NodeEvent> {
     let is_same = |before: &Report| {
@@ -98,7 +98,7 @@ impl NodeEvent {
         })
     }
 
-    /// Tells two Events of one moment apart.
+    /// Distinguishes two Events of one moment.
     fn mark(&self) -> u32 {
         self.message.bytes().fold(0_u32, |mark, byte| mark.wrapping_mul(31).wrapping_add(byte.into()))
     }
@@ -154,12 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_node_says() {
+    fn what_the_node_reports() {
         insta::assert_json_snapshot!(patch(&with_api(&incapable(), "https://10.96.0.1/"), ready().at));
     }
 
     #[test]
-    fn events_tell_state_reason_and_what_is_required() {
+    fn events_have_state_reason_and_what_is_required() {
         let events = new_events(None, &incapable());
         let events: Vec<Value> =
             events.iter().map(|event| event.event(Prep::Iscsi, ("w1", "uid"), ready().at)).collect();

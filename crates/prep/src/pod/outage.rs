@@ -1,4 +1,4 @@
-//! Saying once that something does not work, and once that it works again, instead of every time.
+//! Logging once that something does not work, and once that it works again, instead of every time.
 
 use explain::Explain;
 use kubeapi::ApiError;
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::PodError;
 
-/// Whether something works, since when it does not, and what was said of it.
+/// Whether something works, since when it does not, and the reason that was logged.
 #[derive(Debug)]
 pub(super) struct Outage {
     what: &'static str,
@@ -19,7 +19,7 @@ impl Outage {
         Self { what, since: None }
     }
 
-    /// It failed. Said aloud the first time, and again when the reason is another one.
+    /// It failed. Logged the first time, and again when the reason is another one.
     pub(super) fn failed(&mut self, error: &PodError) {
         let reason = reason(error);
         let began = match &self.since {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_does_not_answer_is_named_once() {
+    fn a_server_that_does_not_answer_is_named_once() {
         let unreachable = |doing: &str| {
             PodError::from(ApiError::Unreachable { doing: doing.to_owned(), why: "connection refused".to_owned() })
         };

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_told_with_its_path() {
+    fn what_cannot_be_written_is_reported_with_its_path() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("iscsi-bootstrap.sh"), "#!/bin/sh\n").unwrap();
         let program = dir.path().join("blackstart");

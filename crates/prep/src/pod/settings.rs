@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_a_default_and_what_makes_no_sense_is_refused() {
+    fn what_is_not_set_has_a_default_and_what_makes_no_sense_is_refused() {
         let by_default = read(&[("NODE_NAME", "w1"), ("CHECK_INTERVAL", "")]).unwrap();
         assert_eq!(
             by_default,

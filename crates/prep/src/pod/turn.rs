@@ -44,7 +44,7 @@ impl Pod {
         match next(&seen) {
             Next::Wait(until) => {
                 self.tidy_slots().await;
-                self.settle_on(report).await;
+                self.publish_last(report).await;
                 let left = Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default();
                 Ok(left.min(CHECK_INTERVAL))
             }
@@ -60,8 +60,8 @@ impl Pod {
         }
     }
 
-    /// What is reported while nothing happens: what is wrong with the runs, else what the last one said.
-    async fn settle_on(&mut self, report: Option<Report>) {
+    /// While nothing happens: what is wrong with the runs, else the report of the last one.
+    async fn publish_last(&mut self, report: Option<Report>) {
         let is_over = |failure: &mut Failure| {
             // The turn got this far, so what was wrong around the runs is; what was wrong with one, if a later one ended.
             let later = report.as_ref().filter(|report| report.at > failure.report.at);
@@ -70,7 +70,7 @@ impl Pod {
         self.failure.take_if(is_over);
         let wrong = self.failure.as_ref().map(|failure| failure.report.clone());
         if let Some(report) = wrong.or(report) {
-            self.settle(&report).await;
+            self.publish(&report).await;
         }
     }
 
@@ -122,7 +122,7 @@ impl Pod {
         self.failure = None;
         let code = report.code().unwrap_or("none");
         tracing::info!(state = report.state.name(), code, "{unit} has ended: {}", report.text.message());
-        self.settle(&report).await;
+        self.publish(&report).await;
         Ok(Duration::ZERO)
     }
 

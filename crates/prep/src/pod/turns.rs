@@ -28,16 +28,16 @@ impl Pod {
         let start = usize::try_from(hash(&self.settings.node) % 1024).unwrap_or(0);
         sleep(spread(&self.settings.node, ATTEMPT)).await;
         let mut held = None;
-        let mut output = None;
+        let mut logged = None;
         while held.is_none() && Instant::now() < deadline {
             self.heartbeat.beat();
             match self.attempt(start).await {
                 Some(Attempt::Got(slot)) => held = Some(*slot),
                 Some(Attempt::Full(holders)) => {
-                    let words = holders.to_string();
-                    if output.as_ref() != Some(&words) {
-                        tracing::info!("waiting for a slot; other nodes hold {words}");
-                        output = Some(words);
+                    let reason = holders.to_string();
+                    if logged.as_ref() != Some(&reason) {
+                        tracing::info!("waiting for a slot; other nodes hold {reason}");
+                        logged = Some(reason);
                     }
                     self.metrics.set(|figures| figures.waits_for_slot = true);
                     sleep(ATTEMPT + spread(&self.settings.node, ATTEMPT)).await;

@@ -74,7 +74,7 @@ fn start_command(prep: Prep) -> Cmd {
         .arg(paths::script(prep))
 }
 
-/// What the unit says, line by line.
+/// What the unit logs, line by line.
 pub(super) struct Journal {
     /// Held because it dies with its handle.
     _child: Child,
@@ -82,7 +82,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Follows what the unit has said since then, and goes on saying.
+    /// Follows what the unit has logged since then, and goes on logging.
     pub(super) fn follow(prep: Prep, since: Timestamp) -> Result<Self, PodError> {
         let mut child = Command::new("chroot")
             .args([HOST, "journalctl", "--follow", "--no-tail", "--output=cat", "--quiet"])

@@ -8,7 +8,7 @@ use kubeapi::{
     k8s_openapi::api::core::v1::Namespace,
     kube::{Api, api::ListParams},
 };
-use nodekit::milestones::{COMPLETE, Progress};
+use nodekit::milestones::{self, Progress};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -31,7 +31,7 @@ pub(super) struct Item {
 
 /// Checks this machine. One whose work is done has nothing left to check.
 pub(super) async fn check(context: &Context, progress: &[Progress]) -> Vec<Item> {
-    if progress.iter().any(|one| one.milestone.id == COMPLETE && one.reached.is_some()) {
+    if milestones::completed(progress).is_some() {
         return vec![item("bootstrap complete", Ok("the masters have taken over; this machine may be removed".into()))];
     }
     vec![

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use jiff::Timestamp;
-use nodekit::milestones::{COMPLETE, Progress};
+use nodekit::milestones::{self, Progress};
 use serde_json::json;
 
 use super::{
+    super::boxes,
     Source,
     checklist::{self, Item},
 };
@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context, with_checklist: bool, from: &From) -> Resul
         })
     })??;
     if context.out.is_json() {
-        let complete = progress.iter().any(|one| one.milestone.id == COMPLETE && one.reached.is_some());
+        let complete = milestones::completed(&progress).is_some();
         context.out.json(&json!({ "complete": complete, "milestones": progress, "checklist": items }))?;
     } else {
         context.out.text(&shown(&progress, &items, context.out.color()))?;
@@ -42,20 +42,7 @@ pub(super) fn run(context: &Context, with_checklist: bool, from: &From) -> Resul
 }
 
 fn shown(progress: &[Progress], items: &[Item], color: bool) -> String {
-    let mut text = String::new();
-    let mut before: Option<Timestamp> = None;
-    for Progress { milestone, reached, waiting } in progress {
-        let (mark, style) = if reached.is_some() { ("x", Style::Good) } else { (" ", Style::Warning) };
-        let mark = painted(color, style, mark);
-        let at = match (reached, waiting) {
-            (Some(time), _) => format!("{}{}", time.strftime("%H:%M:%S"), lap(before, *time)),
-            (None, Some(waiting)) => waiting.clone(),
-            (None, None) => String::new(),
-        };
-        before = reached.or(before);
-        let line = format!("[{mark}] {:>2}  {:<40}  {at}", milestone.number, milestone.title);
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
+    let mut text = boxes::text(progress, color);
     if !items.is_empty() {
         text += "\n";
     }
@@ -66,16 +53,9 @@ fn shown(progress: &[Progress], items: &[Item], color: bool) -> String {
     text
 }
 
-/// How long it took since the one before. Some are reached before their neighbours: then there is nothing to say.
-fn lap(before: Option<Timestamp>, time: Timestamp) -> String {
-    match before {
-        Some(before) if time >= before => format!("  +{} s", time.duration_since(before).as_secs()),
-        _ => String::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use nodekit::milestones::ALL;
 
     use super::*;

@@ -74,7 +74,7 @@ fn summary(survey: &Survey, color: bool) -> String {
     let votes = survey.votes();
     if survey.voters == 0 {
         let reported = painted(color, Style::Bad, "no master answers, so the members are unknown");
-        return format!("{reported}; `journalctl -u etcd` on a master says why\n");
+        return format!("{reported}; `journalctl -u etcd` on a master shows why\n");
     }
     if !survey.has_majority {
         return painted(color, Style::Bad, format!("no majority: {votes}; nothing can be written")) + "\n";

@@ -8,8 +8,10 @@ use std::{collections::BTreeMap, time::Duration};
 use jiff::{SignedDuration, Timestamp};
 use lab::Power;
 use nodekit::run_record::{Outcome, Purpose, RunSummary};
+use spec::Role;
 
 use super::{
+    bootstrap,
     facts::{Facts, Heard, Known, Master, Seen},
     view::{MasterState, MasterView, NodeState, NodeView, SCHEMA_VERSION, View},
 };
@@ -22,13 +24,17 @@ const BOOTSTRAP: &str = "cluster-bootstrap.service";
 
 /// All nodes as of now.
 pub(super) fn evaluate(facts: &Facts, now: Timestamp) -> View {
-    let masters = facts.nodes.iter().filter(|node| node.role == join::wire::ClaimedRole::Master);
+    let nodes: Vec<NodeView> = facts.nodes.iter().map(|known| node(facts, known, facts.heard(&known.name))).collect();
+    let bootstrap = bootstrap::evaluate(facts, &nodes, now);
+    let asked = facts.bootstrap.iter().filter(|_| !bootstrap.is_over);
+    let asked = asked.chain(facts.nodes.iter().filter(|node| node.role == Role::Master));
     View {
         v: SCHEMA_VERSION,
         time: now,
         cluster: facts.cluster.clone(),
-        masters: masters.map(|node| master(&node.name, facts.masters.get(&node.name))).collect(),
-        nodes: facts.nodes.iter().map(|known| node(facts, known)).collect(),
+        masters: asked.map(|node| master(&node.name, facts.masters.get(&node.name))).collect(),
+        nodes,
+        bootstrap: bootstrap.view,
     }
 }
 
@@ -51,9 +57,9 @@ fn master(name: &str, known: Option<&Master>) -> MasterView {
     }
 }
 
-fn node(facts: &Facts, known: &Known) -> NodeView {
+/// One node, from its last report and as of when to read that.
+pub(super) fn node(facts: &Facts, known: &Known, heard: Option<(&Heard, Timestamp)>) -> NodeView {
     let seen = facts.machines.get(&known.name);
-    let heard = facts.heard(&known.name);
     let status = heard.and_then(|(heard, _)| heard.status.as_ref());
     let reported = status.and_then(|status| status.run.as_ref());
     let run = seen.and_then(|seen| seen.run.as_ref()).or(reported);
@@ -137,7 +143,8 @@ fn of_run(run: &RunSummary, units_fail: bool) -> Evaluated {
 
 /// No master has heard of it; the one that has listened longest says most.
 fn never_heard(facts: &Facts) -> Evaluated {
-    let listening = facts.masters.iter().filter_map(|(name, master)| Some((master.listening_since?, name)));
+    let there = facts.masters.iter().filter(|(name, _)| !facts.is_gone(name));
+    let listening = there.filter_map(|(name, master)| Some((master.listening_since?, name)));
     match listening.min() {
         Some((since, master)) => (NodeState::Silent, Some(since), Some(format!("{master} never heard of it"))),
         None => (NodeState::Unknown, None, None),

@@ -7,7 +7,8 @@ use agent::Status;
 use jiff::{SignedDuration, Timestamp};
 use join::wire;
 use lab::Power;
-use nodekit::run_record::RunSummary;
+use nodekit::{milestones::Progress, run_record::RunSummary};
+use spec::Role;
 
 /// Everything that is known.
 #[derive(Debug, Default)]
@@ -16,7 +17,11 @@ pub(super) struct Facts {
     pub(super) cluster: String,
     /// Every node, in the order of cluster.yaml.
     pub(super) nodes: Vec<Known>,
-    /// The last answer of each master, by name. One that was not asked yet is not in it.
+    /// The temporary bootstrap node of cluster.yaml.
+    pub(super) bootstrap: Option<Known>,
+    /// Its milestones as it has published them in the API; empty where that cannot be asked.
+    pub(super) published: Vec<Progress>,
+    /// The last answer of each master, and of the bootstrap node, by name. One that was not asked yet is not in it.
     pub(super) masters: BTreeMap<String, Master>,
     /// The machines that can be looked at from here, by name: this one, or those of a lab.
     pub(super) machines: BTreeMap<String, Seen>,
@@ -26,7 +31,7 @@ pub(super) struct Facts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) name: String,
-    pub(super) role: wire::ClaimedRole,
+    pub(super) role: Role,
 }
 
 /// What is known from one master.
@@ -73,6 +78,8 @@ pub(super) struct Seen {
     pub(super) cut_off_from: Vec<String>,
     /// The last run on it.
     pub(super) run: Option<RunSummary>,
+    /// On a bootstrap node, its milestones; else empty.
+    pub(super) milestones: Vec<Progress>,
 }
 
 /// What came back from a master.
@@ -106,7 +113,7 @@ impl Facts {
             Answer::Nodes(nodes) => {
                 // Its clock may differ from ours.
                 let ahead: SignedDuration = now.duration_since(nodes.now);
-                let reports = nodes.nodes.into_iter().filter_map(|node| {
+                let reports = nodes.nodes.into_iter().chain(nodes.bootstrap).filter_map(|node| {
                     let report = node.report?;
                     let status = serde_json::from_value(report.status).ok();
                     Some((node.node, Heard { at: report.received + ahead, early: report.early, status }))
@@ -123,9 +130,23 @@ impl Facts {
         }
     }
 
-    /// The newest report of a node, and when the master that has it was last asked.
+    /// The newest report of a node, and as of when to read it: when the master that has it was last asked.
     pub(super) fn heard(&self, node: &str) -> Option<(&Heard, Timestamp)> {
-        let reports = self.masters.values().filter_map(|master| Some((master.reports.get(node)?, master.answered?)));
-        reports.max_by_key(|(heard, _)| heard.at)
+        let report = |name: &String| Some((self.masters.get(name)?.reports.get(node)?, self.read_as_of(name)?));
+        self.masters.keys().filter_map(report).max_by_key(|(heard, _)| heard.at)
+    }
+
+    fn read_as_of(&self, master: &str) -> Option<Timestamp> {
+        if self.is_gone(master) {
+            return self.masters.values().filter_map(|master| master.answered).max();
+        }
+        self.masters.get(master)?.answered
+    }
+
+    /// Whether this is the bootstrap node and its join service does not answer. It never may again, so what it has heard
+    /// counts only until the masters should have heard it too.
+    pub(super) fn is_gone(&self, master: &str) -> bool {
+        let is_bootstrap = self.bootstrap.as_ref().is_some_and(|bootstrap| bootstrap.name == master);
+        is_bootstrap && self.masters.get(master).is_some_and(|master| master.unheard.is_some())
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use terminal_size::{Height, Width, terminal_size};
 
-use super::line::Line;
+use crate::commands::line::Line;
 
 const ENTER: &str = "\u{1b}[?1049h\u{1b}[?25l";
 const LEAVE: &str = "\u{1b}[?25h\u{1b}[?1049l";

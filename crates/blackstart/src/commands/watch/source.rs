@@ -3,14 +3,19 @@
 use std::{net::SocketAddr, path::Path, sync::Arc};
 
 use host::{Disk, Host, RealDisk};
-use join::{Trust, seal::Sealed, wire::ClaimedRole};
+use join::{Trust, seal::Sealed};
 use lab::{Capabilities, Lab, LabName, OutsideStatus};
-use nodekit::{Layout, run_record::RunSummary};
-use spec::{ValidatedCluster, ports};
+use nodekit::{
+    Layout,
+    milestones::{self, Progress},
+    run_record::{RunRecord, RunSummary},
+};
+use spec::{Role, ValidatedCluster, ports};
 
 use super::{
     asking::{Access, Asked},
     facts::{Facts, Known, Seen},
+    published::Published,
 };
 use crate::{
     Failure, codes,
@@ -86,16 +91,34 @@ impl Source {
 
     /// Whom to ask.
     pub(super) fn masters(&self) -> impl Iterator<Item = Asked> {
-        let address = |master: &spec::Node| SocketAddr::new(master.ip, ports::JOIN);
-        self.cluster.masters().map(move |master| Asked::new(&master.name, address(master), &self.access))
+        self.cluster.masters().map(|master| self.asked(master))
+    }
+
+    /// The bootstrap node, which most nodes report to as long as it is there.
+    pub(super) fn bootstrap(&self) -> Option<Asked> {
+        self.cluster.bootstrap_node().map(|bootstrap| self.asked(bootstrap))
+    }
+
+    fn asked(&self, node: &spec::Node) -> Asked {
+        Asked::new(&node.name, SocketAddr::new(node.ip, ports::JOIN), &self.access)
+    }
+
+    /// Where to read the milestones of a bootstrap node that is gone. A lab's own machines have them.
+    pub(super) fn published(&self) -> Option<Published> {
+        let bootstrap = self.cluster.bootstrap_node()?;
+        match &self.place {
+            Place::Node { name, .. } if *name != bootstrap.name => Some(Published::new(&self.access)),
+            Place::Node { .. } | Place::Lab { .. } => None,
+        }
     }
 
     /// What is known before anything was asked or looked at.
     pub(super) fn facts(&self) -> Facts {
-        let known = |node: &spec::Node| Known { name: node.name.clone(), role: ClaimedRole::of(node) };
+        let known = |node: &spec::Node| Known { name: node.name.clone(), role: role(node) };
         Facts {
             cluster: self.cluster.name().to_owned(),
             nodes: self.cluster.nodes().iter().map(known).collect(),
+            bootstrap: self.cluster.bootstrap_node().map(known),
             ..Facts::default()
         }
     }
@@ -104,15 +127,25 @@ impl Source {
     pub(super) fn check(&self, facts: &mut Facts) -> Result<(), Ended> {
         match &self.place {
             Place::Node { host, layout, name } => {
-                let run = RunSummary::of_machine(&*host.disk, &layout.state_dir);
-                facts.machines.insert(name.clone(), Seen { run, ..Seen::default() });
+                let seen = self.seen(name, &*host.disk, &layout.state_dir);
+                facts.machines.insert(name.clone(), seen);
             }
             Place::Lab { lab, capabilities } => {
                 let machines = lab::outside_status(lab, capabilities)?;
-                facts.machines = machines.into_iter().map(|machine| (machine.name.clone(), seen(machine))).collect();
+                let seen = |OutsideStatus { name, power, cut_off_from, root }| {
+                    let seen = self.seen(&name, &RealDisk::new(root), &Layout::default().state_dir);
+                    (name, Seen { power: Some(power), cut_off_from, ..seen })
+                };
+                facts.machines = machines.into_iter().map(seen).collect();
             }
         }
         Ok(())
+    }
+
+    fn seen(&self, name: &str, disk: &dyn Disk, state_dir: &Path) -> Seen {
+        let is_bootstrap = self.cluster.bootstrap_node().is_some_and(|bootstrap| bootstrap.name == name);
+        let milestones = if is_bootstrap { recorded(disk, state_dir) } else { Vec::new() };
+        Seen { run: RunSummary::of_machine(disk, state_dir), milestones, ..Seen::default() }
     }
 }
 
@@ -129,9 +162,13 @@ fn no_node(config_dir: &Path) -> Failure {
     }
 }
 
-fn seen(OutsideStatus { power, cut_off_from, root, .. }: OutsideStatus) -> Seen {
-    let run = RunSummary::of_machine(&RealDisk::new(root), &Layout::default().state_dir);
-    Seen { power: Some(power), cut_off_from, run }
+/// Records that cannot be read just now are read the next time.
+fn recorded(disk: &dyn Disk, state_dir: &Path) -> Vec<Progress> {
+    milestones::progress(&RunRecord::all(disk, state_dir).unwrap_or_default())
+}
+
+fn role(node: &spec::Node) -> Role {
+    [Role::Bootstrap, Role::Master].into_iter().find(|role| node.has(*role)).unwrap_or(Role::Worker)
 }
 
 fn kubeconfig(disk: &dyn Disk, kubernetes_dir: &Path) -> Option<String> {

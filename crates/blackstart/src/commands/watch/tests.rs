@@ -1,5 +1,7 @@
 //! From what comes in to what is shown, without anybody to ask.
 
+mod bootstrap;
+
 use std::collections::BTreeMap;
 
 use ::explain::Diagnostic;
@@ -8,6 +10,7 @@ use join::wire::{ClaimedRole, Hello, KnownNode, Nodes, Report};
 use lab::Power;
 use nodekit::run_record::{OpenStep, Outcome, Purpose, RecordedError, RunSummary, StepState};
 use serde_json::json;
+use spec::Role;
 
 use super::{
     evaluate::evaluate,
@@ -22,9 +25,8 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn three_nodes() -> Facts {
-    let known = |(name, role): (&str, ClaimedRole)| Known { name: name.to_owned(), role };
-    let nodes =
-        [("master-01", ClaimedRole::Master), ("worker-01", ClaimedRole::Worker), ("worker-02", ClaimedRole::Worker)];
+    let known = |(name, role): (&str, Role)| Known { name: name.to_owned(), role };
+    let nodes = [("master-01", Role::Master), ("worker-01", Role::Worker), ("worker-02", Role::Worker)];
     Facts { cluster: "home".to_owned(), nodes: nodes.map(known).into(), ..Facts::default() }
 }
 
@@ -80,17 +82,31 @@ fn answer(now: i64, reports: Vec<(String, Report)>) -> Answer {
     for report in reports.values_mut() {
         report.received += hour;
     }
-    let nodes = three_nodes().nodes.into_iter().map(|Known { name, role }| KnownNode {
-        report: reports.get(&name).cloned(),
-        node: name,
-        role,
-    });
+    let known =
+        |name: &str| KnownNode { report: reports.get(name).cloned(), node: name.to_owned(), role: ClaimedRole::Master };
+    let nodes = three_nodes().nodes.into_iter().map(|node| known(&node.name));
     Answer::Nodes(Nodes {
         cluster: "home".into(),
         master: "master-01".into(),
         now: at(now) + hour,
         listening_since: at(5) + hour,
         nodes: nodes.collect(),
+        bootstrap: reports.contains_key("bootstrap").then(|| known("bootstrap")),
+    })
+}
+
+/// What a master answers to one without a certificate.
+fn hello(ready: bool, now: i64) -> Answer {
+    Answer::Hello(Hello {
+        cluster: "home".into(),
+        master: "master-01".into(),
+        ready,
+        challenge: String::new(),
+        machine: None,
+        cluster_state: None,
+        admits: true,
+        own_machine: None,
+        now: at(now),
     })
 }
 
@@ -232,18 +248,7 @@ fn a_node_that_has_not_joined_sees_itself_and_whether_masters_answer() {
     facts.take("master-01", unreachable("connection refused"), at(10));
     facts.take("master-01", unreachable("connection refused"), at(40));
     let silent = shown(&facts, 42, None);
-    let hello = Hello {
-        cluster: "home".into(),
-        master: "master-01".into(),
-        ready: false,
-        challenge: String::new(),
-        machine: None,
-        cluster_state: None,
-        admits: true,
-        own_machine: None,
-        now: at(43),
-    };
-    facts.take("master-01", Answer::Hello(hello), at(43));
+    facts.take("master-01", hello(false, 43), at(43));
     insta::assert_snapshot!(format!("{silent}\n{}", shown(&facts, 44, None)));
 }
 

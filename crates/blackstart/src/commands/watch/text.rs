@@ -4,11 +4,11 @@ use ::explain::Diagnostic;
 use jiff::{SignedDuration, Timestamp};
 use nodekit::run_record::{OpenStep, Outcome, Purpose, RecordedError, StepState};
 
-use super::{
-    line::Line,
-    view::{MasterState, MasterView, NodeState, NodeView, View},
+use super::view::{BootstrapView, MasterState, MasterView, NodeState, NodeView, View};
+use crate::{
+    Style,
+    commands::{boxes, line::Line},
 };
-use crate::Style;
 
 /// How far steps are moved in.
 const INDENT: &str = "  ";
@@ -21,9 +21,10 @@ pub(super) fn lines(view: &View, width: Option<usize>) -> Vec<Line> {
     let widths = Widths::of(view);
     let is_narrow = width.is_some_and(|width| width < widths.columns()[4] + ROOM);
     let mut lines = vec![headline(view)];
+    lines.extend(view.bootstrap.iter().flat_map(|bootstrap| of_bootstrap(bootstrap, view.time)));
     lines.extend(view.masters.iter().filter_map(|master| of_master(master, view.time)));
     lines.push(widths.heading());
-    for node in &view.nodes {
+    for node in view.rows() {
         let (line, output) = (widths.node(node, view.time), report_of(node, view.time));
         if is_narrow && !output.is_empty() {
             lines.extend([line, Line::default().text(INDENT).text(output)]);
@@ -44,6 +45,14 @@ fn headline(view: &View) -> Line {
         .text("  ")
         .styled(style, counted)
         .text(format!("  {}", clock(view.time)))
+}
+
+/// Its milestones until the last one is reached; afterwards one line.
+fn of_bootstrap(bootstrap: &BootstrapView, now: Timestamp) -> Vec<Line> {
+    match nodekit::boxes::completed(&bootstrap.milestones, now) {
+        Some(text) => vec![Line::default().styled(Style::Good, text)],
+        None => boxes::lines(&bootstrap.milestones),
+    }
 }
 
 /// Masters that answer everything are not worth a line.
@@ -74,21 +83,24 @@ fn of_master(master: &MasterView, now: Timestamp) -> Option<Line> {
 /// How wide the columns are.
 struct Widths {
     name: usize,
+    role: usize,
     step: usize,
 }
 
 impl Widths {
     fn of(view: &View) -> Self {
         let longest = |lengths: &mut dyn Iterator<Item = usize>, least: usize| lengths.fold(least, usize::max);
-        let name = longest(&mut view.nodes.iter().map(|node| node.name.len()), "NODE".len());
-        let steps = view.nodes.iter().flat_map(NodeView::steps);
-        Self { name, step: longest(&mut steps.map(|step| step.id.len()), 0) }
+        let name = longest(&mut view.rows().map(|node| node.name.len()), "NODE".len());
+        let role = longest(&mut view.rows().map(|node| node.role.to_string().len()), "master".len());
+        let steps = view.rows().flat_map(NodeView::steps);
+        Self { name, role, step: longest(&mut steps.map(|step| step.id.len()), 0) }
     }
 
     /// Where each column begins: role, state, steps, time, details.
     fn columns(&self) -> [usize; 5] {
         let role = self.name + 2;
-        [role, role + 8, role + 23, role + 31, role + 43]
+        let state = role + self.role + 2;
+        [role, state, state + 15, state + 23, state + 35]
     }
 
     fn heading(&self) -> Line {
@@ -125,7 +137,7 @@ fn mark(state: NodeState) -> (&'static str, Style) {
         NodeState::Waiting | NodeState::Starting => ("…", Style::Strong),
         NodeState::Failed | NodeState::NotReady => ("✗", Style::Bad),
         NodeState::Silent | NodeState::Interrupted | NodeState::Stopped => ("!", Style::Warning),
-        NodeState::Unknown | NodeState::Off | NodeState::Reset => ("-", Style::Dim),
+        NodeState::Unknown | NodeState::Off | NodeState::Reset | NodeState::Retired => ("-", Style::Dim),
     }
 }
 
@@ -143,7 +155,7 @@ fn report_of(node: &NodeView, now: Timestamp) -> String {
         NodeState::Interrupted => Some("its run ended without a report; it is retried by itself".to_owned()),
         NodeState::Stopped => Some("its run was stopped; `blackstart node up` goes on".to_owned()),
         NodeState::Failed => Some("it is tried again by itself".to_owned()),
-        NodeState::Working | NodeState::Waiting | NodeState::Reset => heard,
+        NodeState::Working | NodeState::Waiting | NodeState::Reset | NodeState::Retired => heard,
     };
     let parts = [own.filter(|text| !text.is_empty()), node.note.clone()];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")

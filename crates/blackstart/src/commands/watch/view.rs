@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 
 use ::explain::Diagnostic;
 use jiff::Timestamp;
-use join::wire::ClaimedRole;
 use lab::Power;
-use nodekit::run_record::{OpenStep, RunSummary};
+use nodekit::{
+    milestones::Progress,
+    run_record::{OpenStep, RunSummary},
+};
 use serde::Serialize;
+use spec::Role;
 
 /// The version in every view's `v`.
 pub(super) const SCHEMA_VERSION: u32 = 1;
@@ -21,9 +24,12 @@ pub(super) struct View {
     pub(super) cluster: String,
     pub(super) masters: Vec<MasterView>,
     pub(super) nodes: Vec<NodeView>,
+    /// The temporary bootstrap node, where there is one and something of it is known. It is none of the nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) bootstrap: Option<BootstrapView>,
 }
 
-/// A master that is asked.
+/// A master that is asked; before them the bootstrap node, until the masters go on without it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct MasterView {
     pub(super) name: String,
@@ -59,7 +65,7 @@ pub(super) enum MasterState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct NodeView {
     pub(super) name: String,
-    pub(super) role: ClaimedRole,
+    pub(super) role: Role,
     pub(super) state: NodeState,
     /// Since when it is in this state, where that is known.
     pub(super) since: Option<Timestamp>,
@@ -79,6 +85,17 @@ pub(super) struct NodeView {
     pub(super) cut_off_from: Vec<String>,
     /// What the state does not say.
     pub(super) note: Option<String>,
+}
+
+/// The bootstrap node and how far it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct BootstrapView {
+    #[serde(flatten)]
+    pub(super) node: NodeView,
+    /// Whether the masters have taken over.
+    pub(super) complete: bool,
+    /// All of them, as in `bootstrap status -o json`.
+    pub(super) milestones: Vec<Progress>,
 }
 
 /// What a node is doing.
@@ -109,6 +126,8 @@ pub(super) enum NodeState {
     NotReady,
     /// Its run is done and all units are well.
     Ready,
+    /// It is a bootstrap node, and the masters have taken over.
+    Retired,
 }
 
 impl NodeState {
@@ -127,6 +146,7 @@ impl NodeState {
             Self::Reset => "reset",
             Self::NotReady => "not-ready",
             Self::Ready => "ready",
+            Self::Retired => "retired",
         }
     }
 }
@@ -139,13 +159,25 @@ impl NodeView {
 }
 
 impl View {
+    /// Whether this master, or the bootstrap node, is of interest.
+    pub(super) fn has_master(&self, name: &str) -> bool {
+        self.masters.iter().any(|master| master.name == name)
+    }
+
+    /// What has a line of its own: a bootstrap node that is not done, then all nodes.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &NodeView> {
+        let bootstrap = self.bootstrap.iter().map(|bootstrap| &bootstrap.node);
+        bootstrap.filter(|node| node.state != NodeState::Retired).chain(&self.nodes)
+    }
+
     /// The same without what changes when nothing happens.
     pub(super) fn essence(&self) -> Self {
         let mut same = Self { time: Timestamp::UNIX_EPOCH, ..self.clone() };
         for master in &mut same.masters {
             master.answered = None;
         }
-        for node in &mut same.nodes {
+        let bootstrap = same.bootstrap.iter_mut().map(|bootstrap| &mut bootstrap.node);
+        for node in same.nodes.iter_mut().chain(bootstrap) {
             node.heard = None;
         }
         same

@@ -1,4 +1,4 @@
-//! The ports of a node are free, or held by the node's own services. If not, it is said by whom they are held.
+//! The ports of a node are free, or held by the node's own services. If not, the process that holds them is named.
 
 mod holder;
 mod sockets;

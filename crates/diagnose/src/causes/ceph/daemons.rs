@@ -116,7 +116,7 @@ fn evaluate(daemon: &Daemon) -> Option<Finding> {
     }
     let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it has no output");
     let evidence = format!("{unit} is {}, started again {} times; last log line: {last}", state.active, state.restarts);
-    let fix = format!("its last words tell why; `journalctl -u {unit}` and /var/log/ceph have all of them");
+    let fix = format!("its last log line is above; `journalctl -u {unit}` and /var/log/ceph have the whole log");
     Some(Finding::symptom(CEPH_FAILS, Part::Ceph, evidence).with_fix(fix))
 }
 
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_the_last_start_is_over() {
+    fn what_was_logged_before_the_last_start_is_over() {
         for (journal, expected) in [
             ("", ""),
             ("a\nb\n", "a\nb\n"),

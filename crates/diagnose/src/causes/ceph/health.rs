@@ -14,7 +14,7 @@ use crate::{
 /// See [`super`].
 pub(crate) const CHECK: Check = Check::new(
     "ceph-health",
-    "what Ceph says about clocks, space, disks and itself",
+    "what Ceph reports about clocks, space, disks and itself",
     &[CEPH_CLOCK, CEPH_FULL, CEPH_SLOW, CEPH_UNWELL, CEPH_KEY],
     check,
 );
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ceph_says_is_told_by_its_kind() {
+    fn what_ceph_reports_is_sorted_by_its_kind() {
         let check = |name: &str, severity: &str, summary: &str, detail: &[&str]| {
             let detail: Vec<_> = detail.iter().map(|text| serde_json::json!({ "message": text })).collect();
             let value =

@@ -38,7 +38,7 @@ pub(super) struct Seen<'a> {
 pub(super) fn evaluate(seen: &Seen<'_>) -> Vec<Finding> {
     let sides = Sides::of(seen.own, seen.heard);
     if sides.is_own_astray(seen.own) {
-        return sides.finding(seen.own).into_iter().collect(); // how the rest of it is matters to nobody
+        return sides.finding(seen.own).into_iter().collect(); // the state of the others does not matter
     }
     let one_cluster: Vec<Heard> = seen.heard.iter().filter(|one| !sides.is_theirs(&one.name)).cloned().collect();
     let survey = Survey::of(&one_cluster);
@@ -61,8 +61,8 @@ pub(super) fn evaluate(seen: &Seen<'_>) -> Vec<Finding> {
 fn without_leader(seen: &Seen<'_>, survey: &Survey) -> Option<Finding> {
     let reported = || seen.heard.iter().filter_map(|one| Some((one, one.reported.as_ref().ok()?)));
     let own_sees_none = reported().any(|(one, reported)| one.name == seen.own && reported.status.leader == 0);
-    let nobody_sees_one = reported().next().is_some() && reported().all(|(_, reported)| reported.status.leader == 0);
-    if !own_sees_none && !nobody_sees_one {
+    let none_sees_one = reported().next().is_some() && reported().all(|(_, reported)| reported.status.leader == 0);
+    if !own_sees_none && !none_sees_one {
         return None;
     }
     let evidence = if survey.has_majority {

@@ -56,7 +56,7 @@ fn reported(masters: &str, cluster_states: &[(&str, ClusterState)], log: &str) -
 }
 
 #[test]
-fn one_word_for_each_thing_that_is_wrong() {
+fn one_finding_for_each_thing_that_is_wrong() {
     let plain = [
         "L", "VLV", "qvv", "qqv", "qqq", "qLV", "vvv", "vLV", "VLv", "LVn", "LVw", "qw", "LVe", "eLV", "LVx", "xLV",
         "LVA", "ALV", "LVS", "SLV", "LA", "vLA", "LVVvv", "qVvvv",

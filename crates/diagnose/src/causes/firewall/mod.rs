@@ -14,7 +14,7 @@ use spec::{Node, Role, ValidatedCluster, ports};
 
 use self::{
     packet::Packet,
-    ruleset::{Place, Ruleset},
+    ruleset::{DropPoint, Ruleset},
 };
 use super::address::addresses;
 use crate::{Check, Checking, Context, Finding, Part, codes::FIREWALL};
@@ -30,10 +30,10 @@ fn check(context: &Context) -> Checking<'_> {
         let outside = there.iter().find(|(_, address)| *address == context.node.ip).map(|(name, _)| name.as_str());
         let dropped = dropped(&rules, &connections(&context.cluster, &context.node), outside);
         let mut found = Vec::new();
-        for (place, whose) in dropped {
-            let Place { family, table, chain, .. } = &place;
+        for (point, whose) in dropped {
+            let DropPoint { family, table, chain, .. } = &point;
             let shown = context.output("nft", ["-a", "list", "chain", family, table, chain]).await.unwrap_or_default();
-            found.push(evaluate(&place, &whose, &shown));
+            found.push(evaluate(&point, &whose, &shown));
         }
         Ok(found)
     })
@@ -98,36 +98,40 @@ fn connections(cluster: &ValidatedCluster, node: &Node) -> Vec<Connection> {
 }
 
 /// What is dropped where: port and words of each connection.
-fn dropped(rules: &Ruleset, connections: &[Connection], outside: Option<&str>) -> BTreeMap<Place, Vec<(u16, String)>> {
-    let mut all: BTreeMap<Place, Vec<(u16, String)>> = BTreeMap::new();
+fn dropped(
+    rules: &Ruleset,
+    connections: &[Connection],
+    outside: Option<&str>,
+) -> BTreeMap<DropPoint, Vec<(u16, String)>> {
+    let mut all: BTreeMap<DropPoint, Vec<(u16, String)>> = BTreeMap::new();
     for Connection { from, to, port, what, way } in connections {
         let packet = |comes_by, goes_by| Packet { from: *from, to: *to, port: *port, comes_by, goes_by };
         let going = |by| rules.drops(&["output", "postrouting"], &packet(None, by));
         let coming = |by| rules.drops(&["prerouting", "input"], &packet(by, None));
-        let place = match way {
+        let point = match way {
             Way::In => coming(outside),
             Way::Out => going(outside),
             Way::Within => going(Some("lo")).or_else(|| coming(Some("lo"))),
         };
-        if let Some(place) = place {
-            all.entry(place).or_default().push((*port, what.clone()));
+        if let Some(point) = point {
+            all.entry(point).or_default().push((*port, what.clone()));
         }
     }
     all
 }
 
-fn evaluate(place: &Place, connections: &[(u16, String)], shown: &str) -> Finding {
+fn evaluate(point: &DropPoint, connections: &[(u16, String)], shown: &str) -> Finding {
     let whose: Vec<String> = connections.iter().map(|(port, what)| format!("{what} (port {port})")).collect();
     let mut ports: Vec<String> = connections.iter().map(|(port, _)| port.to_string()).collect();
     ports.dedup();
-    let Place { family, table, chain, rule } = place;
+    let DropPoint { family, table, chain, rule } = point;
     let (seen, fix) = match rule {
         Some(handle) => (
-            format!("{place} has the rule `{}`, which drops", text_of(shown, *handle).unwrap_or("…")),
+            format!("{point} has the rule `{}`, which drops", text_of(shown, *handle).unwrap_or("…")),
             format!("`nft delete rule {family} {table} {chain} handle {handle}`, and whatever writes it"),
         ),
         None => (
-            format!("{place} drops what it has no rule for, and has none for"),
+            format!("{point} drops what it has no rule for, and has none for"),
             format!("`nft insert rule {family} {table} {chain} tcp dport {{ {} }} accept`", ports.join(", ")),
         ),
     };

@@ -43,7 +43,7 @@ struct Rule {
 
 /// Where a packet ends.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct DropPoint {
     pub(super) family: String,
     pub(super) table: String,
     pub(super) chain: String,
@@ -51,7 +51,7 @@ pub(super) struct Place {
     pub(super) rule: Option<u64>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DropPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { family, table, chain, .. } = self;
         write!(f, "chain `{chain}` of table `{family} {table}`")
@@ -61,7 +61,7 @@ impl fmt::Display for Place {
 /// What becomes of a packet in a chain.
 enum Fate {
     Accepted,
-    Dropped(Place),
+    Dropped(DropPoint),
     /// Nothing was decided.
     Left,
 }
@@ -91,13 +91,13 @@ impl Ruleset {
     }
 
     /// Where a packet is dropped on its way through these hooks; `None` if it gets through as far as can be known.
-    pub(super) fn drops(&self, hooks: &[&str], packet: &Packet<'_>) -> Option<Place> {
+    pub(super) fn drops(&self, hooks: &[&str], packet: &Packet<'_>) -> Option<DropPoint> {
         hooks.iter().find_map(|hook| {
             let hooked = self.chains.iter().filter(|chain| chain.hook.as_deref() == Some(hook));
             hooked.filter(|chain| packet.passes(&chain.family) && !is_ours(&chain.table)).find_map(|chain| {
                 match self.walk(chain, packet, 0) {
-                    Fate::Dropped(place) => Some(place),
-                    Fate::Left if chain.policy.as_deref() == Some("drop") => Some(chain.place(None)),
+                    Fate::Dropped(point) => Some(point),
+                    Fate::Left if chain.policy.as_deref() == Some("drop") => Some(chain.drop_point(None)),
                     Fate::Accepted | Fate::Left => None,
                 }
             })
@@ -117,7 +117,7 @@ impl Ruleset {
                         Truth::No => break,
                         Truth::Unknown => certain = false,
                     },
-                    "drop" | "reject" if certain => return Fate::Dropped(chain.place(Some(rule.handle))),
+                    "drop" | "reject" if certain => return Fate::Dropped(chain.drop_point(Some(rule.handle))),
                     // Sent to another place or handed to a program, the packet is not lost here either.
                     "accept" | "dnat" | "redirect" | "queue" | "tproxy" => return Fate::Accepted,
                     "return" if certain => return Fate::Left,
@@ -128,7 +128,7 @@ impl Ruleset {
                         });
                         match called.map(|called| self.walk(called, packet, depth + 1)) {
                             Some(Fate::Accepted) => return Fate::Accepted,
-                            Some(Fate::Dropped(place)) if certain => return Fate::Dropped(place),
+                            Some(Fate::Dropped(point)) if certain => return Fate::Dropped(point),
                             _ if word == "goto" && certain => return Fate::Left,
                             _ => {}
                         }
@@ -145,8 +145,8 @@ impl Ruleset {
 }
 
 impl Chain {
-    fn place(&self, rule: Option<u64>) -> Place {
-        Place { family: self.family.clone(), table: self.table.clone(), chain: self.name.clone(), rule }
+    fn drop_point(&self, rule: Option<u64>) -> DropPoint {
+        DropPoint { family: self.family.clone(), table: self.table.clone(), chain: self.name.clone(), rule }
     }
 }
 

@@ -46,7 +46,7 @@ fn a_rule_that_drops_is_named_with_what_it_drops() {
     chain `input` of table `inet t` has the rule `tcp dport 6443 drop`, which drops connections of this node to its API server (port 6443), from w to the API server (port 6443)
     `nft delete rule inet t input handle 5`, and whatever writes it
     ");
-    assert_eq!(reported("w", &rules), "", "a worker has nobody on this port");
+    assert_eq!(reported("w", &rules), "", "no connection of a worker uses this port");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn what_goes_out_counts_too() {
 }
 
 #[test]
-fn rules_that_do_not_concern_the_node_are_nobody_s_business() {
+fn rules_that_do_not_concern_the_node_are_ignored() {
     let unknown = json!({ "match": { "op": "==", "left": { "meta": { "key": "mark" } }, "right": 1 } });
     for rules in [
         vec![],

@@ -102,7 +102,7 @@ impl Ended {
     /// How many operations the disk saw, printed by a process that came to its end.
     pub(crate) fn operations(&self) -> usize {
         let reported = self.events.iter().find_map(|line| line["operations"].as_u64());
-        usize::try_from(reported.expect("the survivor tells its operations")).unwrap()
+        usize::try_from(reported.expect("the survivor prints its operations")).unwrap()
     }
 
     /// The steps with this event, once per event.

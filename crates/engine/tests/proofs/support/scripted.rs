@@ -91,7 +91,7 @@ impl Step for Scripted {
 
     async fn apply(&self, planned: &Planned, host: &Host) -> Result<(), StepError> {
         let failure = self.failures.lock().unwrap().pop_front();
-        let error = StepError::new(codes::WRITE, format!("told to fail before: {planned}"));
+        let error = StepError::new(codes::WRITE, format!("scripted failure before: {planned}"));
         match failure {
             Some(Failure::Retryable) => Err(error.retryable()),
             Some(Failure::Fatal) => Err(error),

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_the_way_is_settled_once_a_manager_works() {
+    fn what_is_in_the_way_is_changed_once_a_manager_works() {
         let text = "cluster: {name: a}\nnodes: [{name: m, ip: 192.168.1.10, roles: [master, ceph-mon, ceph-mgr]}]";
         let text = text.replace("{name: a}", "{name: a, networking: {gateway: none}}");
         let step = Dashboard::new(&spec::check_text(&text).cluster.unwrap());

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_somebody_else_is_refused() {
+    fn data_of_another_cluster_is_refused() {
         let cluster = cluster();
         let step = Monitor::new(&cluster, cluster.node("m1").unwrap(), &source(&cluster, "m1"));
         let other = Fsid::parse("11111111-0d6c-4a43-9d0e-2f1f4d1c9b10");

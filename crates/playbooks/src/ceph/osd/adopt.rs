@@ -9,7 +9,7 @@ use engine::StepError;
 use host::{Change, Disk, Host};
 use spec::OsdStore;
 
-use super::{super::workspace, begun::Begun, make, places::BLOCK};
+use super::{super::workspace, begun::Begun, make, stores::BLOCK};
 use nodekit::cleanup::tree;
 
 /// Makes the files again.

@@ -19,8 +19,8 @@ use super::{
     adopt,
     begun::Begun,
     make,
-    places::{self, Place},
     run::Stopped,
+    stores::{self, StoreState},
 };
 
 const MAKE: &str = "make ";
@@ -41,7 +41,7 @@ pub(crate) struct Data {
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     /// As they are listed; none before this node has its keys.
-    places: Vec<Place>,
+    stores: Vec<StoreState>,
     /// Directories for files that are still to be made.
     directories: Vec<Change>,
     /// Why no OSD can be made now.
@@ -55,12 +55,12 @@ impl Data {
 
     async fn check(&self, host: &Host) -> Result<Seen, StepError> {
         let Some(ours) = paths::own_fsid(&*host.disk)? else {
-            return Ok(Seen { places: Vec::new(), directories: Vec::new(), silence: None });
+            return Ok(Seen { stores: Vec::new(), directories: Vec::new(), silence: None });
         };
-        let places = places::check(host, &self.listed, &ours).await?;
-        let is_needed = places.iter().any(|place| matches!(place, Place::ToBeMade { .. }));
+        let stores = stores::check(host, &self.listed, &ours).await?;
+        let is_needed = stores.iter().any(|state| matches!(state, StoreState::ToBeMade { .. }));
         let silence = if is_needed { self.silence(host).await? } else { None };
-        Ok(Seen { places, directories: self.directories(&*host.disk)?, silence })
+        Ok(Seen { stores, directories: self.directories(&*host.disk)?, silence })
     }
 
     /// Why the monitors cannot be asked for a number.
@@ -109,20 +109,20 @@ impl Step for Data {
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
         let mut changes = Planned::files(&seen.directories);
         let (mut refused, mut hints) = (Vec::new(), Vec::new());
-        for (osd, place) in self.listed.iter().zip(&seen.places) {
+        for (osd, state) in self.listed.iter().zip(&seen.stores) {
             let path = osd.store.path().display();
             let act = |verb: &str, what: String| Planned::act(format!("{verb}{path}"), what);
-            match place {
-                Place::Made { has_leftover: false, .. } => {}
-                Place::Made { id, .. } => changes.push(act(TIDY, format!("remove what making osd.{id} has left"))),
-                Place::ToBeMade { destroying } => {
+            match state {
+                StoreState::Made { has_leftover: false, .. } => {}
+                StoreState::Made { id, .. } => changes.push(act(TIDY, format!("remove what making osd.{id} has left"))),
+                StoreState::ToBeMade { destroying } => {
                     changes.extend(destroying.as_ref().map(|seen| act(WIPE, format!("wipe {path}: {seen}"))));
                     changes.push(act(MAKE, format!("make an OSD on {path}")));
                 }
-                Place::Lost { osd } => {
+                StoreState::Lost { osd } => {
                     changes.push(act(ADOPT, format!("make the files of the OSD {osd} again, whose data is on {path}")));
                 }
-                Place::Refused { seen, can_be_wiped } => {
+                StoreState::Refused { seen, can_be_wiped } => {
                     refused.push(format!("{path} is not free: {seen}"));
                     hints.extend(can_be_wiped.then(|| path.to_string()));
                 }
@@ -192,7 +192,7 @@ impl Undo for Stores {
         if host.is_live {
             Stopped.before(host).await?;
         }
-        let (made, begun) = (places::made(disk, &ours)?, Begun::all(disk)?);
+        let (made, begun) = (stores::made(disk, &ours)?, Begun::all(disk)?);
         let stores = made.keys().chain(begun.iter().map(|begun| &begun.store));
         let mut stores: Vec<&PathBuf> = stores.collect();
         stores.dedup();
@@ -242,30 +242,30 @@ mod tests {
     #[test]
     fn what_is_done_with_each_place() {
         let data = data(&["/dev/a", "/dev/b", "/dev/c", "/dev/d", "/dev/e"]);
-        let places = vec![
-            Place::Made { id: 1, has_leftover: false },
-            Place::Made { id: 2, has_leftover: true },
-            Place::ToBeMade { destroying: None },
-            Place::ToBeMade { destroying: Some("it holds a file system (ext4)".into()) },
-            Place::Lost { osd: Fsid::parse("6a8f1f3e-0d6c-4a43-9d0e-2f1f4d1c9b10").unwrap() },
+        let stores = vec![
+            StoreState::Made { id: 1, has_leftover: false },
+            StoreState::Made { id: 2, has_leftover: true },
+            StoreState::ToBeMade { destroying: None },
+            StoreState::ToBeMade { destroying: Some("it holds a file system (ext4)".into()) },
+            StoreState::Lost { osd: Fsid::parse("6a8f1f3e-0d6c-4a43-9d0e-2f1f4d1c9b10").unwrap() },
         ];
-        let seen = Seen { places: places.clone(), directories: Vec::new(), silence: None };
+        let seen = Seen { stores: stores.clone(), directories: Vec::new(), silence: None };
         let shown: Vec<String> = data.plan(&seen).unwrap().iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(shown.join("\n"));
-        let silent = Seen { places, directories: Vec::new(), silence: Some("no majority".into()) };
+        let silent = Seen { stores, directories: Vec::new(), silence: Some("no majority".into()) };
         assert_eq!(data.plan(&silent).unwrap(), []);
         assert!(matches!(data.verify(&silent), Verdict::Waiting { .. }));
     }
 
     #[test]
     fn one_place_that_is_not_free_stops_all_and_every_one_is_named() {
-        let places = vec![
-            Place::ToBeMade { destroying: None },
-            Place::Refused { seen: "it holds a partition table (gpt)".into(), can_be_wiped: true },
-            Place::Refused { seen: "there is no such device".into(), can_be_wiped: false },
+        let stores = vec![
+            StoreState::ToBeMade { destroying: None },
+            StoreState::Refused { seen: "it holds a partition table (gpt)".into(), can_be_wiped: true },
+            StoreState::Refused { seen: "there is no such device".into(), can_be_wiped: false },
         ];
         let error = data(&["/dev/a", "/dev/b", "/dev/c"])
-            .plan(&Seen { places, directories: Vec::new(), silence: None })
+            .plan(&Seen { stores, directories: Vec::new(), silence: None })
             .unwrap_err();
         assert_eq!(explain::Explain::code(&error), codes::STORE_IN_USE);
         insta::assert_snapshot!(format!("{error}\n{}", explain::Explain::advice(&error)));

@@ -17,7 +17,7 @@ use spec::{Osd, OsdStore};
 use super::{
     super::{client, workspace},
     begun::Begun,
-    places::BLOCK,
+    stores::BLOCK,
 };
 use nodekit::cleanup::tree;
 

@@ -6,15 +6,15 @@
 //!         of ours, but its files are gone ─► files again from the labels in the data
 //! run     what is in place ─► enabled, started, known to be up
 //! ```
-//! `places` shows for each listed device or file how far it has come. Killed anywhere, a run goes on with the UUID and key
+//! `stores` shows for each listed device or file how far it has come. Killed anywhere, a run goes on with the UUID and key
 //! of before: for the monitors that is the same question again.
 
 mod adopt;
 mod begun;
 mod data;
 mod make;
-mod places;
 mod run;
+mod stores;
 
 pub(super) use self::{
     data::{Data, Stores},

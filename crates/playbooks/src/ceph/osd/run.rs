@@ -14,7 +14,7 @@ use super::{
         daemon::{self, Daemon, Kind},
         ids, undo,
     },
-    places::{self, BLOCK},
+    stores::{self, BLOCK},
 };
 use crate::service;
 use nodekit::systemd;
@@ -48,7 +48,7 @@ impl Run {
     async fn check(&self, host: &Host) -> Result<Vec<Found>, StepError> {
         let disk = &*host.disk;
         let Some(ours) = paths::own_fsid(disk)? else { return Ok(Vec::new()) };
-        let made = places::made(disk, &ours)?;
+        let made = stores::made(disk, &ours)?;
         let mut found = Vec::new();
         for osd in &self.listed {
             // One that is not made is the business of the step before.
@@ -71,7 +71,7 @@ impl Run {
             return systemd::systemctl(host, &["daemon-reload"]).await.map(drop);
         }
         let Some(ours) = paths::own_fsid(&*host.disk)? else { return Ok(()) };
-        for id in places::made(&*host.disk, &ours)?.values() {
+        for id in stores::made(&*host.disk, &ours)?.values() {
             let daemon = Daemon::new(Kind::Osd, id.to_string());
             if daemon.is_start(key) {
                 daemon.start(host).await?;

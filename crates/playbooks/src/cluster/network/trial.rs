@@ -33,7 +33,7 @@ impl Network {
         let connection = Staged::connection(&self.cluster, &self.node, found.mac);
         // The file is there before the guard, so a guard that a killed run left is known by it.
         guard::clear(host, host.disk.exists(&connection.trial)?).await?;
-        manager.settle(&found.name).await?;
+        manager.wait_until_stable(&found.name).await?;
         let proof = Proof::find(host, &self.cluster, &self.node, &found.name).await?;
         connection.on_trial().apply(&*host.disk)?;
         let guard = Guard::set(host, &found.name).await?;
@@ -84,7 +84,7 @@ async fn go_back(host: &Host, guard: Guard<'_>, interface: &str, connection: &St
     guard.roll_back().await?;
     host::remove_file(&*host.disk, &connection.trial)?;
     manager.reload_connections().await?;
-    manager.settle(interface).await
+    manager.wait_until_stable(interface).await
 }
 
 /// Who should have answered.

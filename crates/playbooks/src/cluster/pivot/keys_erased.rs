@@ -47,7 +47,13 @@ impl KeysErased {
         let noted = ["admissions.json", "keys-claim", "originals"].map(|name| layout.state_dir.join(name));
         let member = layout.etcd_member_id();
         let own = [layout.kubernetes_dir.clone(), etcd::DATA_DIR.into(), KUBELET_PKI.into()];
-        let secrets = given.map(|name| layout.config_dir.join(name)).into_iter().chain(noted).chain([member]).chain(own).collect();
+        let secrets = given
+            .map(|name| layout.config_dir.join(name))
+            .into_iter()
+            .chain(noted)
+            .chain([member])
+            .chain(own)
+            .collect();
         Self { retired: retired(layout), secrets }
     }
 }

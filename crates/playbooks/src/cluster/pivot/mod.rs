@@ -67,8 +67,8 @@ pub use self::{
     tenure::{Tenure, tenure},
 };
 use super::{
-    ClusterKeys, EncryptionKey, EtcdMember, List, Membership, NodeContext, NodeReady, Objects, Options, Pki, SplitBrainGuard,
-    cluster_info,
+    ClusterKeys, EncryptionKey, EtcdMember, List, Membership, NodeContext, NodeReady, Objects, Options, Pki,
+    SplitBrainGuard, cluster_info,
     ids::{
         AGENT, API_READY, API_RELEASED, BOOTSTRAP_COMPLETE, CLUSTER_INFO, CLUSTER_KEYS, CLUSTER_OPERATORS,
         CLUSTER_VERSION_OPERATOR, CONTAINERD, CONTROLLERS_RELEASED, DEFINITIONS, ENCRYPTION_KEY, ETCD_ANNOUNCED,

@@ -189,7 +189,9 @@ impl Step for SplitBrainGuard {
         let had_data = host.disk.exists(&self.member_id)?;
         match (has(etcd::INITIAL)?, has(etcd::DATA)?) {
             (true, false) if had_data && self.force => self.ask(host).await,
-            (true, false) if had_data && (self.others.is_empty() || self.is_temporary) => Err(data_gone(&self.member_id)),
+            (true, false) if had_data && (self.others.is_empty() || self.is_temporary) => {
+                Err(data_gone(&self.member_id))
+            }
             (true, _) => Ok(Seen::Decided),
             (false, true) => Ok(Seen::DataOnly),
             (false, false) if !host.is_live && !self.others.is_empty() => Ok(Seen::Unasked),

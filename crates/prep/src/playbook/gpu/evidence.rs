@@ -100,7 +100,7 @@ impl Evidence {
     }
 }
 
-/// In how many ways a GPU codes video, or what was said instead.
+/// In how many ways a GPU codes video, or what was printed instead.
 async fn vainfo(host: &Host, node: &str) -> Result<usize, String> {
     let command = Cmd::new("vainfo").args(["--display", "drm", "--device", node]).env("LC_ALL", "C");
     match host.commands.run(&command).await {

@@ -165,7 +165,7 @@ mod tests {
         machine.write("/proc/sys/kernel/osrelease", "6.1.0\n");
         let mut text = format!("nothing was done yet:\n{}", reported(&machine).await);
         machine.write(FILE, "");
-        text += &format!("somebody else's, empty:\n{}", reported(&machine).await);
+        text += &format!("another program's, empty:\n{}", reported(&machine).await);
         machine.apply(&TrueMarker).await;
         machine.apply(&Marker).await;
         text += &format!("written:\n{}{}", reported(&machine).await, machine.read(FILE).unwrap());

@@ -159,14 +159,14 @@ mod tests {
             ),
             ("Debian by another name", DEBIAN, MAIN, "deb http://mirror/debian stable main non-free\n", false),
             (
-                "only somebody else has it",
+                "only another source has it",
                 DEBIAN,
                 MAIN,
                 "deb http://m bookworm main\ndeb http://x stable non-free\n",
                 false,
             ),
             ("Ubuntu without it", UBUNTU, "/etc/apt/sources.list.d/ubuntu.sources", PARAGRAPHS, true),
-            ("somebody else's sources only", DEBIAN, MAIN, "deb https://apt.other.example stable main\n", true),
+            ("third-party sources only", DEBIAN, MAIN, "deb https://apt.other.example stable main\n", true),
             ("no sources at all", DEBIAN, "/etc/apt/other", "", true),
         ] {
             let machine = Machine::default().apt("");

@@ -31,8 +31,8 @@ pub(super) struct Seen {
     pub(super) unit: Unit,
     /// For how long it has been active.
     since: Option<Duration>,
-    /// What it said last, where it does not run.
-    words: String,
+    /// Where it does not run.
+    last_log_line: String,
 }
 
 impl Seen {
@@ -40,7 +40,7 @@ impl Seen {
         let unit = systemd::check(host, UNIT).await?;
         // Both clocks start with the machine; where they differ, it has slept in between, and the daemon with it.
         let times = systemd::uptime(&*host.disk)?.zip(unit.active_since).filter(|_| unit.active == "active");
-        Ok(Self { since: times.map(|(now, entered)| now.saturating_sub(entered)), unit, words: String::new() })
+        Ok(Self { since: times.map(|(now, entered)| now.saturating_sub(entered)), unit, last_log_line: String::new() })
     }
 
     fn is_enabled(&self) -> bool {
@@ -60,7 +60,7 @@ impl Step for Iscsid {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let mut seen = Seen::check(host).await?;
         if !seen.unit.is_up() {
-            seen.words = last_log_line(host, UNIT).await;
+            seen.last_log_line = last_log_line(host, UNIT).await;
         }
         Ok(seen)
     }
@@ -75,8 +75,11 @@ impl Step for Iscsid {
             act(ENABLE, format!("enable {UNIT}"));
         }
         if !seen.unit.is_up() {
-            let output =
-                if seen.words.is_empty() { String::new() } else { format!(" (last log line: {})", seen.words) };
+            let output = if seen.last_log_line.is_empty() {
+                String::new()
+            } else {
+                format!(" (last log line: {})", seen.last_log_line)
+            };
             act(START, format!("start {UNIT}{output}"));
         }
         Ok(changes)
@@ -108,9 +111,9 @@ impl Step for Iscsid {
         if started.is_ok() && systemd::check(host, UNIT).await?.is_up() {
             return Ok(());
         }
-        let words = last_log_line(host, UNIT).await;
-        let words = if words.is_empty() { "it has no output" } else { &words };
-        let error = StepError::new(codes::ISCSID_DIES, format!("{UNIT} ends as soon as it is started: {words}"));
+        let output = last_log_line(host, UNIT).await;
+        let output = if output.is_empty() { "it has no output" } else { &output };
+        let error = StepError::new(codes::ISCSID_DIES, format!("{UNIT} ends as soon as it is started: {output}"));
         Err(match started {
             Err(source) => error.with_source(source),
             Ok(_) => error,

@@ -242,16 +242,16 @@ mod tests {
             ("no file", "", None, false, ""),
             ("a package that asks for a name", "GenerateName=yes\n", None, false, ""),
             ("no name", "InitiatorName=worker 1\n", None, false, ""),
-            ("a name nobody noted", &file, None, false, ""),
-            ("a name nobody noted, older than the machine", &file, None, true, ""),
-            ("the same, but somebody chose it", chosen, None, true, ""),
+            ("a name that was not noted", &file, None, false, ""),
+            ("a name that was not noted, older than the machine", &file, None, true, ""),
+            ("the same, but a user chose it", chosen, None, true, ""),
             ("the same, but it was used here", &file, None, true, record),
             ("the same, and it is used right now", &file, None, true, session),
             ("noted here", &file, Some((OLD, "this")), true, ""),
             ("noted on another machine", &file, Some((OLD, "that")), false, ""),
             ("noted on another machine, and used right now", &file, Some((OLD, "that")), false, session),
             ("changed since it was noted", chosen, Some((OLD, "this")), false, ""),
-            ("changed on a clone by somebody", chosen, Some((OLD, "that")), false, ""),
+            ("changed on a clone by a user", chosen, Some((OLD, "that")), false, ""),
         ] {
             let machine = machine(file, noted, is_older);
             if !extra.is_empty() {

@@ -131,7 +131,7 @@ mod tests {
     const ISCSI: &str = "Package: open-iscsi\nStatus: install ok installed\nVersion: 2.1.8-1\n\n";
 
     #[tokio::test]
-    async fn a_module_is_loaded_and_kept_and_a_kernel_without_one_is_told() {
+    async fn a_module_is_loaded_and_kept_and_a_kernel_without_one_is_reported() {
         let dep = ("/lib/modules/6.1.0/modules.dep", "kernel/drivers/scsi/iscsi_tcp.ko: kernel/x.ko\n");
         let other = ("/lib/modules/6.1.0/modules.dep", "kernel/drivers/net/vxlan.ko:\n");
         let built_in = ("/lib/modules/6.1.0/modules.builtin", "kernel/drivers/scsi/iscsi_tcp.ko\n");
@@ -139,7 +139,7 @@ mod tests {
             (("/sys/class/iscsi_transport/tcp/handle", "1\n"), ("/proc/modules", "iscsi_tcp 1 0\n"));
         let mut reported = String::new();
         for (case, files) in [
-            ("a module that nobody loaded", &[dep][..]),
+            ("a module that is not loaded", &[dep][..]),
             ("a module that is loaded", &[dep, loaded, transport]),
             ("a module that is loaded, and offers nothing yet", &[dep, loaded]),
             ("part of the kernel", &[built_in, transport]),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_module_that_is_refused_is_told() {
+    async fn a_module_that_is_refused_is_reported() {
         let machine =
             Machine::default().answering(|_| Err("exit status: 1|modprobe: ERROR: Key was rejected by service".into()));
         let act = Planned::act(LOAD, String::new());

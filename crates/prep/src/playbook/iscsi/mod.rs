@@ -23,7 +23,7 @@ pub(super) use seen::{multipath, nfs, seen};
 
 const NAME: &str = "prep-iscsi";
 
-/// Said when the packages go.
+/// Reported when the packages go.
 const NAME_STAYS: &str = "the initiator name in /etc/iscsi/initiatorname.iscsi stays: targets know this machine by it; \
                           where none does, delete it by hand";
 

@@ -118,7 +118,7 @@ async fn ask(host: &Host) -> Result<bool, StepError> {
         Ok(_) => Ok(true),
         Err(CommandError::Failed { status, .. }) if status == NONE => Ok(true),
         Err(CommandError::Failed { status, output, .. }) => {
-            let message = format!("iscsiadm cannot say which sessions there are ({status}): {output}");
+            let message = format!("iscsiadm cannot list the sessions ({status}): {output}");
             Err(StepError::new(codes::ISCSI_UNPROVEN, message))
         }
         Err(CommandError::NotStarted { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(false),

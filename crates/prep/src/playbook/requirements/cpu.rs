@@ -21,7 +21,7 @@ const OLDER: [u32; 8] = [0x4F, 0x56, 0x5A, 0x5D, 0x57, 0x6E, 0x75, 0x85];
 const SKYLAKE: u32 = 0x4E;
 
 fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
-    let Some(cpu) = &facts.survey.cpu else { return (Verdict::Unknown, "/proc/cpuinfo does not say".to_owned()) };
+    let Some(cpu) = &facts.survey.cpu else { return (Verdict::Unknown, "not in /proc/cpuinfo".to_owned()) };
     let Cpu { vendor, family, model, name } = cpu;
     let shown = if name.is_empty() { format!("family {family}, model {model}") } else { name.clone() };
     if !facts.survey.has_gpu {

@@ -13,6 +13,6 @@ fn evaluate(facts: &Facts<'_>) -> (Verdict, String) {
     match facts.survey.memory {
         Some(memory) if memory >= ENOUGH => (Verdict::Met, gib(memory)),
         Some(memory) => (Verdict::Warning, format!("{}; at least 4 GB are recommended", gib(memory))),
-        None => (Verdict::Unknown, "/proc/meminfo does not say".to_owned()),
+        None => (Verdict::Unknown, "not in /proc/meminfo".to_owned()),
     }
 }

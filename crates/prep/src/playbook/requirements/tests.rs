@@ -1,4 +1,4 @@
-//! What is said of machines of all kinds.
+//! What is reported of machines of all kinds.
 
 use std::path::PathBuf;
 
@@ -67,10 +67,10 @@ fn machines_of_all_kinds() {
         ("a good machine with a GPU", good(), gpu()),
         ("one without a GPU", Survey { has_gpu: false, ..good() }, gpu()),
         ("one of another kind without a GPU", Survey { has_gpu: false, ..small.clone() }, gpu()),
-        ("one that nobody has tried", Survey { os: mint, ..good() }, iscsi()),
+        ("an untested distribution", Survey { os: mint, ..good() }, iscsi()),
         ("a small one", small.clone(), iscsi()),
         ("a small one with a GPU", small, gpu()),
-        ("one that tells nothing", Survey::default(), gpu()),
+        ("one of which nothing is known", Survey::default(), gpu()),
     ] {
         text += &format!("{case}:\n{}", reported(&survey, &task, None));
     }

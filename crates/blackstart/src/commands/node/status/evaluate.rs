@@ -50,7 +50,7 @@ pub(super) enum State {
     Working,
     /// The last run failed.
     Failed,
-    /// The last run ended without a word: killed, or the machine went down.
+    /// The last run ended without a report: killed, or the machine went down.
     Interrupted,
     /// The last run was stopped between two changes.
     Stopped,

@@ -105,3 +105,21 @@ pub(super) fn working() -> RunRecord {
     let steps = vec![step("preflight", StepState::Done, 10, Some(990)), join, images];
     RunRecord { summary: "16 steps".into(), ..run(Outcome::Working, None, 4_000, steps) }
 }
+
+/// A run of a bootstrap node that waits for its masters.
+pub(super) fn bootstrap() -> RunRecord {
+    let mut masters = step("masters-present", StepState::Waiting, 9_000, None);
+    masters.waits = vec![wait("master-02 to answer (connection refused)", 9_500, None)];
+    let done = |id: &str, until: i64| step(id, StepState::Done, 10, Some(until));
+    let steps = vec![
+        done("preflight", 990),
+        done("kubelet", 2_000),
+        done("pause-image", 1_500),
+        done("etcd-pod", 4_200),
+        done("kube-apiserver-pod", 5_000),
+        done("api-ready", 7_900),
+        step("kube-controller-manager-pod", StepState::Working, 8_000, None),
+        masters,
+    ];
+    RunRecord { node: "bootstrap".into(), ..run(Outcome::Working, None, 10_000, steps) }
+}

@@ -286,7 +286,7 @@ mod tests {
 
     /// One that was removed and still runs would be given new keys, and be back.
     #[test]
-    fn who_is_listed_and_no_member_is_told() {
+    fn who_is_listed_and_no_member_is_reported() {
         let nodes = [("a", "master", 1), ("b", "worker", 2), ("c", "worker", 3)]
             .map(|(name, role, last)| format!("  - {{name: {name}, ip: 10.0.0.1{last}, roles: [{role}]}}\n"));
         let text = format!("cluster:\n  name: test\nnodes:\n{}", nodes.concat());

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_to_do_is_said_once_for_each_subject() {
+    fn what_is_left_to_do_is_reported_once_for_each_subject() {
         let texts = |subjects: &[Subject]| {
             let subjects: Subjects = subjects.iter().copied().collect();
             Stage::ALL.map(|stage| words(&subjects, subjects.len() == Subject::ALL.len(), stage)).join("\n")

@@ -14,7 +14,7 @@ use crate::{Style, output::painted, progress::between};
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) name: String,
-    /// Whether its kubelet does; if not, what it says may be old.
+    /// Whether its kubelet does; if not, its report may be outdated.
     pub(super) answers: bool,
     pub(super) iscsi: Option<Reported>,
     pub(super) gpu: Option<Reported>,
@@ -36,7 +36,7 @@ pub(super) struct Overview {
 #[derive(Debug, Serialize)]
 struct Shown {
     name: String,
-    /// Whether it answers; if not, what it says may be old.
+    /// Whether it answers; if not, its report may be outdated.
     ready: bool,
     fine: bool,
     iscsi: Option<Part>,
@@ -89,7 +89,7 @@ impl Overview {
             let [iscsi, gpu] = parts.map(|part| cell(part.as_ref(), color));
             text += &format!("{:<widest$}  {iscsi}  {gpu}  {since}\n", node.name);
             if !node.ready {
-                text += &format!("  {}\n", painted(color, Style::Warning, "NOT Ready: what it says may be old"));
+                text += &format!("  {}\n", painted(color, Style::Warning, "NOT Ready: its report may be outdated"));
             }
             for (name, part) in ["iscsi", "gpu"].into_iter().zip(parts) {
                 text += &part.as_ref().map(|part| part.reasons(name)).unwrap_or_default();

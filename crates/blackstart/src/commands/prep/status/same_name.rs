@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_has_said_nothing_or_nonsense_is_not_compared() {
+    fn a_node_that_has_reported_nothing_or_nonsense_is_not_compared() {
         let nonsense = Reported { label: "ready".into(), report: None, since: None };
         let rows = [None, Some(nonsense)].map(|iscsi| Row { iscsi, ..samples::named("w1", None) });
         assert!(same_names(&rows).is_empty());

@@ -20,7 +20,7 @@ pub(super) const BLOCK: &str = "block";
 
 /// How far a device or file has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum StoreState {
     /// An OSD of this number is there. A workspace that a crash has left is to be removed.
     Made { id: u32, has_leftover: bool },
     /// An OSD is to be made, after destroying what was seen there, if cluster.yaml says so.
@@ -32,31 +32,31 @@ pub(super) enum Place {
 }
 
 /// Looks at every listed device or file.
-pub(super) async fn check(host: &Host, listed: &[Osd], ours: &Fsid) -> Result<Vec<Place>, StepError> {
+pub(super) async fn check(host: &Host, listed: &[Osd], ours: &Fsid) -> Result<Vec<StoreState>, StepError> {
     let disk = &*host.disk;
     let (made, begun) = (made(disk, ours)?, Begun::all(disk)?);
     let uuids: Vec<Fsid> = begun.iter().map(|begun| begun.uuid.clone()).collect();
-    let mut places = Vec::new();
+    let mut states = Vec::new();
     for osd in listed {
         let path = osd.store.path();
         let has_leftover = begun.iter().any(|begun| begun.store == path);
         if let Some(id) = made.get(path) {
-            places.push(Place::Made { id: *id, has_leftover });
+            states.push(StoreState::Made { id: *id, has_leftover });
             continue;
         }
         let is_file = matches!(osd.store, OsdStore::File { .. });
         let content = device::check(host, path, is_file).await.map_err(|error| StepError::from_explained(&error))?;
-        places.push(match device::evaluate(&content, ours, &uuids, osd.wipe) {
-            device::Verdict::Free => Place::ToBeMade { destroying: None },
-            device::Verdict::Ours(label) if uuids.contains(&label.osd) => Place::ToBeMade { destroying: None },
-            device::Verdict::Ours(label) => Place::Lost { osd: label.osd },
-            device::Verdict::Wipe(seen) => Place::ToBeMade { destroying: Some(seen) },
+        states.push(match device::evaluate(&content, ours, &uuids, osd.wipe) {
+            device::Verdict::Free => StoreState::ToBeMade { destroying: None },
+            device::Verdict::Ours(label) if uuids.contains(&label.osd) => StoreState::ToBeMade { destroying: None },
+            device::Verdict::Ours(label) => StoreState::Lost { osd: label.osd },
+            device::Verdict::Wipe(seen) => StoreState::ToBeMade { destroying: Some(seen) },
             device::Verdict::Refused(refusal) => {
-                Place::Refused { seen: refusal.seen, can_be_wiped: refusal.can_be_wiped }
+                StoreState::Refused { seen: refusal.seen, can_be_wiped: refusal.can_be_wiped }
             }
         });
     }
-    Ok(places)
+    Ok(states)
 }
 
 /// The OSDs of ours that are in place: what each keeps its data on, and its number.
