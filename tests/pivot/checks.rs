@@ -25,6 +25,10 @@ pub(crate) const OF_ANY_NUMBER: &[Check] = &[
     ("the bootstrap node has no key, starts nothing, and can run again", it_is_retired),
 ];
 
+/// A bootstrap node with an empty disk, which cannot know that there is a cluster.
+pub(crate) const UNSEEN: &[Check] =
+    &[("a bootstrap node that does not see the masters' cluster takes nothing from it", takes_nothing)];
+
 /// Before anything is done to the cluster.
 pub(crate) const NOTHING_IS_WRONG: &[Check] = &[("`diagnose` finds nothing wrong on any machine", nothing_is_wrong)];
 
@@ -161,4 +165,24 @@ fn a_second_one_is_refused(cluster: &Cluster) {
     });
     assert_eq!(cluster.sh(BOOTSTRAP, "ls /var/lib/etcd /etc/kubernetes/manifests 2>/dev/null || true"), "");
     cluster.await_ready(&NODES);
+}
+
+fn takes_nothing(cluster: &Cluster) {
+    cluster.kubectl(&["create", "configmap", "theirs"]);
+    cluster.lab.run("wipe", &["--yes", BOOTSTRAP]).ok();
+    cluster.lab.run("up", &["--machines-only"]).ok();
+    cluster.lab.run("cut", &[&[BOOTSTRAP], &MASTERS[..]].concat()).ok();
+    cluster.install(&cluster.sealed_dir(BOOTSTRAP), BOOTSTRAP);
+    let own =
+        "kubectl --kubeconfig /etc/kubernetes/kubeconfigs/localhost.kubeconfig --request-timeout 5s get --raw /readyz";
+    eventually("it has begun a cluster of its own", || cluster.try_sh(BOOTSTRAP, own).out.trim() == "ok");
+    cluster.lab.run("heal", &[]).ok();
+    eventually("it reports that the masters have a cluster", || {
+        cluster.last_up(BOOTSTRAP).is_some_and(|run| run.message().contains("this is a second cluster"))
+    });
+    // As the hint of the code says.
+    cluster.lab.run("kill", &[BOOTSTRAP]).ok();
+    await_nodes(cluster);
+    cluster.kubectl(&["get", "configmap", "theirs"]);
+    the_masters_do_it(cluster);
 }

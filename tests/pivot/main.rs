@@ -62,6 +62,9 @@ fn masters_take_a_cluster_over() {
     let of_the_seed = |seed: usize| all[(seed * 37) % all.len()];
     cases::play_all("pivot", &all, of_the_seed, |case| play(&cluster, case), || evidence(&cluster));
     cluster.check(&[checks::CHECKS]);
+    if cases::is_turn(1, 4) {
+        cluster.check(&[checks::UNSEEN]);
+    }
 }
 
 /// One master, with whom etcd goes from two voters to one, and five.

@@ -37,7 +37,7 @@ impl Published {
         }
     }
 
-    /// Asks once. Empty where there is no API, or no certificate for it yet: masters say how they are without one.
+    /// Asks once. Empty where there is no API, or no certificate for it yet: then reports are all there is.
     pub(super) async fn once(&self) -> Vec<Progress> {
         let Some(kubeconfig) = (self.0.kubeconfig)() else { return Vec::new() };
         tls::install_provider();
