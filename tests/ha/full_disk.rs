@@ -24,14 +24,15 @@ fn comes_back(cluster: &Cluster) {
     await_whole(cluster, &NODES);
 
     let mark = caller.acknowledged();
-    cluster.sh(FULL, &format!("dd if=/dev/zero of={DATA}/filler bs=4k 2>/dev/null; test -s {DATA}/filler"));
     eventually("etcd gives up", || {
+        fill(cluster);
         // Small things find room in what the database has left over.
         cluster.sh(MASTERS[0], LARGE);
         is_given_up(cluster)
     });
     let longest = caller.goes_on(mark);
     eprintln!("  no longer than {longest} ms without a write that was acknowledged");
+    fill(cluster);
     let diagnosed = cluster.try_sh(FULL, "blackstart diagnose");
     assert!(
         diagnosed.out.contains("BS-PRE-012") && diagnosed.out.contains(&format!("{DATA} is full")),
@@ -39,6 +40,8 @@ fn comes_back(cluster: &Cluster) {
     );
     // Started again, it answers until it has something to write.
     eventually("etcd reports that one is missing", || {
+        fill(cluster);
+        cluster.sh(MASTERS[0], LARGE);
         cluster.try_sh(MASTERS[0], "blackstart etcd status").out.contains("2 of 3 voters healthy, 2 needed")
     });
 
@@ -47,6 +50,13 @@ fn comes_back(cluster: &Cluster) {
     await_whole(cluster, &NODES);
     exchange_disk(cluster, &format!("umount {DATA}"));
     await_whole(cluster, &NODES);
+}
+
+/// To the last block. Each start of etcd frees some: of the segments of its log that it had reserved and not begun.
+fn fill(cluster: &Cluster) {
+    let more =
+        format!("dd if=/dev/zero of={DATA}/filler bs=4k oflag=append conv=notrunc 2>/dev/null; test -s {DATA}/filler");
+    cluster.sh(FULL, &more);
 }
 
 /// Puts another disk below etcd's data.
