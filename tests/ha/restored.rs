@@ -11,12 +11,17 @@ pub(crate) const CHECKS: &[Check] = &[("all masters are lost, and the cluster co
 const RESTORED: &str = MASTERS[1];
 const OTHERS: [&str; 2] = [MASTERS[0], MASTERS[2]];
 
+/// Only the machine that starts a cluster has it in its sealed directory.
+const KEY: &str = "$(ls /etc/cluster-config/join.key /etc/kubernetes/pki/join.key 2>/dev/null | head -n 1)";
+
 fn comes_back(cluster: &Cluster) {
     let dir = tempfile::tempdir().unwrap();
     let backup = dir.path().join("backup.age").display().to_string();
-    let key = cluster.sealed_dir(MASTERS[0]).join("join.key").display().to_string();
+    // Of the machine that was to start the cluster.
+    let sealed = ["bootstrap", MASTERS[0]].map(|name| cluster.sealed_dir(name).join("join.key"));
+    let key = sealed.iter().find(|path| path.exists()).unwrap().display().to_string();
     create_objects(cluster);
-    cluster.sh(MASTERS[0], "blackstart backup create /root/backup.age --key-file /etc/cluster-config/join.key");
+    cluster.sh(MASTERS[0], &format!("blackstart backup create /root/backup.age --key-file {KEY}"));
     cluster.lab.run("cp", &[&format!("{}:/root/backup.age", MASTERS[0]), &dir.path().display().to_string()]).ok();
     cluster.sh(MASTERS[0], "kubectl create configmap after-the-backup");
 

@@ -5,6 +5,7 @@ use crate::{
     caller::Caller,
     checks, install, no_write_is_lost,
     support::{Cluster, TestLab, eventually},
+    typed,
 };
 
 /// From machines that are nothing to a cluster without its bootstrap node, while a client writes.
@@ -16,6 +17,7 @@ pub(crate) fn take_over(masters: u8) {
     install(&cluster, BOOTSTRAP);
     install(&cluster, WORKER);
     await_cluster(&cluster);
+    typed::holds(&cluster);
     let caller = Caller::begin_as(&cluster, BOOTSTRAP);
     for master in checks::masters(&cluster) {
         install(&cluster, &master);
@@ -24,5 +26,6 @@ pub(crate) fn take_over(masters: u8) {
     cluster.sh(MASTERS[0], "blackstart bootstrap wait --timeout 1m");
     checks::await_nodes(&cluster);
     no_write_is_lost(caller);
+    typed::is_complete(&cluster);
     cluster.check(&[checks::OF_ANY_NUMBER]);
 }
