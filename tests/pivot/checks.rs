@@ -185,4 +185,6 @@ fn takes_nothing(cluster: &Cluster) {
     await_nodes(cluster);
     cluster.kubectl(&["get", "configmap", "theirs"]);
     the_masters_do_it(cluster);
+    // So that it does not come back with the cluster that it began.
+    cluster.lab.run("wipe", &["--yes", BOOTSTRAP]).ok();
 }
