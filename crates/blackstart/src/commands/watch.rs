@@ -85,7 +85,7 @@ async fn once(context: &Context, source: &Source) -> Result<View, Ended> {
     facts.published = published.unwrap_or_default();
     source.check(&mut facts)?;
     let view = evaluate(&facts, context.host.clock.now());
-    // Not with the masters: nobody waits for a bootstrap node that is gone.
+    // Not with the masters: no one waits for a bootstrap node that is gone.
     let Some(mut bootstrap) = source.bootstrap().filter(|bootstrap| view.has_master(&bootstrap.name)) else {
         return Ok(view);
     };

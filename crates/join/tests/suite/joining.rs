@@ -129,7 +129,7 @@ async fn the_bootstrap_node_reports_and_is_no_node() {
     world.come_from(ip);
     own.report(&serde_json::json!({ "milestones": {} })).await.unwrap();
     let known = own.nodes().await.unwrap();
-    assert!(known.nodes.iter().all(|node| node.node != "bootstrap"), "whoever counts nodes does not meet it");
+    assert!(known.nodes.iter().all(|node| node.node != "bootstrap"), "what counts nodes does not meet it");
     let bootstrap = known.bootstrap.unwrap();
     let status = bootstrap.report.map(|report| report.status);
     assert_eq!((bootstrap.node.as_str(), status), ("bootstrap", Some(serde_json::json!({ "milestones": {} }))));

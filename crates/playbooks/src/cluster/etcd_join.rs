@@ -104,7 +104,7 @@ impl EtcdJoin {
         // Where no member answers, etcd itself asks them when it starts.
         let others = self.check(&self.access(host)?).await;
         if has_log {
-            // A learner that was away for too long was taken out before it had its vote: it starts anew, with another number.
+            // A learner that was away for too long was taken out before it had its vote: it joins again, with another number.
             return Ok(others.map_or(true, |others| others.member(&self.node, Some(&self.peer_url)).is_some()));
         }
         let own = |others: &Agreed| others.member(&self.node, Some(&self.peer_url)).map(Member::has_started);

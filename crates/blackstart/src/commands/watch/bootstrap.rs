@@ -58,7 +58,7 @@ fn milestones(facts: &Facts, known: &Known) -> Vec<Progress> {
 
 fn of(facts: &Facts, known: &Known, completed: Option<Timestamp>, now: Timestamp) -> NodeView {
     let heard = facts.heard(&known.name);
-    // Its own join service has its reports. If that is silent, so is the node: nobody will hear of it.
+    // Its own join service has its reports. If that is silent, so is the node: no other master hears of it.
     let heard = heard.map(|(heard, asked)| (heard, if facts.is_gone(&known.name) { now } else { asked }));
     let mut view = node(facts, known, heard);
     if heard.is_none() && !facts.machines.contains_key(&known.name) {
