@@ -64,9 +64,9 @@ impl Rendered {
         let without_blank: Vec<&str> =
             seen.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).collect();
         assert_eq!(without_blank.join("\n"), expected);
-        let units = "systemctl is-enabled cluster-detect blackstart-agent cluster-bootstrap";
+        let units = "systemctl --root=/ is-enabled cluster-detect blackstart-agent cluster-bootstrap";
         assert_eq!(self.lab.sh(machine, units), "enabled\nenabled\nenabled", "{machine}");
-        let bootkube = self.lab.sh(machine, "systemctl is-enabled bootkube 2>/dev/null || true");
+        let bootkube = self.lab.sh(machine, "systemctl --root=/ is-enabled bootkube 2>/dev/null || true");
         assert_eq!(bootkube, if machine == "bootstrap" { "enabled" } else { "" });
         assert!(self.lab.sh(machine, &format!("cat /{RESULT}")).contains("\"userConfigProvided\": true"));
         assert!(!self.of(machine, "config.ign").exists(), "it has done its work");
