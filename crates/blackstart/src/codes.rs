@@ -69,6 +69,7 @@ pub(crate) fn all() -> Vec<Code> {
         playbooks::codes::ALL,
         operations::codes::ALL,
         operators::codes::ALL,
+        upgrades::codes::ALL,
         ::prep::codes::ALL,
         kubeapi::codes::ALL,
         etcd::codes::ALL,

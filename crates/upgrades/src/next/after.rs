@@ -1,0 +1,142 @@
+//! After the commit: the node works, and has a way back.
+
+use explain::{Diagnostic, Message};
+
+use super::{Effect, Looking, Next, diagnostic};
+use crate::{Command, NodeReport, NodeState, Phase, Rollback, codes};
+
+/// The node goes back by itself when its own deadline is over; only one that does not is told to.
+const GRACE: u64 = 300;
+
+impl Looking<'_> {
+    pub(super) fn applying(&self) -> Next {
+        let waits_for = match self.report() {
+            None => Message::text("the node to report"),
+            Some(report) => match report.state {
+                NodeState::Rebooting | NodeState::Stage2 | NodeState::Returned | NodeState::Done => {
+                    return Next::enter(Phase::Rebooting).after([Effect::BlankSecret]);
+                }
+                NodeState::RollingBack | NodeState::RolledBack | NodeState::Stuck => return goes_back(report),
+                _ => report.text.clone(),
+            },
+        };
+        if self.is_late(self.object.spec.deadlines.apply + GRACE, true) {
+            let message = format!("no progress for {} s: {}", self.object.spec.deadlines.apply, waits_for.message());
+            return self.give_up(diagnostic(codes::NOT_APPLIED, message));
+        }
+        Next::wait(waits_for)
+    }
+
+    pub(super) fn rebooting(&self) -> Next {
+        let node = self.seen.node.as_ref();
+        let not_ready = node.and_then(|node| node.not_ready.as_deref());
+        let waits_for = match self.report() {
+            Some(report) => match report.state {
+                NodeState::RollingBack | NodeState::RolledBack | NodeState::Stuck => return goes_back(report),
+                NodeState::Returned | NodeState::Done => {
+                    // A Node stays Ready for a while after its machine went down: only the boot is proof.
+                    let is_this_boot = node.is_some_and(|node| node.boot_id == report.boot_id);
+                    match not_ready {
+                        None if is_this_boot => return Next::enter(Phase::Gating),
+                        Some(why) => Message::text(format!("Ready: {why}")),
+                        None => Message::text("the kubelet of the new boot"),
+                    }
+                }
+                NodeState::Rebooting => Message::text("the machine to come back"),
+                _ => report.text.clone(),
+            },
+            None => Message::text("the node to report"),
+        };
+        let deadlines = &self.object.spec.deadlines;
+        let is_at_work = self.report().is_some_and(|report| report.state == NodeState::Stage2);
+        let seconds = if is_at_work { deadlines.apply + GRACE } else { deadlines.r#return };
+        if self.is_late(seconds, true) {
+            let message = format!("waited {seconds} s for: {}", waits_for.message());
+            return self.give_up(diagnostic(codes::NOT_RETURNED, message));
+        }
+        Next::wait(waits_for)
+    }
+
+    pub(super) fn gating(&self) -> Next {
+        let status = &self.object.status;
+        match self.report() {
+            Some(report) if report.state == NodeState::Done => return Next::restore(Phase::Done, None),
+            Some(report)
+                if matches!(report.state, NodeState::RollingBack | NodeState::RolledBack | NodeState::Stuck) =>
+            {
+                return goes_back(report);
+            }
+            _ => {}
+        }
+        // A confirmation cannot be taken back: the node may have acted on it.
+        if self.order(Command::Confirm).is_none() {
+            if self.is_late(self.object.spec.deadlines.gate + self.object.spec.deadlines.confirm, false) {
+                return Next::failed(Phase::Stuck, self.silent());
+            }
+            return Next { gates_hold: true, ..Next::wait(Message::text("the node to take note of its confirmation")) };
+        }
+        let not_ready = self.seen.node.as_ref().map_or(Some("the Node is gone"), |node| node.not_ready.as_deref());
+        let unmet = not_ready
+            .map(|why| diagnostic(codes::GATES_UNMET, format!("the node is not Ready: {why}")))
+            .or_else(|| self.seen.gates.first().cloned());
+        match unmet {
+            None => {
+                let soak = self.object.spec.soak_seconds.0;
+                let holds = status.gates_since.is_some_and(|since| super::is_over(since, soak, self.seen.now));
+                let order = holds.then_some(Effect::Order(Command::Confirm));
+                let waits_for = Message::text(format!("all gates to hold for {soak} s"));
+                Next { gates_hold: true, ..Next::wait(waits_for).after(order) }
+            }
+            Some(unmet) if self.is_late(self.object.spec.deadlines.gate, false) => self.give_up(unmet),
+            Some(unmet) => Next::wait(Message::Error(unmet)),
+        }
+    }
+
+    pub(super) fn rolling_back(&self) -> Next {
+        let order = self.order(Command::RollBack);
+        let waits_for = match self.report() {
+            Some(report) => match report.state {
+                NodeState::RolledBack => {
+                    let node = self.seen.node.as_ref();
+                    let not_ready = node.and_then(|node| node.not_ready.as_deref());
+                    let is_this_boot = node.is_none_or(|node| node.boot_id == report.boot_id);
+                    match not_ready {
+                        None if is_this_boot => {
+                            let failure = self.object.status.failure.clone();
+                            return Next::restore(Phase::RolledBack, failure.or_else(|| report.text.error().cloned()));
+                        }
+                        why => Message::text(format!("Ready: {}", why.unwrap_or("the kubelet of the new boot"))),
+                    }
+                }
+                NodeState::Stuck => return Next::failed(Phase::Stuck, failure_of(report, codes::STUCK)),
+                // It was done before it heard of this: a confirmed node stays what it is.
+                NodeState::Done => return Next::restore(Phase::Done, None),
+                _ => report.text.clone(),
+            },
+            None => Message::text("the node to report"),
+        };
+        let deadlines = &self.object.spec.deadlines;
+        if self.is_late(deadlines.apply + deadlines.r#return + GRACE, true) {
+            let message = format!("no progress on the way back: {}", waits_for.message());
+            return Next::failed(Phase::Stuck, diagnostic(codes::STUCK, message));
+        }
+        Next::wait(waits_for).after(order)
+    }
+
+    /// The node is told to go back, or is left to a person.
+    fn give_up(&self, failure: Diagnostic<String>) -> Next {
+        match self.object.spec.rollback {
+            Rollback::Auto => Next::failed(Phase::RollingBack, failure),
+            Rollback::Never => Next::failed(Phase::Stuck, failure),
+        }
+    }
+}
+
+/// The node goes back by itself.
+fn goes_back(report: &NodeReport) -> Next {
+    Next::failed(Phase::RollingBack, failure_of(report, codes::FAILED))
+}
+
+fn failure_of(report: &NodeReport, code: explain::Code) -> Diagnostic<String> {
+    report.text.error().cloned().unwrap_or_else(|| diagnostic(code, report.text.message()))
+}

@@ -1,0 +1,208 @@
+//! What comes next for a node. Pure: from the object and what is seen now, never from anything remembered elsewhere.
+//!
+//! ```text
+//! Pending ─► Cordoned ─► Preflight ─► Draining ─► Armed ═╦═► Applying ─► Rebooting ─► Gating ─► Restoring ─► Done
+//!    │           │           │            │          │    ║       │           │           │          ▲
+//!    │           └───────────┴────────────┴──────────┘    ║       └───────────┴───────────┘          │
+//!    ▼                        ▼                        commit                 ▼                      │
+//! Refused ◄─────────────── Restoring                 (label gone)        RollingBack ─► RolledBack (by Restoring)
+//!                                                                             └─► Stuck
+//! ```
+//! Before the commit everything is undone by doing nothing: `before.rs`. After it, the node has a deadline and a way back:
+//! `after.rs`. The node alone knows whether it has begun: what it reports for this run counts more than any phase.
+
+mod after;
+mod before;
+mod seen;
+mod status;
+
+use explain::{Code, Diagnostic, Message};
+use jiff::{SignedDuration, Timestamp};
+
+pub use seen::{Leaving, NodeSeen, SecretSeen, Seen, SlotSeen};
+pub use status::advance;
+
+use crate::{Command, NodeReport, NodeUpgrade, Phase, names};
+
+/// What comes next.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Next {
+    /// What is to be done, in this order. Each can be done again.
+    pub effects: Vec<Effect>,
+    /// The phase that follows once all that is done.
+    pub enter: Option<Enter>,
+    /// What the node waits for.
+    pub waits_for: Option<Message<String>>,
+    /// Whether all gates hold; looked at in [`Phase::Gating`] only.
+    pub gates_hold: bool,
+}
+
+/// Something that is done to the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Take a slot for the node.
+    TakeSlot,
+    /// Keep pods away from it.
+    Cordon,
+    /// Label the Node, so that its door opens.
+    Label,
+    /// Tell the node what to do.
+    Order(Command),
+    /// Ask its pods to leave.
+    Evict,
+    /// Delete those that have not left.
+    DeletePods,
+    /// Remove from the Secret what only the node needed.
+    BlankSecret,
+    /// Remove the label: where no pod does it, this is the commit.
+    RemoveLabel,
+    /// Labels, taints and cordon as they were.
+    Restore,
+    /// Nothing more to do for the node.
+    RemoveOrder,
+    /// The Secret is of no use any more.
+    DeleteSecret,
+    /// Another node may be taken.
+    ReleaseSlot,
+    /// The object may go.
+    RemoveFinalizer,
+}
+
+/// A phase that is entered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Enter {
+    /// Which.
+    pub phase: Phase,
+    /// Why, where something went wrong.
+    pub failure: Option<Diagnostic<String>>,
+    /// Which end it leads to.
+    pub ending: Option<Phase>,
+}
+
+impl Next {
+    fn enter(phase: Phase) -> Self {
+        Self { enter: Some(Enter { phase, failure: None, ending: None }), ..Self::default() }
+    }
+
+    fn failed(phase: Phase, failure: Diagnostic<String>) -> Self {
+        Self { enter: Some(Enter { phase, failure: Some(failure), ending: None }), ..Self::default() }
+    }
+
+    /// The node is given back as it was.
+    fn restore(ending: Phase, failure: Option<Diagnostic<String>>) -> Self {
+        let ending = Some(ending);
+        Self { enter: Some(Enter { phase: Phase::Restoring, failure, ending }), ..Self::default() }
+    }
+
+    fn wait(message: Message<String>) -> Self {
+        Self { waits_for: Some(message), ..Self::default() }
+    }
+
+    fn wait_for(code: Code, message: impl Into<String>) -> Self {
+        Self::wait(Message::Error(diagnostic(code, message)))
+    }
+
+    fn after(mut self, effects: impl IntoIterator<Item = Effect>) -> Self {
+        self.effects.splice(0..0, effects);
+        self
+    }
+}
+
+fn diagnostic(code: Code, message: impl Into<String>) -> Diagnostic<String> {
+    Diagnostic::new(code, message).recorded()
+}
+
+/// What comes next for a node, from its phase.
+pub fn next(object: &NodeUpgrade, seen: &Seen) -> Next {
+    let it = Looking { object, seen };
+    match object.status.phase {
+        Phase::Pending => it.pending(),
+        Phase::Cordoned => it.cordoned(),
+        Phase::Preflight => it.preflight(),
+        Phase::Draining => it.draining(),
+        Phase::Armed => it.armed(),
+        Phase::Applying => it.applying(),
+        Phase::Rebooting => it.rebooting(),
+        Phase::Gating => it.gating(),
+        Phase::RollingBack => it.rolling_back(),
+        Phase::Restoring => it.restoring(),
+        Phase::Done | Phase::Refused | Phase::RolledBack | Phase::Stuck => it.ended(),
+    }
+}
+
+/// The object and what is seen.
+struct Looking<'a> {
+    object: &'a NodeUpgrade,
+    seen: &'a Seen,
+}
+
+impl Looking<'_> {
+    /// What the node reports for this run.
+    fn report(&self) -> Option<&NodeReport> {
+        self.seen.report.as_ref().filter(|report| Some(&report.run) == self.object.status.run.as_ref())
+    }
+
+    fn is_deleted(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    /// A user wants it to stop.
+    fn is_aborted(&self) -> bool {
+        self.is_deleted() || self.object.annotation(names::ABORT_ANNOTATION).is_some()
+    }
+
+    /// Whether so many seconds have passed since the phase began, or since the node showed progress.
+    fn is_late(&self, seconds: u64, counts_progress: bool) -> bool {
+        let status = &self.object.status;
+        let progress = status.progress.map(|progress| progress.at).filter(|_| counts_progress);
+        let Some(since) = status.since.max(progress) else { return false };
+        is_over(since, seconds, self.seen.now)
+    }
+
+    /// An order, unless the node has it already.
+    fn order(&self, command: Command) -> Option<Effect> {
+        let run = self.object.status.run.as_ref();
+        let given = self.seen.node.as_ref().and_then(|node| node.order.as_ref());
+        let is_given = given.is_some_and(|order| Some(&order.run) == run && order.command == command);
+        (!is_given).then_some(Effect::Order(command))
+    }
+
+    fn restoring(&self) -> Next {
+        let ending = self.object.status.ending.unwrap_or(Phase::Refused);
+        // The order first: an armed node must not take the removal of the label for the commit.
+        let mut effects = vec![Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
+        effects.extend((ending == Phase::Done).then_some(Effect::DeleteSecret));
+        effects.push(Effect::ReleaseSlot);
+        let effects = if self.seen.node.is_some() { effects } else { vec![Effect::ReleaseSlot] };
+        Next::enter(ending).after(effects)
+    }
+
+    fn ended(&self) -> Next {
+        let (object, status) = (self.object, &self.object.status);
+        let is_stuck = status.phase == Phase::Stuck;
+        if self.is_deleted() {
+            let restore = [Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
+            let restore = restore.into_iter().filter(|_| is_stuck && self.seen.node.is_some());
+            let effects = restore.chain([Effect::ReleaseSlot, Effect::RemoveFinalizer]);
+            return Next::default().after(effects.collect::<Vec<_>>());
+        }
+        let is_asked = object.metadata.generation.is_some_and(|generation| generation != status.observed_generation)
+            || object.annotation(names::RETRY_ANNOTATION) != status.retried.as_deref();
+        // Every run removes the label at its end, so one that is there is a new wish.
+        let is_labelled = self.seen.node.as_ref().is_some_and(|node| node.is_labelled) && !is_stuck;
+        match &self.seen.secret {
+            SecretSeen::Missing(name) if is_labelled && !is_asked && status.phase == Phase::Done => {
+                Next::wait_for(crate::codes::NO_SECRET, format!("labelled again, and there is no Secret {name}"))
+            }
+            _ if is_asked || is_labelled => Next::enter(Phase::Pending),
+            _ => Next::default(),
+        }
+    }
+}
+
+fn is_over(since: Timestamp, seconds: u64, now: Timestamp) -> bool {
+    now.duration_since(since) > SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

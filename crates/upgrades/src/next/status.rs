@@ -1,0 +1,95 @@
+//! The status after what comes next was done. Pure.
+
+use jiff::Timestamp;
+
+use super::{Enter, Next, SecretSeen, Seen};
+use crate::{NodeUpgrade, NodeUpgradeStatus, Phase, conditions, names, object::Progress};
+
+/// The status after what comes next was done; the same if nothing is new.
+pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeStatus {
+    let mut status = object.status.clone();
+    status.waits_for.clone_from(&next.waits_for);
+    note_progress(&mut status, seen);
+    status.gates_since = match (next.gates_hold, status.gates_since) {
+        (false, _) => None,
+        (true, since) => since.or(Some(seen.now)),
+    };
+    if let Some(enter) = &next.enter {
+        enter_phase(&mut status, object, seen, enter);
+    }
+    status.conditions = conditions(&status, seen.now);
+    status
+}
+
+fn enter_phase(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen, enter: &Enter) {
+    let Enter { phase, failure, ending } = enter;
+    match phase {
+        Phase::Pending => begin_again(status, object),
+        Phase::Cordoned => take_away(status, object, seen),
+        _ => {}
+    }
+    status.phase = *phase;
+    status.since = Some(seen.now);
+    status.ending = *ending;
+    if let Some(failure) = failure {
+        // The first cause counts: what follows from it is in the node's journal.
+        status.failure.get_or_insert_with(|| failure.clone());
+    }
+    if *phase == Phase::RolledBack {
+        let report = seen.report.as_ref().filter(|report| Some(&report.run) == status.run.as_ref());
+        status.refused_target = report.and_then(|report| report.target()).map(str::to_owned);
+    }
+    if phase.is_end() {
+        (status.waits_for, status.gates_since) = (None, None);
+        // A stuck node was not restored.
+        status.snapshot = status.snapshot.take().filter(|_| *phase == Phase::Stuck);
+    }
+}
+
+/// Another attempt: what the last one left is forgotten, but for what it says of the target.
+fn begin_again(status: &mut NodeUpgradeStatus, object: &NodeUpgrade) {
+    let retry = object.annotation(names::RETRY_ANNOTATION).map(str::to_owned);
+    let is_retry = retry != status.retried;
+    *status = NodeUpgradeStatus {
+        attempt: status.attempt,
+        refused_target: status.refused_target.take().filter(|_| !is_retry),
+        // A stuck node was never restored: what it was before is still true.
+        snapshot: status.snapshot.take(),
+        retried: retry,
+        conditions: std::mem::take(&mut status.conditions),
+        ..NodeUpgradeStatus::default()
+    };
+}
+
+fn take_away(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen) {
+    let generation = object.metadata.generation.unwrap_or_default();
+    status.attempt += 1;
+    status.observed_generation = generation;
+    status.retried = object.annotation(names::RETRY_ANNOTATION).map(str::to_owned);
+    let uid = object.metadata.uid.as_deref().unwrap_or_default();
+    status.run = Some(format!("{uid}-{generation}-{}", status.attempt));
+    status.failure = None;
+    if let SecretSeen::For(driver) = seen.secret {
+        status.driver = Some(driver);
+    }
+    if let Some(node) = &seen.node {
+        let mut snapshot = status.snapshot.take().unwrap_or_else(|| node.snapshot.clone());
+        // A wish, not a property of the node: it must not come back.
+        snapshot.labels.remove(names::SCHEDULE_LABEL);
+        status.snapshot = Some(snapshot);
+        status.boot_id_before = Some(node.boot_id.clone());
+    }
+}
+
+fn note_progress(status: &mut NodeUpgradeStatus, seen: &Seen) {
+    let Some(report) = seen.report.as_ref().filter(|report| Some(&report.run) == status.run.as_ref()) else { return };
+    let now: Timestamp = seen.now;
+    if status.progress.is_none_or(|progress| progress.count != report.progress) {
+        status.progress = Some(Progress { count: report.progress, at: now });
+    }
+    for (field, key) in [(&mut status.from, "from"), (&mut status.to, "to")] {
+        if let Some(value) = report.seen.get(key) {
+            *field = Some(value.clone());
+        }
+    }
+}
