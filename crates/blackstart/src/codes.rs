@@ -70,6 +70,7 @@ pub(crate) fn all() -> Vec<Code> {
         operations::codes::ALL,
         operators::codes::ALL,
         upgrades::codes::ALL,
+        reprovision::codes::ALL,
         ::prep::codes::ALL,
         kubeapi::codes::ALL,
         etcd::codes::ALL,

@@ -22,5 +22,5 @@ mod subject;
 pub use check::{Check, Checking, Roles, When};
 pub use finding::{Finding, Inconclusive, Kind};
 pub use part::Part;
-pub use run::{End, Outcome, run};
+pub use run::{End, Outcome, run, run_all};
 pub use subject::{Answer, MachineIds, NoPeers, Subject};

@@ -64,8 +64,17 @@ pub async fn run<'a, C: Deref<Target = Subject> + 'a>(
     limit: Duration,
     instead: impl Fn(&Check<C>) -> Option<End>,
 ) -> Vec<Outcome> {
-    let meant = checks.into_iter().filter(|check| check.roles.include(context.role()));
-    let outcomes = meant.map(async |check| {
+    run_all(checks.into_iter().filter(|check| check.roles.include(context.role())), context, limit, instead).await
+}
+
+/// The same for all of these checks, whatever role they are for: where a machine has none.
+pub async fn run_all<'a, C: 'a>(
+    checks: impl IntoIterator<Item = &'a Check<C>>,
+    context: &C,
+    limit: Duration,
+    instead: impl Fn(&Check<C>) -> Option<End>,
+) -> Vec<Outcome> {
+    let outcomes = checks.into_iter().map(async |check| {
         let end = match instead(check) {
             Some(end) => end,
             None => match timeout(limit, (check.run)(context)).await {
