@@ -14,6 +14,7 @@
 
 pub mod codes;
 pub mod drivers;
+pub mod fetch;
 pub mod paths;
 mod run;
 mod secret;
