@@ -20,7 +20,7 @@ use crate::{Prep, State, paths};
 pub(crate) const OWN_DIR: &str = "/tmp";
 
 /// Where the node's file system is in a pod.
-pub(crate) const HOST: &str = "/host";
+pub(crate) use nodekit::from_pod::HOST;
 
 /// The files of a pod, and the node's.
 #[derive(Debug, Clone)]

@@ -36,6 +36,16 @@ explain::codes! {
         "create the Secret again with a new token";
     OTHER_UPDATER = "BS-IPB-017", "another automatic updater is active on the node",
         "disable it for the time of the work: it could reboot the machine in the middle";
+    INCONCLUSIVE = "BS-IPB-018", "a check could not be made",
+        "the message has the check and the reason: what cannot be checked now would fail in the middle of the work";
+    ORDERED_BACK = "BS-IPB-019", "the cluster told the node to go back",
+        "`kubectl get nodeupgrade NODE -o yaml` has the reason";
+    NO_DRIVER = "BS-IPB-020", "the node's program does not know the driver",
+        "the program on the node is older than the controller: update the image of ipb-daemonset";
+    NO_ACCOUNT = "BS-IPB-021", "the pod has no service account",
+        "it runs in a pod of the DaemonSet ipb-daemonset: `kubectl apply -k infrastructure/in-place`";
+    SIGNALS = "BS-IPB-022", "cannot install signal handlers",
+        "this is a bug in blackstart, or a limit of the system: please report it with the message";
 }
 
 #[cfg(test)]

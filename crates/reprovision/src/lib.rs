@@ -13,8 +13,10 @@
 //! beside the others and a line in its list.
 
 pub mod codes;
+pub mod door;
 pub mod drivers;
 pub mod fetch;
+pub mod node;
 pub mod paths;
 mod run;
 mod secret;

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use crate::{Prep, paths};
 use engine::{Ledger, LedgerError, LedgerStore, Playbook, PlaybookError, StepError, Undos};
 use host::{Disk, HostError};
-pub use report::boot_id;
+pub use nodekit::boot_id;
 pub use survey::Survey;
 
 use nodekit::cleanup::tree;

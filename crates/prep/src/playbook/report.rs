@@ -1,11 +1,11 @@
 //! What a run found, as the node keeps it and the cluster gets it.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use crate::{Report, State};
 use engine::{StepError, StepFailure};
 use explain::{Code, Explain, Message};
-use host::{Disk, Host, HostError};
+use host::Host;
 
 use super::{
     Goal, Survey, Task,
@@ -16,16 +16,9 @@ use super::{
 use crate::codes;
 
 const VERSION: u32 = 1;
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Errors that another run on the same machine would end with too.
 const INCAPABLE: [Code; 2] = [codes::KERNEL_WITHOUT_ISCSI, codes::NO_GPU_DRIVER];
-
-/// In which boot of the machine this is.
-pub fn boot_id(disk: &dyn Disk) -> Result<String, HostError> {
-    let bytes = disk.read_optional(Path::new(BOOT_ID))?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
-}
 
 /// Before the first step.
 pub(super) fn working(survey: &Survey, task: &Task, host: &Host) -> Result<Report, StepError> {
@@ -63,7 +56,7 @@ fn whole(
         seen,
         requirements: requirements::all(&Facts { survey, task, ended }),
         at: host.clock.now(),
-        boot_id: boot_id(&*host.disk)?,
+        boot_id: nodekit::boot_id(&*host.disk)?,
     })
 }
 

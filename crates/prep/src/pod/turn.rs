@@ -1,9 +1,10 @@
 //! One turn of a pod's loop: look, do the next thing, report.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use explain::Message;
 use jiff::{SignedDuration, Timestamp};
+use nodekit::from_pod::Journal;
 use operations::slots::Held;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -12,7 +13,7 @@ use super::{
     next::{Next, Seen, Why, next},
     node_events::of_pod,
     turns::spread,
-    unit::{self, Journal},
+    unit,
 };
 use crate::{PodError, Report, State, paths};
 
@@ -128,7 +129,7 @@ impl Pod {
 
     /// Follows the unit to its end: its lines into the log, the slot kept fresh.
     async fn follow(&mut self, since: Timestamp, mut held: Option<Held>) -> Result<(), PodError> {
-        let mut journal = match Journal::follow(self.prep, since) {
+        let mut journal = match Journal::follow(&paths::unit(self.prep), since).map_err(PodError::Journal) {
             Ok(journal) => Some(journal),
             Err(error) => {
                 tracing::warn!("{}; the work goes on", explain::chain(&error));
@@ -188,14 +189,13 @@ impl Pod {
     }
 
     pub(super) fn boot_id(&self) -> Result<String, PodError> {
-        let text = self.host.disk.read(Path::new("/proc/sys/kernel/random/boot_id"))?;
-        Ok(String::from_utf8_lossy(&text).trim().to_owned())
+        Ok(nodekit::boot_id(&*self.host.disk)?)
     }
 }
 
 async fn next_line(journal: &mut Option<Journal>) -> Result<Option<String>, PodError> {
     match journal {
-        Some(journal) => journal.next().await,
+        Some(journal) => journal.next().await.map_err(PodError::Journal),
         None => std::future::pending().await,
     }
 }

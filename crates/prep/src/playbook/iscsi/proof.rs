@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::ids,
-    super::{note, report::boot_id},
+    super::{boot_id, note},
 };
 use crate::codes;
 

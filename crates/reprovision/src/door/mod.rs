@@ -1,0 +1,132 @@
+//! What a pod of `ipb-daemonset` does on its node: it opens the door, and nothing else.
+//!
+//! ```text
+//! put program and units ─► start the unit ─► its journal is the pod's log
+//!                                        └─► the node reports `armed` under the order to be armed: remove the label
+//! ```
+//! The pod reads no Secret, decides nothing and waits for no reboot. It goes with the label, which is its last act; all else is
+//! in a unit of the node by then. A pod that comes back finds out from the Node what there is to do.
+
+mod cluster;
+mod error;
+mod put;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use explain::{Explain, chain};
+use host::{Commands, Host, RealCommands};
+use jiff::Timestamp;
+use nodekit::from_pod::{HOST, Journal, ask, is_running, on_node};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::sleep,
+};
+
+use self::cluster::Cluster;
+pub use self::error::DoorError;
+use crate::paths;
+
+/// What is worth a line in the log, for `tracing_subscriber::EnvFilter`.
+pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off,tower=off";
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+/// There is as long as the loop goes on: the pod's probe asks for it.
+const HEALTHY: &str = "/tmp/healthy";
+
+/// Where the lines of the work go; the one place that prints is elsewhere.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Runs until SIGTERM or SIGINT. `program` is this program's own file, `say` prints a line.
+pub async fn run(node: &str, program: &Path, say: Say) -> Result<(), DoorError> {
+    let handler = |kind| signal(kind).map_err(DoorError::Signals);
+    let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
+    if !Path::new(HOST).join("etc").is_dir() {
+        return Err(DoorError::NoHost);
+    }
+    let mut door = Door {
+        node: node.to_owned(),
+        host: Host::rooted(HOST),
+        commands: Arc::new(RealCommands),
+        put: put::Put::new(program),
+        cluster: Cluster::new(node)?,
+    };
+    tracing::info!(node, "started");
+    tokio::select! {
+        () = door.forever() => {}
+        () = follow(say) => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopped; what runs on the node goes on");
+    Ok(())
+}
+
+struct Door {
+    node: String,
+    /// The node's file system.
+    host: Host,
+    commands: Arc<dyn Commands>,
+    put: put::Put,
+    cluster: Cluster,
+}
+
+impl Door {
+    async fn forever(&mut self) {
+        let mut failure = None;
+        loop {
+            let why = self.turn().await.err().map(|error| (error.code().id, error.advice(), chain(&error)));
+            match (&failure, &why) {
+                (before, Some((code, hint, why))) if before.as_ref() != Some(&(*code, hint.clone(), why.clone())) => {
+                    tracing::warn!(code, hint, "{why}; trying on");
+                }
+                (Some(_), None) => tracing::info!("goes on"),
+                _ => {}
+            }
+            failure = why;
+            if let Err(error) = std::fs::write(HEALTHY, "") {
+                tracing::warn!(%error, "cannot write {HEALTHY}");
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn turn(&mut self) -> Result<(), DoorError> {
+        if self.put.put(&self.host, &self.node)? {
+            self.systemctl(&["daemon-reload"]).await?;
+        }
+        let look = self.cluster.look().await?;
+        if !look.is_over() && !is_running(&*self.commands, paths::UNIT).await.map_err(DoorError::Systemd)? {
+            self.systemctl(&["enable", "--quiet", paths::UNIT, paths::BOOT_UNIT]).await?;
+            self.systemctl(&["start", paths::UNIT]).await?;
+            tracing::info!("started {} on the node", paths::UNIT);
+        }
+        if look.commits() {
+            self.cluster.remove_label(&look).await?;
+            tracing::info!("the node is armed: removed its label, which is the commit");
+        }
+        Ok(())
+    }
+
+    async fn systemctl(&self, arguments: &[&str]) -> Result<(), DoorError> {
+        let command = on_node("systemctl").args(arguments.iter().copied());
+        ask(&*self.commands, &command).await.map_err(DoorError::Systemd)?;
+        Ok(())
+    }
+}
+
+/// The unit's journal, as long as there is one to follow.
+async fn follow(say: Say) {
+    let mut since = Timestamp::now();
+    loop {
+        match Journal::follow(paths::UNIT, since) {
+            Ok(mut journal) => {
+                while let Ok(Some(line)) = journal.next().await {
+                    say(&line);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "cannot follow the node's journal; trying on"),
+        }
+        since = Timestamp::now();
+        sleep(PAUSE).await;
+    }
+}

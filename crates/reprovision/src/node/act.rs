@@ -1,0 +1,297 @@
+//! Does what comes next, and notes it. What the note speaks of is begun only when it is on the disk.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use engine::{Playbook, Runner};
+use explain::{Diagnostic, Explain, counted};
+use host::{Cmd, Host, write_atomic};
+use nodekit::{cleanup::tree, systemd};
+use tokio::time::{sleep, timeout};
+
+use super::{
+    NodeError, Options,
+    api::Api,
+    next::{Action, Why},
+    note::{At, Note},
+    preflight::preflight,
+    reporter::{Reporter, Steps},
+    units,
+};
+use crate::{
+    Run, Secret, codes,
+    drivers::{self, Driver},
+    paths,
+};
+
+/// After it was asked to reboot, a machine is down sooner than this.
+const GOING_DOWN: Duration = Duration::from_mins(2);
+/// Where the engine keeps its ledger for the run.
+const WORK: &str = "work";
+/// What stays between runs: the rest of the state directory is of one run only.
+const STAYS: [&str; 2] = ["note.json", "lock"];
+
+/// What acting takes.
+pub(crate) struct Work<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) options: &'a Options,
+    /// None before the kubelet.
+    pub(crate) api: Option<&'a mut Api>,
+    pub(crate) reporter: Option<&'a Reporter>,
+    pub(crate) boot_id: &'a str,
+}
+
+impl Work<'_> {
+    /// Does it, and returns the note as it is then.
+    pub(crate) async fn act(mut self, note: Option<Note>, action: Action) -> Result<Option<Note>, NodeError> {
+        let Some(note) = note else {
+            let Action::Begin(order) = action else { return Ok(None) };
+            return self.noted(self.begin(order)?).map(Some);
+        };
+        let boot = self.boot_id.to_owned();
+        let next = match action {
+            Action::Wait | Action::Leave => return Ok(Some(note)),
+            Action::Begin(order) => self.begin(order)?,
+            Action::Check => self.check(note).await?,
+            Action::Arm => {
+                units::enable(self.host).await?;
+                note.at(At::Armed { boot }, "armed; waits for its label to be removed")
+            }
+            Action::Commit => note.at(At::Stage1, "committed"),
+            Action::Disarm { is_new_boot } => self.disarm(note, is_new_boot)?,
+            Action::Stage1 => self.stage1(note).await?,
+            Action::Stage2 => self.stage2(note).await?,
+            Action::Reboot { is_forced } => return self.reboot(note, is_forced).await.map(Some),
+            Action::Return => self.returned(note)?,
+            Action::Confirm => self.ended(note.at(At::Done, "done"))?,
+            Action::GoBack(why) => note.failed(At::GoingBack, why.diagnostic()),
+            Action::WayBack => self.way_back(note).await?,
+            Action::RolledBack => self.rolled_back(note)?,
+        };
+        self.noted(next).map(Some)
+    }
+
+    fn noted(&self, note: Note) -> Result<Note, NodeError> {
+        note.write(self.host)?;
+        tracing::info!(run = note.order.run, state = %note.at.state(), "{}", note.text.message());
+        Ok(note)
+    }
+
+    /// What the last run left is of no use to this one.
+    fn begin(&self, order: upgrades::Order) -> Result<Note, NodeError> {
+        self.tidy()?;
+        Ok(Note::new(&self.options.node, order))
+    }
+
+    async fn check(&mut self, note: Note) -> Result<Note, NodeError> {
+        let secret = match self.secret(&note).await {
+            Ok(secret) => secret,
+            // The right to read it may come a moment after the order; the cluster has a deadline for it.
+            Err(error) => {
+                sleep(Duration::from_secs(1)).await;
+                let is_new = note.text.error().is_none_or(|before| before.code != error.code().id);
+                return Ok(if is_new { note.failed_to_look(error.diagnostic().recorded()) } else { note });
+            }
+        };
+        let run = run_of(&note, secret);
+        let found = preflight(driver(&note)?, &run, self.host).await;
+        for warning in &found.warnings {
+            tracing::warn!("{warning}");
+        }
+        let mut note = Note { seen: found.described, ..note };
+        if found.problems.is_empty() {
+            return Ok(note.at(At::Checked, "preflight found no problem"));
+        }
+        note = note.at(At::Refused, counted(found.problems.len(), "problem"));
+        note.problems = found.problems;
+        self.ended(note)
+    }
+
+    /// From the disk, else from the cluster: after a reboot there may be none.
+    async fn secret(&mut self, note: &Note) -> Result<Secret, NodeError> {
+        if let Some(bytes) = self.host.disk.read_optional(&paths::secret())? {
+            return serde_json::from_slice(&bytes).map_err(|error| NodeError::BadNote(error.to_string()));
+        }
+        // Before the kubelet nothing is checked, so there is always one.
+        let Some(api) = &mut self.api else { return Ok(Secret::default()) };
+        let secret = api.secret(&note.order.secret).await?;
+        let json = serde_json::to_vec(&secret).map_err(|error| NodeError::BadNote(error.to_string()))?;
+        write_atomic(&*self.host.disk, &paths::secret(), &json, 0o600)?;
+        Ok(secret)
+    }
+
+    fn disarm(&self, note: Note, is_new_boot: bool) -> Result<Note, NodeError> {
+        let note = if is_new_boot {
+            let message = "the machine was rebooted while it was armed";
+            note.failed(At::Disarmed, Diagnostic::new(codes::INTERRUPTED, message).recorded())
+        } else {
+            note.at(At::Disarmed, "disarmed; nothing was changed")
+        };
+        self.ended(note)
+    }
+
+    async fn stage1(&mut self, note: Note) -> Result<Note, NodeError> {
+        let secret = self.secret(&note).await?;
+        let (driver, run) = (driver(&note)?, run_of(&note, secret));
+        let note = match self.steps(note, &driver.stage1(&run)?).await? {
+            Ok(note) => note,
+            Err(failed) => return Ok(failed),
+        };
+        match driver.needs_reboot(&run, self.host).await {
+            Ok(true) => {
+                let boot = self.boot_id.to_owned();
+                Ok(note.at(At::Rebooting { boot, tries: 0 }, "stage 1 is done; rebooting"))
+            }
+            Ok(false) => Ok(note.at(At::Stage2, "stage 1 is done; no reboot is needed")),
+            Err(error) => Ok(note.failed(At::GoingBack, error.diagnostic().recorded())),
+        }
+    }
+
+    async fn stage2(&mut self, note: Note) -> Result<Note, NodeError> {
+        let secret = self.secret(&note).await?;
+        let note = if note.at == At::Stage2 { note } else { self.noted(note.at(At::Stage2, "back; stage 2"))? };
+        let list = driver(&note)?.stage2(&run_of(&note, secret))?;
+        match self.steps(note, &list).await? {
+            Ok(note) => self.returned(note),
+            Err(failed) => Ok(failed),
+        }
+    }
+
+    fn returned(&self, note: Note) -> Result<Note, NodeError> {
+        let since = systemd::uptime(&*self.host.disk)?.unwrap_or_default();
+        let boot = self.boot_id.to_owned();
+        Ok(note.at(At::Returned { boot, since }, "all is done; waits to be confirmed"))
+    }
+
+    /// Runs a list of steps; the note of a run that failed goes back.
+    async fn steps(&self, note: Note, list: &Playbook) -> Result<Result<Note, Note>, NodeError> {
+        let seconds = note.order.apply_seconds;
+        let (runner, steps) = self.runner(&note);
+        let ran = timeout(Duration::from_secs(seconds), runner.run(list)).await;
+        let note = Note { progress: steps.map_or(note.progress, |steps| steps.progress()), ..note };
+        let failure = match ran {
+            Err(_) => {
+                let message = format!("`{}` did not end within {seconds} s", list.name());
+                Diagnostic::new(codes::TIMED_OUT, message).recorded()
+            }
+            Ok(report) => match report?.failed.into_iter().next() {
+                None => return Ok(Ok(note)),
+                Some(failed) => failed.error.diagnostic().recorded(),
+            },
+        };
+        Ok(Err(note.failed(At::GoingBack, failure)))
+    }
+
+    fn runner(&self, note: &Note) -> (Runner, Option<Arc<Steps>>) {
+        let mut runner = Runner::new(self.host.clone(), paths::state(WORK), &note.node);
+        let report = note.report(self.boot_id, self.host.clock.now());
+        let steps = self.reporter.map(|reporter| reporter.steps(report));
+        runner.sinks.extend(steps.clone().map(|steps| steps as Arc<dyn engine::Sink>));
+        (runner, steps)
+    }
+
+    async fn way_back(&self, note: Note) -> Result<Note, NodeError> {
+        let driver = driver(&note)?;
+        let undos = match driver.undos(&*self.host.disk) {
+            Ok(undos) => undos,
+            Err(error) => return Ok(note.failed(At::Stuck, error.diagnostic().recorded())),
+        };
+        let (runner, steps) = self.runner(&note);
+        let undone = runner.undo(&undos).await?;
+        let note = Note { progress: steps.map_or(note.progress, |steps| steps.progress()), ..note };
+        for left in &undone.notes {
+            tracing::warn!("{left}");
+        }
+        if let Some(failed) = undone.failed.first() {
+            let message = format!("{}: {}", failed.step, explain::chain(&failed.error));
+            let failure = Diagnostic::new(codes::NO_WAY_BACK, message).recorded();
+            return Ok(Note { text: explain::Message::Error(failure), at: At::Stuck, ..note });
+        }
+        if driver.way_back_reboots() {
+            let boot = self.boot_id.to_owned();
+            return Ok(note.keeping_failure(At::RebootingBack { boot, tries: 0 }));
+        }
+        self.rolled_back(note)
+    }
+
+    fn rolled_back(&self, note: Note) -> Result<Note, NodeError> {
+        self.ended(note.keeping_failure(At::RolledBack))
+    }
+
+    /// The note says that the machine goes down before it is asked to.
+    async fn reboot(&self, note: Note, is_forced: bool) -> Result<Note, NodeError> {
+        let at = match note.at.clone() {
+            At::Rebooting { boot, tries } => At::Rebooting { boot, tries: tries + 1 },
+            At::RebootingBack { boot, tries } => At::RebootingBack { boot, tries: tries + 1 },
+            other => other,
+        };
+        let note = self.noted(Note { at, reboots: note.reboots + 1, ..note })?;
+        if let Some(reporter) = self.reporter {
+            reporter.show(note.report(self.boot_id, self.host.clock.now()));
+            reporter.flush().await;
+        }
+        let command = Cmd::new("systemctl").arg("reboot").args(is_forced.then_some("--force"));
+        if let Err(error) = self.host.commands.run(&command).await {
+            tracing::warn!(code = codes::NOT_REBOOTED.id, "{}", explain::chain(&error));
+        }
+        sleep(GOING_DOWN).await;
+        tracing::warn!(
+            code = codes::NOT_REBOOTED.id,
+            "the machine has not gone down within {} s",
+            GOING_DOWN.as_secs()
+        );
+        Ok(note)
+    }
+
+    /// Nothing of a run that is over stays, above all no secret. A node that is stuck keeps what its repair may need.
+    fn ended(&self, note: Note) -> Result<Note, NodeError> {
+        let note = self.noted(note)?;
+        self.tidy()?;
+        Ok(note)
+    }
+
+    fn tidy(&self) -> Result<(), NodeError> {
+        let disk = &*self.host.disk;
+        for name in disk.list(Path::new(paths::STATE_DIR))? {
+            if !STAYS.contains(&name.as_str()) {
+                tree::remove(disk, &paths::state(&name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Why {
+    fn diagnostic(self) -> Diagnostic<String> {
+        match self {
+            Self::Ordered => Diagnostic::new(codes::ORDERED_BACK, "the cluster told the node to go back"),
+            Self::NotConfirmed => Diagnostic::new(codes::NOT_CONFIRMED, "no confirmation in time"),
+        }
+        .recorded()
+    }
+}
+
+impl Note {
+    /// It cannot be looked at yet, and is tried again.
+    fn failed_to_look(mut self, failure: Diagnostic<String>) -> Self {
+        self.text = explain::Message::Error(failure);
+        self
+    }
+
+    /// Further on the way back, with the reason why.
+    fn keeping_failure(mut self, at: At) -> Self {
+        self.at = at;
+        self.progress += 1;
+        if let Some(failure) = self.failure.clone() {
+            self.text = explain::Message::Error(failure);
+        }
+        self
+    }
+}
+
+fn run_of(note: &Note, secret: Secret) -> Run {
+    Run { node: note.node.clone(), order: note.order.clone(), secret: Arc::new(secret) }
+}
+
+fn driver(note: &Note) -> Result<&'static dyn Driver, NodeError> {
+    drivers::of(note.order.driver).ok_or(NodeError::NoDriver(note.order.driver))
+}

@@ -1,0 +1,144 @@
+//! Carries the node's report to the cluster beside the work, and again until it has arrived.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use engine::{Event, Sink, State};
+use tokio::{
+    sync::Notify,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+use upgrades::NodeReport;
+
+use super::api::Api;
+
+/// A node with much to say must not keep the API busy.
+const BETWEEN: Duration = Duration::from_millis(500);
+/// For the last report before a reboot: the cluster finds out without it too, only later.
+const LAST: Duration = Duration::from_secs(5);
+
+/// Carries the node's report to the cluster. Ends with its handle.
+pub(crate) struct Reporter {
+    shown: Arc<Shown>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Shown {
+    /// What there is to report, and whether it has arrived.
+    report: Mutex<Option<(NodeReport, bool)>>,
+    changed: Notify,
+    arrived: Notify,
+}
+
+impl Shown {
+    fn set(&self, report: NodeReport) {
+        let mut held = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = held.as_ref().is_some_and(|(before, _)| is_same(before, &report));
+        if !is_same {
+            *held = Some((report, false));
+            self.changed.notify_one();
+        }
+    }
+
+    fn unsent(&self) -> Option<NodeReport> {
+        let held = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().filter(|(_, arrived)| !arrived).map(|(report, _)| report.clone())
+    }
+
+    fn sent(&self, report: &NodeReport) {
+        let mut held = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((latest, arrived)) = held.as_mut().filter(|(latest, _)| latest == report) {
+            tracing::debug!(state = %latest.state, "reported");
+            *arrived = true;
+            self.arrived.notify_waiters();
+        }
+    }
+}
+
+/// But for when they were made.
+fn is_same(one: &NodeReport, other: &NodeReport) -> bool {
+    NodeReport { at: other.at, ..one.clone() } == *other
+}
+
+impl Reporter {
+    pub(crate) fn start(mut api: Api) -> Self {
+        let shown = Arc::new(Shown::default());
+        let held = shown.clone();
+        let task = tokio::spawn(async move {
+            loop {
+                match held.unsent() {
+                    Some(report) => {
+                        if api.report(&report).await {
+                            held.sent(&report);
+                        }
+                        sleep(BETWEEN).await;
+                    }
+                    None => held.changed.notified().await,
+                }
+            }
+        });
+        Self { shown, task }
+    }
+
+    /// What the node has to report now.
+    pub(crate) fn show(&self, report: NodeReport) {
+        self.shown.set(report);
+    }
+
+    /// Waits, not for long, until the last report has arrived.
+    pub(crate) async fn flush(&self) {
+        let arrive = async {
+            loop {
+                let arrived = self.shown.arrived.notified();
+                if self.shown.unsent().is_none() {
+                    return;
+                }
+                arrived.await;
+            }
+        };
+        if timeout(LAST, arrive).await.is_err() {
+            tracing::warn!("the last report has not arrived");
+        }
+    }
+
+    /// Shows what a run of steps does as progress of this report.
+    pub(crate) fn steps(&self, report: NodeReport) -> Arc<Steps> {
+        Arc::new(Steps { shown: self.shown.clone(), report: Mutex::new(report) })
+    }
+}
+
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The events of a run of steps, as progress of a report.
+pub(crate) struct Steps {
+    shown: Arc<Shown>,
+    report: Mutex<NodeReport>,
+}
+
+impl Steps {
+    /// How much was shown.
+    pub(crate) fn progress(&self) -> u64 {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).progress
+    }
+}
+
+impl Sink for Steps {
+    fn event(&self, event: &Event) {
+        if matches!(event.state, State::RunStarted | State::RunFinished) {
+            return;
+        }
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        report.progress += 1;
+        report.text = event.text.clone().recorded();
+        report.at = event.time;
+        self.shown.set(report.clone());
+    }
+}
