@@ -102,22 +102,39 @@ impl Drain {
         }
     }
 
+    /// Asks each of them once to leave: who is left, and who holds them back; none once all are gone. For callers that look again
+    /// on their own.
+    pub async fn once(&self, client: &Client) -> Result<Option<String>, DrainError> {
+        let seen = self.check(client).await?;
+        if self.plan(&seen)?.is_none() {
+            return Ok(None);
+        }
+        let mut held_back = BTreeMap::new();
+        for pod in &seen.pods {
+            if let Some(why) = send_away(client, pod, seen.silence.is_some()).await? {
+                held_back.insert(pod.to_string(), why);
+            }
+        }
+        Ok(Some(progress(&seen.pods, &held_back)))
+    }
+
+    /// Deletes those that have not left, whatever their budgets say; each still ends as gently as it asks for.
+    pub async fn delete(&self, client: &Client) -> Result<(), DrainError> {
+        for pod in self.check(client).await?.pods.iter().filter(|pod| !pod.is_ending) {
+            let same = Preconditions { uid: Some(pod.uid.clone()), resource_version: None };
+            let pods: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace);
+            let deleted = pods.delete(&pod.name, &DeleteParams::default().preconditions(same)).await;
+            unless_gone(unless_another(deleted), format!("delete pod {pod}"))?;
+        }
+        Ok(())
+    }
+
     /// Until all of them are gone, or the time is over. `doing` hears who is left, whenever that changes.
     pub async fn run(&self, client: &Client, doing: impl Fn(String)) -> Result<(), DrainError> {
         let until = Instant::now() + self.within;
         let mut reported = String::new();
         loop {
-            let seen = self.check(client).await?;
-            if self.plan(&seen)?.is_none() {
-                return Ok(());
-            }
-            let mut held_back = BTreeMap::new();
-            for pod in &seen.pods {
-                if let Some(why) = send_away(client, pod, seen.silence.is_some()).await? {
-                    held_back.insert(pod.to_string(), why);
-                }
-            }
-            let left = progress(&seen.pods, &held_back);
+            let Some(left) = self.once(client).await? else { return Ok(()) };
             if Instant::now() >= until {
                 let message = format!("{left}; waited for {} s", self.within.as_secs());
                 return Err(DrainError::Refused(codes::NOT_DRAINED, message));

@@ -1,0 +1,71 @@
+//! The right of one node to read one Secret, for the time of its run: a Role and its binding to the kubelet's user.
+//!
+//! So no pod ever holds a Secret of a node, and no node can read another's.
+
+use kubeapi::{
+    ApiError, Client,
+    k8s_openapi::api::rbac::v1::{Role, RoleBinding},
+    kube::{
+        Api,
+        api::{DeleteParams, Patch, PatchParams},
+    },
+    unless_gone,
+};
+use serde_json::{Value, json};
+
+use crate::names::{CONTROLLER, NAMESPACE};
+
+/// Of both objects.
+fn name(node: &str) -> String {
+    format!("ipb-node-{node}")
+}
+
+fn role(node: &str, secret: &str) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": { "name": name(node), "namespace": NAMESPACE },
+        "rules": [{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret], "verbs": ["get"] }],
+    })
+}
+
+fn binding(node: &str) -> Value {
+    let group = "rbac.authorization.k8s.io";
+    json!({
+        "apiVersion": format!("{group}/v1"), "kind": "RoleBinding",
+        "metadata": { "name": name(node), "namespace": NAMESPACE },
+        "roleRef": { "apiGroup": group, "kind": "Role", "name": name(node) },
+        "subjects": [{ "apiGroup": group, "kind": "User", "name": format!("system:node:{node}") }],
+    })
+}
+
+/// The node may read it.
+pub(super) async fn grant(client: &Client, node: &str, secret: &str) -> Result<(), ApiError> {
+    let params = PatchParams::apply(CONTROLLER).force();
+    let doing = || ApiError::of(format!("let node {node} read Secret {secret}"));
+    let roles: Api<Role> = Api::namespaced(client.clone(), NAMESPACE);
+    roles.patch(&name(node), &params, &Patch::Apply(role(node, secret))).await.map_err(doing())?;
+    let bindings: Api<RoleBinding> = Api::namespaced(client.clone(), NAMESPACE);
+    bindings.patch(&name(node), &params, &Patch::Apply(binding(node))).await.map_err(doing())?;
+    Ok(())
+}
+
+/// It may not any more.
+pub(super) async fn revoke(client: &Client, node: &str) -> Result<(), ApiError> {
+    let doing = format!("take the right to a Secret from node {node}");
+    let bindings: Api<RoleBinding> = Api::namespaced(client.clone(), NAMESPACE);
+    unless_gone(bindings.delete(&name(node), &DeleteParams::default()).await, &doing)?;
+    let roles: Api<Role> = Api::namespaced(client.clone(), NAMESPACE);
+    unless_gone(roles.delete(&name(node), &DeleteParams::default()).await, &doing)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_node_one_secret() {
+        let objects = [role("worker-01", "ipb-worker-01"), binding("worker-01")];
+        insta::assert_snapshot!(objects.map(|object| serde_json::to_string_pretty(&object).unwrap()).join("\n"));
+    }
+}

@@ -1,0 +1,129 @@
+//! The controller: the cluster's side of the work on its nodes.
+//!
+//! ```text
+//! leader (a Lease) ─► labelled Nodes without an object ─► make it
+//!                  └► for each object:  look ─► next (pure) ─► effects ─► status, written only over what was read
+//! ```
+//! It keeps nothing that counts: what a node is at is in its object. Killed anywhere, the next one looks again, and every effect can
+//! be done twice. A status is only written over the version that was read, so of two controllers that believe to lead one
+//! loses its turn.
+
+mod access;
+mod effects;
+mod error;
+mod gates;
+mod labelled;
+mod leader;
+mod look;
+mod memory;
+mod secret;
+mod turn;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use explain::{Explain, chain};
+use kubeapi::{
+    ApiError, Client,
+    kube::{Api, Config, api::ListParams},
+};
+use operations::slots::Limit;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::{sleep, timeout},
+};
+
+pub use self::error::ControllerError;
+use self::{leader::Leader, memory::Memory};
+use crate::NodeUpgrade;
+
+/// What is worth a line in the log, for `tracing_subscriber::EnvFilter`. The client library logs every failed attempt on its
+/// own; the controller says it once.
+pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off,tower=off";
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+/// For one look at everything and what follows from it.
+const ROUND: Duration = Duration::from_mins(2);
+
+/// How the controller works.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What this process is called in the Lease of the leader.
+    pub identity: String,
+    /// How many nodes that are no masters may be taken away at once; of masters it is always one.
+    pub max_unavailable: Limit,
+    /// No pod removes the label on this cluster: the controller commits.
+    pub commits: bool,
+}
+
+/// Runs by the service account of its pod until SIGTERM or SIGINT.
+pub async fn run(options: Options) -> Result<(), ControllerError> {
+    let handler = |kind| signal(kind).map_err(ControllerError::Signals);
+    let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
+    let client = in_cluster()?;
+    tracing::info!(identity = options.identity, max_unavailable = ?options.max_unavailable, "started");
+    let mut controller = Controller { leader: Leader::new(&client, &options.identity), client, options, memory: Memory::default() };
+    tokio::select! {
+        () = controller.forever() => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    controller.leader.release().await;
+    Ok(())
+}
+
+fn in_cluster() -> Result<Client, ControllerError> {
+    let unusable = |error: &dyn std::error::Error| ControllerError::NoAccount(chain(error));
+    let mut config = Config::incluster().map_err(|error| unusable(&error))?;
+    // It is looked again in a moment anyway; and "too many requests" is also how a budget holds a pod back.
+    config.default_retry = false;
+    config.proxy_url = None;
+    config.read_timeout = Some(Duration::from_secs(15));
+    Client::try_from(config).map_err(|error| unusable(&error))
+}
+
+struct Controller {
+    client: Client,
+    options: Options,
+    leader: Leader,
+    memory: Memory,
+}
+
+impl Controller {
+    async fn forever(&mut self) {
+        let mut failure = None;
+        loop {
+            let done = timeout(ROUND, self.round()).await.unwrap_or_else(|_| {
+                let why = format!("no answer within {} s", ROUND.as_secs());
+                Err(ApiError::Unreachable { doing: "look at the nodes".to_owned(), why }.into())
+            });
+            // Once when it begins, once when it is over.
+            let why = done.err().map(|error| (error.code().id, error.advice(), chain(&error)));
+            match (&failure, &why) {
+                (None, Some((code, hint, why))) => tracing::warn!(code, hint, "{why}; trying on"),
+                (Some(_), None) => tracing::info!("the API answers again"),
+                _ => {}
+            }
+            failure = why;
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn round(&mut self) -> Result<(), ControllerError> {
+        if !self.leader.leads().await? {
+            self.memory = Memory::default();
+            return Ok(());
+        }
+        let api: Api<NodeUpgrade> = Api::all(self.client.clone());
+        let objects = api.list(&ListParams::default()).await.map_err(ApiError::of("list NodeUpgrades"))?.items;
+        let mut known: BTreeMap<String, NodeUpgrade> =
+            objects.into_iter().map(|object| (object.node().to_owned(), object)).collect();
+        for made in labelled::adopt(&self.client, &known).await? {
+            known.insert(made.node().to_owned(), made);
+        }
+        self.memory.keep_only(|node| known.contains_key(node));
+        for object in known.into_values() {
+            self.turn(object).await;
+        }
+        Ok(())
+    }
+}
