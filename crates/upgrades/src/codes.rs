@@ -51,6 +51,9 @@ explain::codes! {
         "the node itself is not affected. Check that the progress API can be reached from the pod ipb-controller";
     PROGRESS_REQUIRED = "BS-UPG-032", "progress cannot be reported, and the node's Secret requires it",
         "repair the progress API, or set progress-required to false in the Secret";
+    PROGRESS_DELAYED = "BS-UPG-033", "progress cannot be delivered now",
+        "no action needed: it is tried again for a day, and the node itself is not affected. If it lasts, check that the \
+         progress API can be reached from the pod ipb-controller, and that progress-ca.crt is its CA";
     NO_ACCOUNT = "BS-UPG-040", "the controller has no service account",
         "it runs in a pod of the Deployment ipb-controller: `kubectl apply -k infrastructure/in-place`";
     SIGNALS = "BS-UPG-041", "cannot install signal handlers",

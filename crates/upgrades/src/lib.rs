@@ -18,6 +18,7 @@ pub mod names;
 pub mod next;
 mod object;
 mod order;
+pub mod progress;
 mod report;
 
 pub use object::{

@@ -3,13 +3,15 @@
 use jiff::Timestamp;
 
 use super::{Enter, Next, SecretSeen, Seen};
-use crate::{NodeUpgrade, NodeUpgradeStatus, Phase, conditions, names, object::Progress};
+use crate::{NodeUpgrade, NodeUpgradeStatus, Phase, conditions, names, object::Progress, progress};
 
 /// The status after what comes next was done; the same if nothing is new.
 pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeStatus {
     let mut status = object.status.clone();
     status.waits_for.clone_from(&next.waits_for);
     note_progress(&mut status, seen);
+    // Before a phase is entered: the node says it of the one that it is in.
+    progress::note_state(&mut status, seen);
     status.gates_since = match (next.gates_hold, status.gates_since) {
         (false, _) => None,
         (true, since) => since.or(Some(seen.now)),
@@ -17,6 +19,7 @@ pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeSta
     if let Some(enter) = &next.enter {
         enter_phase(&mut status, object, seen, enter);
     }
+    progress::note_phase(&mut status, seen, next.enter.is_some());
     status.conditions = conditions(&status, seen.now);
     status
 }
@@ -57,6 +60,8 @@ fn begin_again(status: &mut NodeUpgradeStatus, object: &NodeUpgrade) {
         snapshot: status.snapshot.take(),
         retried: retry,
         conditions: std::mem::take(&mut status.conditions),
+        // Numbers are never used again, and what the last attempt has to tell is still told.
+        outbox: std::mem::take(&mut status.outbox),
         ..NodeUpgradeStatus::default()
     };
 }

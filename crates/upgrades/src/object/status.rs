@@ -7,6 +7,7 @@ use operations::node_snapshot::NodeSnapshot;
 use serde::{Deserialize, Serialize};
 
 use super::{Driver, Phase};
+use crate::progress::Outbox;
 
 /// How far a node is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -60,6 +61,9 @@ pub struct NodeUpgradeStatus {
     /// The value of the retry annotation that was followed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retried: Option<String>,
+    /// What an outside API is still to hear about it.
+    #[serde(skip_serializing_if = "Outbox::is_empty")]
+    pub outbox: Outbox,
     /// For `kubectl wait`, Flux and Argo CD.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
