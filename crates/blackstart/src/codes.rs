@@ -58,6 +58,7 @@ explain::codes! {
     NOT_IN_TIME = "BS-CLI-047", "timed out waiting for the bootstrap",
         "the message has what is missing; `blackstart diagnose` on that machine shows why; run the command again to \
          keep waiting";
+    BAD_LIMIT = "BS-CLI-048", "invalid limit", "write a number from 1, or a percentage such as 10%";
 }
 
 /// Every code of the program.

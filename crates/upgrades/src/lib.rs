@@ -14,6 +14,7 @@
 //! another, and an order of another run is none.
 
 pub mod codes;
+pub mod controller;
 pub mod names;
 pub mod next;
 mod object;

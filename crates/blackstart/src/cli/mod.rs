@@ -13,6 +13,7 @@ mod lab;
 mod node;
 mod pki;
 mod prep;
+mod reprovision;
 mod token;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub use lab::{LabCommand, LabOption, Machines};
 pub use node::{NodeCommand, RemoveOptions, ResetOptions, UpOptions};
 pub use pki::{PkiCommand, RotationStage, RotationSubject};
 pub use prep::{PrepCommand, PrepName, PrepOptions};
+pub use reprovision::ReprovisionCommand;
 pub use token::TokenCommand;
 
 const EXIT_CODES: &str = "\
@@ -160,6 +162,10 @@ pub enum Command {
     /// Nodes made ready for what runs on them: iSCSI for Longhorn, Intel GPUs for transcoding
     #[command(subcommand)]
     Prep(PrepCommand),
+
+    /// Nodes worked on in place: started, followed, aborted
+    #[command(subcommand)]
+    Reprovision(ReprovisionCommand),
 
     /// Everything a cluster cannot be without, in one encrypted file
     #[command(subcommand)]

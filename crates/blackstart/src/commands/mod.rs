@@ -21,6 +21,7 @@ mod operator;
 mod pki;
 mod plan;
 mod prep;
+mod reprovision;
 mod schema;
 mod token;
 mod watch;
@@ -92,6 +93,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<(), Ended> {
         Command::Bootstrap(command) => bootstrap::run(context, command),
         Command::Ceph(command) => ceph::run(context, command),
         Command::Prep(command) => prep::run(context, command),
+        Command::Reprovision(command) => reprovision::run(context, command),
         Command::Backup(command) => backup::run(context, command),
         Command::Lab(command) => lab::run(context, command),
         Command::Bundle(command) => bundle::run(context, command),

@@ -6,14 +6,14 @@ use kubeapi::{
     ApiError, Client,
     k8s_openapi::api::rbac::v1::{Role, RoleBinding},
     kube::{
-        Api,
-        api::{DeleteParams, Patch, PatchParams},
+        self, Api,
+        api::{DeleteParams, PostParams},
     },
     unless_gone,
 };
 use serde_json::{Value, json};
 
-use crate::names::{CONTROLLER, NAMESPACE};
+use crate::names::NAMESPACE;
 
 /// Of both objects.
 fn name(node: &str) -> String {
@@ -38,15 +38,31 @@ fn binding(node: &str) -> Value {
     })
 }
 
-/// The node may read it.
+/// The node may read it. A Role of an earlier run may name another Secret.
 pub(super) async fn grant(client: &Client, node: &str, secret: &str) -> Result<(), ApiError> {
-    let params = PatchParams::apply(CONTROLLER).force();
-    let doing = || ApiError::of(format!("let node {node} read Secret {secret}"));
+    let doing = format!("let node {node} read Secret {secret}");
+    let wanted: Role = serde_json::from_value(role(node, secret)).map_err(|error| unusable(&doing, &error))?;
     let roles: Api<Role> = Api::namespaced(client.clone(), NAMESPACE);
-    roles.patch(&name(node), &params, &Patch::Apply(role(node, secret))).await.map_err(doing())?;
+    let there = roles.get_opt(&name(node)).await.map_err(ApiError::of(&*doing))?;
+    if there.is_some_and(|there| there.rules != wanted.rules) {
+        revoke(client, node).await?;
+    }
+    unless_there(roles.create(&PostParams::default(), &wanted).await, &doing)?;
+    let wanted: RoleBinding = serde_json::from_value(binding(node)).map_err(|error| unusable(&doing, &error))?;
     let bindings: Api<RoleBinding> = Api::namespaced(client.clone(), NAMESPACE);
-    bindings.patch(&name(node), &params, &Patch::Apply(binding(node))).await.map_err(doing())?;
-    Ok(())
+    unless_there(bindings.create(&PostParams::default(), &wanted).await, &doing)
+}
+
+fn unusable(doing: &str, error: &serde_json::Error) -> ApiError {
+    ApiError::Unreachable { doing: doing.to_owned(), why: error.to_string() }
+}
+
+fn unless_there<T>(created: Result<T, kube::Error>, doing: &str) -> Result<(), ApiError> {
+    match created {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        Err(error) => Err(ApiError::of(doing)(error)),
+    }
 }
 
 /// It may not any more.

@@ -17,7 +17,8 @@ pub(super) async fn unmet(client: &Client, node: &str) -> Result<Vec<Diagnostic<
     let on_it = ListParams::default().fields(&format!("spec.nodeName={node}"));
     let pods = Api::<Pod>::all(client.clone()).list(&on_it).await;
     let pods = pods.map_err(ApiError::of(format!("list the pods of {node}")))?.items;
-    let waiting: Vec<String> = pods.iter().filter(|pod| belongs_to_the_node(pod) && !is_ready(pod)).map(full_name).collect();
+    let waiting: Vec<String> =
+        pods.iter().filter(|pod| belongs_to_the_node(pod) && !is_ready(pod)).map(full_name).collect();
     if waiting.is_empty() {
         return Ok(Vec::new());
     }

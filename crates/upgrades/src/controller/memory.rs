@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use operations::slots::{Held, Slots};
 use tokio::time::Instant;
 
+use super::telling::Sending;
+
 /// What is remembered of all nodes.
 #[derive(Default)]
 pub(super) struct Memory(BTreeMap<String, OfNode>);
@@ -19,6 +21,8 @@ pub(super) struct OfNode {
     pub(super) full: Option<(String, Instant)>,
     /// Which pods are left, and what holds them back.
     pub(super) leaving: Option<String>,
+    /// The event of progress that is under way.
+    pub(super) sending: Option<Sending>,
     /// What went wrong last: each is logged once.
     pub(super) failure: Option<String>,
 }

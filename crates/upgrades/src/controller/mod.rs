@@ -17,6 +17,8 @@ mod leader;
 mod look;
 mod memory;
 mod secret;
+mod slot;
+mod telling;
 mod turn;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -61,7 +63,8 @@ pub async fn run(options: Options) -> Result<(), ControllerError> {
     let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
     let client = in_cluster()?;
     tracing::info!(identity = options.identity, max_unavailable = ?options.max_unavailable, "started");
-    let mut controller = Controller { leader: Leader::new(&client, &options.identity), client, options, memory: Memory::default() };
+    let mut controller =
+        Controller { leader: Leader::new(&client, &options.identity), client, options, memory: Memory::default() };
     tokio::select! {
         () = controller.forever() => {}
         _ = terminate.recv() => {}

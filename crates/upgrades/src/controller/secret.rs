@@ -1,10 +1,10 @@
-//! The Secret of a node: which driver its keys are for. Values are neither kept nor shown.
+//! The Secret of a node: which driver its keys are for, and where progress is reported to. No value of it is shown.
 
 use std::collections::BTreeMap;
 
 use kubeapi::{
     ApiError, Client,
-    k8s_openapi::api::core::v1::Secret,
+    k8s_openapi::{ByteString, api::core::v1::Secret},
     kube::Api,
 };
 
@@ -12,69 +12,104 @@ use crate::{
     Driver,
     names::{NAMESPACE, key},
     next::SecretSeen,
+    progress::Destination,
 };
 
 const RHCOS: [&str; 3] = [key::IGNITION_URL, key::IGNITION_TOKEN, key::CA];
 const RHEL: [&str; 5] = [key::BOOTSTRAP_URL, key::BOOTSTRAP_TOKEN, key::WORKER, key::CLUSTER, key::REGION];
 
-/// The data of a Secret; none if there is none of this name.
-pub(super) async fn read(client: &Client, name: &str) -> Result<Option<BTreeMap<String, String>>, ApiError> {
-    let api: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
-    let found = api.get_opt(name).await.map_err(ApiError::of(format!("read Secret {name}")))?;
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(found.map(|found| found.data.unwrap_or_default().into_iter().map(|(key, value)| (key, text(value.0))).collect()))
+/// A node's Secret as it was read.
+pub(super) struct OfNode {
+    pub(super) name: String,
+    pub(super) uid: Option<String>,
+    /// Keys that have a value; none if there is no Secret of this name.
+    keys: Option<Vec<String>>,
+    /// Where progress is reported to, or what is wrong with that.
+    pub(super) destination: Result<Option<Destination>, String>,
 }
 
-/// Which driver it is for, by its keys. A key that is there and empty is one that somebody forgot to fill.
-pub(super) fn seen(name: &str, wanted: Option<Driver>, data: Option<&BTreeMap<String, String>>) -> SecretSeen {
-    let Some(data) = data else { return SecretSeen::Missing(name.to_owned()) };
-    let has = |key: &&str| data.get(*key).is_some_and(|value| !value.trim().is_empty());
-    let missing = |keys: &[&str]| keys.iter().filter(|key| !has(key)).copied().collect::<Vec<_>>().join(", ");
-    // What makes the difference is where the payload comes from; the CA belongs to both.
-    let (rhcos, rhel) = (has(&key::IGNITION_URL), has(&key::BOOTSTRAP_URL));
-    let driver = match (wanted, rhcos, rhel) {
-        (Some(driver), ..) => driver,
-        (None, true, false) => Driver::Rhcos,
-        (None, false, true) => Driver::Rhel,
-        (None, true, true) => {
-            return SecretSeen::Bad(format!("Secret {name} has both {} and {}", key::IGNITION_URL, key::BOOTSTRAP_URL));
-        }
-        (None, false, false) => {
-            return SecretSeen::Bad(format!("Secret {name} has neither {} nor {}", key::IGNITION_URL, key::BOOTSTRAP_URL));
-        }
+/// Reads it.
+pub(super) async fn read(client: &Client, name: &str) -> Result<OfNode, ApiError> {
+    let api: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
+    let found = api.get_opt(name).await.map_err(ApiError::of(format!("read Secret {name}")))?;
+    let Some(found) = found else {
+        return Ok(OfNode { name: name.to_owned(), uid: None, keys: None, destination: Ok(None) });
     };
-    let missing = match driver {
-        Driver::Rhcos => missing(&RHCOS),
-        Driver::Rhel => missing(&RHEL),
-    };
-    if missing.is_empty() {
-        return SecretSeen::For(driver);
+    Ok(OfNode::new(name, found.metadata.uid, &found.data.unwrap_or_default()))
+}
+
+impl OfNode {
+    fn new(name: &str, uid: Option<String>, data: &BTreeMap<String, ByteString>) -> Self {
+        // A key that is there and empty is one that somebody forgot to fill.
+        let is_filled = |value: &ByteString| value.0.iter().any(|byte| !byte.is_ascii_whitespace());
+        let keys = data.iter().filter(|(_, value)| is_filled(value)).map(|(key, _)| key.clone()).collect();
+        Self { name: name.to_owned(), uid, keys: Some(keys), destination: Destination::read(data) }
     }
-    SecretSeen::Bad(format!("Secret {name} lacks {missing} for {driver}"))
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.keys.iter().flatten().any(|there| there == key)
+    }
+
+    /// Which driver it is for, by its keys, unless that is said.
+    pub(super) fn seen(&self, wanted: Option<Driver>) -> SecretSeen {
+        let name = &self.name;
+        if self.keys.is_none() {
+            return SecretSeen::Missing(name.clone());
+        }
+        if let Err(why) = &self.destination {
+            return SecretSeen::Bad(format!("Secret {name}: {why}"));
+        }
+        // What makes the difference is where the payload comes from; the CA belongs to both.
+        let driver = match (wanted, self.has(key::IGNITION_URL), self.has(key::BOOTSTRAP_URL)) {
+            (Some(driver), ..) => driver,
+            (None, true, false) => Driver::Rhcos,
+            (None, false, true) => Driver::Rhel,
+            (None, has, _) => {
+                let word = if has { ["both", "and"] } else { ["neither", "nor"] };
+                let (one, other) = (key::IGNITION_URL, key::BOOTSTRAP_URL);
+                return SecretSeen::Bad(format!("Secret {name} has {} {one} {} {other}", word[0], word[1]));
+            }
+        };
+        let wants: &[&str] = match driver {
+            Driver::Rhcos => &RHCOS,
+            Driver::Rhel => &RHEL,
+        };
+        let missing: Vec<&str> = wants.iter().copied().filter(|key| !self.has(key)).collect();
+        if missing.is_empty() {
+            return SecretSeen::For(driver);
+        }
+        SecretSeen::Bad(format!("Secret {name} lacks {} for {driver}", missing.join(", ")))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(keys: &[&str]) -> OfNode {
+        let value = |key: &str| if key == key::REGION { " eu \n" } else { "x" };
+        let data = keys.iter().map(|key| ((*key).to_owned(), ByteString(value(key).into()))).collect();
+        OfNode::new("ipb-w1", None, &data)
+    }
+
     #[test]
     fn the_keys_say_which_driver() {
-        let keys = |keys: &[&str]| keys.iter().map(|key| ((*key).to_owned(), "x".to_owned())).collect::<BTreeMap<_, _>>();
         let both: Vec<&str> = RHCOS.into_iter().chain(RHEL).collect();
-        let mut empty = keys(&RHEL);
-        empty.insert(key::REGION.to_owned(), " \n".to_owned());
+        let none = OfNode { name: "ipb-w1".into(), uid: None, keys: None, destination: Ok(None) };
+        let empty = [(key::BOOTSTRAP_URL.to_owned(), ByteString(b" \n".to_vec()))].into();
         let lines = [
-            ("none", None, None),
-            ("rhcos", None, Some(keys(&RHCOS))),
-            ("rhel", None, Some(keys(&RHEL))),
-            ("both", None, Some(keys(&both))),
-            ("both, rhel wanted", Some(Driver::Rhel), Some(keys(&both))),
-            ("neither", None, Some(keys(&[key::CA]))),
-            ("half", None, Some(keys(&RHEL[..3]))),
-            ("empty", None, Some(empty)),
-            ("another is wanted", Some(Driver::Rhcos), Some(keys(&RHEL))),
+            ("none", None, none),
+            ("rhcos", None, of(&RHCOS)),
+            ("rhel", None, of(&RHEL)),
+            ("both", None, of(&both)),
+            ("both, rhel wanted", Some(Driver::Rhel), of(&both)),
+            ("neither", None, of(&[key::CA])),
+            ("half", None, of(&RHEL[..3])),
+            ("empty", None, OfNode::new("ipb-w1", None, &empty)),
+            ("another is wanted", Some(Driver::Rhcos), of(&RHEL)),
+            ("no token for progress", None, of(&[RHEL.as_slice(), &[key::PROGRESS_URL]].concat())),
         ]
-        .map(|(case, wanted, data)| format!("{case}: {:?}", seen("ipb-w1", wanted, data.as_ref())));
+        .map(|(case, wanted, secret)| format!("{case}: {:?}", secret.seen(wanted)));
         insta::assert_snapshot!(lines.join("\n"));
     }
 }

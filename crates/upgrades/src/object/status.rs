@@ -58,6 +58,9 @@ pub struct NodeUpgradeStatus {
     /// The target that was rolled back on this node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused_target: Option<String>,
+    /// Which Secret the run was begun with, so that none but that is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_uid: Option<String>,
     /// The value of the retry annotation that was followed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retried: Option<String>,

@@ -11,6 +11,7 @@ use super::SigningKey;
 use crate::names::key;
 
 /// Where progress is reported to.
+#[derive(Clone)]
 pub struct Destination {
     pub(super) url: Url,
     pub(super) token: SecretString,

@@ -15,8 +15,9 @@ use operations::{node_snapshot::NodeSnapshot, slots::Limit};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use upgrades::{
-    Deadlines, Drain, DrainPolicy, Driver, NodeUpgrade, NodeUpgradeSpec, NodeUpgradeStatus, OnTimeout, Phase, Progress,
-    Rollback, Soak, names,
+    Deadlines, Drain, DrainPolicy, Driver, NodeState, NodeUpgrade, NodeUpgradeSpec, NodeUpgradeStatus, OnTimeout,
+    Phase, Progress, Rollback, Soak, names,
+    progress::{Event, Noted, Outbox},
 };
 
 use crate::{of_kind, strings};
@@ -110,6 +111,33 @@ fn variants<T: DeserializeOwned>() -> BTreeSet<String> {
     error.to_string().split('`').skip(3).step_by(2).map(ToOwned::to_owned).collect()
 }
 
+fn outbox(at: Timestamp) -> Outbox {
+    let event = Event {
+        seq: 1,
+        at,
+        run: Some("uid-2-1".into()),
+        phase: Phase::Stuck,
+        code: Some("BS-UPG-015".into()),
+        message: "m".into(),
+        from: Some("4.17".into()),
+        to: Some("4.18".into()),
+        attempt: 1,
+        node_state: Some(NodeState::Stuck),
+    };
+    Outbox {
+        seq: 1,
+        events: vec![event],
+        dropped: 1,
+        noted: Some(Noted { run: "uid-2-1".into(), state: NodeState::Stuck }),
+        noted_at: Some(at),
+        failures: 1,
+        not_before: Some(at),
+        first_failure: Some(at),
+        stopped: true,
+        last_error: Some(Diagnostic { code: "BS-UPG-030".into(), message: "m".into(), hint: "h".into() }),
+    }
+}
+
 /// Every field set. Not by `..Default`: a new field must be thought of here, and in the schema.
 fn full() -> NodeUpgrade {
     let at = Timestamp::from_nanosecond(1_763_526_515_123_456_789).unwrap();
@@ -159,6 +187,8 @@ fn full() -> NodeUpgrade {
         gates_since: Some(at),
         refused_target: Some("sha256:ab".into()),
         retried: Some("1".into()),
+        secret_uid: Some("u".into()),
+        outbox: outbox(at),
         conditions: vec![condition],
     };
     NodeUpgrade { status, ..NodeUpgrade::new("worker-01", spec) }

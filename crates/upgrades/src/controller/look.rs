@@ -1,0 +1,152 @@
+//! From the cluster to [`Seen`]. What is dear is looked at only in the phase that needs it.
+
+use jiff::Timestamp;
+use kubeapi::{
+    ApiError,
+    k8s_openapi::api::{core::v1::Node, storage::v1::VolumeAttachment},
+    kube::{Api, api::ListParams},
+};
+use operations::{cordon::is_cordoned, drain::Drain, node_snapshot::NodeSnapshot, readiness::Readiness};
+
+use super::{
+    Controller, ControllerError, gates,
+    secret::{self, OfNode},
+};
+use crate::{
+    DrainPolicy, NodeReport, NodeUpgrade, Order, Phase, names,
+    next::{Leaving, NodeSeen, Seen, SlotSeen},
+    progress,
+};
+
+/// What was looked at, beside what is decided from.
+pub(super) struct Look {
+    pub(super) seen: Seen,
+    /// Which version of the Node was seen: an order must not be given to another.
+    pub(super) version: Option<String>,
+    pub(super) secret: OfNode,
+    /// A master, of which only one is taken at a time.
+    pub(super) is_master: bool,
+}
+
+impl Controller {
+    pub(super) async fn look(&mut self, object: &NodeUpgrade) -> Result<Look, ControllerError> {
+        let (name, phase) = (object.node(), object.status.phase);
+        let node = Api::<Node>::all(self.client.clone()).get_opt(name).await;
+        let node = node.map_err(ApiError::of(format!("see node {name}")))?;
+        let secret = secret::read(&self.client, &secret_name(object, node.as_ref())).await?;
+        let is_master = node.as_ref().is_some_and(is_master);
+        let slot = self.slot(object, is_master).await?;
+        let others = match (phase, &slot) {
+            (Phase::Pending, SlotSeen::Free) => gates::others(&self.client, |node| node == name).await?,
+            _ => None,
+        };
+        let gates = if phase == Phase::Gating { gates::unmet(&self.client, name).await? } else { Vec::new() };
+        let leaving = if phase == Phase::Draining { self.leaving(object).await? } else { Leaving::default() };
+        let required = secret.destination.as_ref().is_ok_and(|to| to.as_ref().is_some_and(|to| to.required));
+        let seen = Seen {
+            now: Timestamp::now(),
+            secret: secret.seen(object.spec.driver),
+            slot,
+            others,
+            no_progress: progress::blocks(&object.status.outbox, required),
+            report: node
+                .as_ref()
+                .and_then(|node| annotation(node, names::REPORT_ANNOTATION))
+                .and_then(NodeReport::read),
+            leaving,
+            gates,
+            commits: self.options.commits,
+            node: node.as_ref().map(node_seen),
+        };
+        Ok(Look { seen, version: node.and_then(|node| node.metadata.resource_version), secret, is_master })
+    }
+
+    async fn leaving(&mut self, object: &NodeUpgrade) -> Result<Leaving, ControllerError> {
+        if object.spec.drain.policy == DrainPolicy::Never {
+            return Ok(Leaving::default());
+        }
+        let node = object.node();
+        let drain = drain(node);
+        let pods = drain.plan(&drain.check(&self.client).await?)?;
+        // What holds them back is heard when they are asked to leave.
+        let pods = pods.map(|planned| self.memory.of(node).leaving.clone().unwrap_or(planned));
+        Ok(Leaving { volumes: if pods.is_none() { self.attached(node).await? } else { None }, pods })
+    }
+
+    /// A volume that is still attached cannot be attached elsewhere for minutes once the node is down.
+    async fn attached(&self, node: &str) -> Result<Option<String>, ControllerError> {
+        let api: Api<VolumeAttachment> = Api::all(self.client.clone());
+        let all = api.list(&ListParams::default()).await.map_err(ApiError::of("list VolumeAttachments"))?.items;
+        let here = all.iter().filter(|one| one.spec.node_name == node);
+        let names: Vec<String> = here
+            .map(|one| {
+                let volume = one.spec.source.persistent_volume_name.as_deref().unwrap_or("a volume");
+                format!("{volume} ({})", one.spec.attacher)
+            })
+            .collect();
+        Ok((!names.is_empty()).then(|| format!("still attached: {}", names.join(", "))))
+    }
+}
+
+/// How a node's pods are asked to leave; for how long is decided elsewhere.
+pub(super) fn drain(node: &str) -> Drain {
+    Drain { node: node.to_owned(), within: std::time::Duration::ZERO, force: false }
+}
+
+fn node_seen(node: &Node) -> NodeSeen {
+    let label = node.metadata.labels.as_ref().and_then(|labels| labels.get(names::SCHEDULE_LABEL));
+    let boot_id = node.status.as_ref().and_then(|status| status.node_info.as_ref()).map(|info| info.boot_id.clone());
+    let readiness = Readiness::of_node(node);
+    NodeSeen {
+        is_labelled: label.is_some_and(|value| value == names::SCHEDULED),
+        is_cordoned: is_cordoned(node),
+        boot_id: boot_id.unwrap_or_default(),
+        not_ready: (!readiness.is_ready()).then(|| explain::plain(readiness.why().unwrap_or("not Ready")).into_owned()),
+        order: annotation(node, names::ORDER_ANNOTATION).and_then(Order::read),
+        snapshot: NodeSnapshot::of(node),
+    }
+}
+
+/// The object's own word first, then the Node's annotation.
+fn secret_name(object: &NodeUpgrade, node: Option<&Node>) -> String {
+    let noted = node.and_then(|node| annotation(node, names::SECRET_ANNOTATION));
+    match (&object.spec.secret, noted) {
+        (None, Some(noted)) => noted.to_owned(),
+        _ => object.secret(),
+    }
+}
+
+fn is_master(node: &Node) -> bool {
+    let labels = node.metadata.labels.iter().flatten();
+    let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+    labels.map(|(key, _)| key.as_str()).any(|key| roles.contains(&key))
+}
+
+fn annotation<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+    node.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_seen_of_a_node() {
+        let node: Node = serde_json::from_value(json!({
+            "metadata": { "name": "w1", "labels": { names::SCHEDULE_LABEL: "yes", "node-role.kubernetes.io/master": "" },
+                          "annotations": { names::SECRET_ANNOTATION: "other" } },
+            "spec": { "unschedulable": true },
+        }))
+        .unwrap();
+        let seen = node_seen(&node);
+        assert_eq!((seen.is_labelled, seen.is_cordoned, is_master(&node)), (false, true, true), "only `true` counts");
+        assert_eq!(seen.not_ready.as_deref(), Some("not Ready"));
+        let mut object = NodeUpgrade::new("w1", crate::NodeUpgradeSpec::default());
+        assert_eq!(secret_name(&object, Some(&node)), "other");
+        assert_eq!(secret_name(&object, None), "ipb-w1");
+        object.spec.secret = Some("mine".into());
+        assert_eq!(secret_name(&object, Some(&node)), "mine");
+    }
+}
