@@ -203,7 +203,7 @@ mod tests {
         (Subject::Backup, &["/etc/cluster-config/backup.key"]),
     ];
 
-    /// Every stage of every subject: its own files change, all others stay, and a second look finds nothing to do.
+    /// Every stage of every subject: its own files change, all others stay, and a second run finds nothing to do.
     #[test]
     fn each_subject_changes_its_own_files_at_each_stage() {
         for subject in Subject::ALL {
@@ -214,7 +214,7 @@ mod tests {
                 for change in successors.changes(&agent, stage).unwrap() {
                     change.apply(&*agent.host.disk).unwrap();
                 }
-                assert!(successors.changes(&agent, stage).unwrap().is_empty(), "{subject} settles at {stage:?}");
+                assert!(successors.changes(&agent, stage).unwrap().is_empty(), "{subject} changes again at {stage:?}");
                 for ((owner, files), before) in FILES.iter().zip(before) {
                     let moves = *owner == subject && (subject != Subject::Backup || stage == Stage::Drop);
                     assert_eq!(read(&agent, files[0]) != before, moves, "{subject} at {stage:?}: {files:?}");
