@@ -88,10 +88,10 @@ fn complete_leaf(
     cas: &BTreeMap<&str, Ca>,
     now: Timestamp,
 ) -> Result<Vec<Change>, PkiError> {
-    let holding = leaf::find(leaf, existing)?;
+    let stored = leaf::find(leaf, existing)?;
     // The problem with the CA has been reported; what it signed cannot be evaluated.
     let Some(ca) = cas.get(leaf.ca.name) else { return Ok(Vec::new()) };
-    match evaluate::evaluate(leaf, &holding, existing, input, ca, now)? {
+    match evaluate::evaluate(leaf, &stored, existing, input, ca, now)? {
         Some(reason) => leaf::make(leaf, reason, existing, input, ca, now),
         None => Ok(Vec::new()),
     }

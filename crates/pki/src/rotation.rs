@@ -210,7 +210,7 @@ fn complete_leaf(
     now: Timestamp,
 ) -> Result<Vec<Change>, PkiError> {
     let input = Input { shared: Shared::Bring, ..input.clone() };
-    let holding = leaf::find(leaf, existing)?;
-    let Some(reason) = evaluate::evaluate(leaf, &holding, existing, &input, ca, now)? else { return Ok(Vec::new()) };
+    let stored = leaf::find(leaf, existing)?;
+    let Some(reason) = evaluate::evaluate(leaf, &stored, existing, &input, ca, now)? else { return Ok(Vec::new()) };
     leaf::make(leaf, reason, existing, &input, ca, now)
 }
