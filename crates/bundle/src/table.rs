@@ -2,7 +2,7 @@
 //!
 //! To move to another version: change its line below. To add a component: one row in [`COMPONENTS`]; it is then found,
 //! fetched, built, checked, cached and packed like all others. What the columns mean, and what may stand in braces, is
-//! said in [`crate::component`].
+//! in [`crate::component`].
 
 use crate::component::{Build, C, Component, Go, Library, Program, Release, Shape, program};
 
