@@ -10,8 +10,8 @@ use host::Change;
 use jiff::Timestamp;
 
 use crate::{
-    Input, PkiError, PkiErrors, Shared, ca,
-    ca::Ca,
+    Input, PkiError, PkiErrors, Shared,
+    ca::{self, Ca},
     evaluate,
     existing::Existing,
     leaf,
@@ -27,7 +27,7 @@ pub fn plan(existing: &Existing, input: &Input, now: Timestamp) -> Result<Vec<Ch
     let mut changes = write::directories(existing);
     let mut problems = Vec::new();
     let cas = complete_shared(existing, &input.cluster, input.shared, now, &mut changes, &mut problems);
-    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| write::signer(existing, cluster)));
+    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| ca::controller_manager_signer(existing, cluster)));
     for leaf in LEAVES {
         match complete_leaf(leaf, existing, input, &cas, now) {
             Ok(needed) => changes.extend(needed),

@@ -138,7 +138,7 @@ pub fn rotation(
             Err(problem) => problems.push(problem),
         }
     }
-    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| write::signer(&after, cluster)));
+    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| ca::controller_manager_signer(&after, cluster)));
     for leaf in LEAVES {
         let Some(ca) = cas.get(leaf.ca.name) else { continue };
         match complete_leaf(leaf, &after, input, ca, now) {
