@@ -45,6 +45,7 @@ mod progress;
 mod renewal;
 mod report;
 pub mod rotation;
+mod sealed;
 mod session;
 mod shield;
 mod supervise;

@@ -14,10 +14,9 @@ use nodekit::Layout;
 use pki::table;
 use tokio::time::timeout;
 
-use crate::{join_key, rotation};
+use crate::{join_key, rotation, sealed::ENCRYPTION};
 
 const MACHINE_ID: &str = "/etc/machine-id";
-const ENCRYPTION: &str = "encryption.yaml";
 /// A member without a majority takes connections and does not answer.
 const DEADLINE: Duration = Duration::from_secs(1);
 
