@@ -135,7 +135,9 @@ fn circle(mut named: BTreeMap<String, Names>) -> Option<BTreeMap<String, Names>>
     loop {
         let modules: Names = named.keys().cloned().collect();
         let are_named: Names = named.values().flatten().cloned().collect();
-        named.values_mut().for_each(|others| others.retain(|other| modules.contains(other)));
+        for others in named.values_mut() {
+            others.retain(|other| modules.contains(other));
+        }
         named.retain(|module, others| !others.is_empty() && are_named.contains(module));
         if named.len() == modules.len() {
             return Some(named).filter(|named| !named.is_empty());

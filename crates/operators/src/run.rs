@@ -46,7 +46,7 @@ async fn forever(mut observer: Observer) {
         // Once when it begins, once when it is over.
         let why = done.err().map(|error| (error.code().id, error.advice(), explain::chain(&error)));
         match (&failure, &why) {
-            (None, Some((code, hint, why))) => tracing::warn!(code, hint, "{why}; trying on"),
+            (None, Some((code, hint, why))) => tracing::warn!(code, hint, "{why}; retrying"),
             (Some(_), None) => tracing::info!("the API answers again"),
             _ => {}
         }

@@ -157,7 +157,11 @@ impl Book {
             };
             let heard = exchanged.await.unwrap_or_else(|error| {
                 let code = error.code().id;
-                tracing::warn!(code, "what masters remember of nodes was not exchanged: {}", explain::chain(&error));
+                tracing::warn!(
+                    code,
+                    "cannot exchange admission records with the other masters: {}",
+                    explain::chain(&error)
+                );
                 true
             });
             sleep(if heard { CHECK_INTERVAL } else { EARLY }).await;

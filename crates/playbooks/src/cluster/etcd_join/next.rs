@@ -32,7 +32,7 @@ pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u6
     let is_healthy = |id: u64| healthy.contains(&id);
     let allowed = |change: Change, next: Next| match quorum::allow(change, members, is_healthy) {
         Ok(()) => next,
-        Err(refused) => Next::Wait(format!("etcd to be able to bear it: {refused}")),
+        Err(refused) => Next::Wait(format!("etcd to keep its quorum: {refused}")),
     };
     let own = members.iter().find(|member| member.name == node || member.peer_urls.iter().any(|url| url == peer_url));
     match own {

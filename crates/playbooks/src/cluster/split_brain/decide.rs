@@ -94,7 +94,7 @@ pub(super) fn decide_temporary(masters: &[(String, Answer)]) -> Result<Decision,
     }
     let untrusted = masters.iter().find(|(_, answer)| matches!(answer, Answer::Untrusted(_)));
     Ok(match untrusted {
-        Some((name, answer)) => Decision::Wait(format!("an answer that can be believed: {}", emit(name, answer))),
+        Some((name, answer)) => Decision::Wait(format!("an answer from a trusted master: {}", emit(name, answer))),
         None => Decision::Bootstrap(Vec::new()),
     })
 }
@@ -142,7 +142,7 @@ mod tests {
         let silent = Answer::Silent { since: now, why: "refused".into() };
         let masters = |second: Answer| [("m1".to_owned(), silent.clone()), ("m2".to_owned(), second)];
         let (starts, exists) = (Ok(Decision::Bootstrap(Vec::new())), Err("m2 is part of a cluster already".to_owned()));
-        let untrusted = "an answer that can be believed: m2 is not trusted: another CA".to_owned();
+        let untrusted = "an answer from a trusted master: m2 is not trusted: another CA".to_owned();
         for (second, expected) in [
             (silent.clone(), starts.clone()),
             (Answer::Apart, starts),
