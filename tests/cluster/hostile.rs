@@ -12,7 +12,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("a node's secret is good for no other name", other_names),
     ("a node's secret is good from its own address only", other_address),
     ("a worker does not become a master by saying so", other_role),
-    ("a recorded request is of no use to anybody", replay),
+    ("a recorded request is refused", replay),
     ("an address that fails too often has to wait", too_often),
 ];
 

@@ -67,7 +67,7 @@ fn outside(cluster: &Cluster) {
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            // Closing with something unread would take back the answer.
+            // Closing with something unread would drop the answer.
             let read = stream.read(&mut [0; 4096]);
             let answer = format!("HTTP/1.0 200 OK\r\n\r\n{}", stream.peer_addr().unwrap().ip());
             read.and_then(|_| stream.write_all(answer.as_bytes())).unwrap();

@@ -26,7 +26,7 @@ pub(crate) const OF_ANY_NUMBER: &[Check] = &[
 ];
 
 /// A bootstrap node with an empty disk, which cannot know that there is a cluster.
-pub(crate) const UNSEEN: &[Check] =
+pub(crate) const SECOND_CLUSTER: &[Check] =
     &[("a bootstrap node that does not see the masters' cluster takes nothing from it", takes_nothing)];
 
 /// Before anything is done to the cluster.
@@ -88,7 +88,7 @@ fn the_masters_do_it(cluster: &Cluster) {
     );
 }
 
-/// The operators of which a condition is as it is said, by their names.
+/// The names of the operators with this status of a condition.
 fn operators(cluster: &Cluster, condition: &str, is: &str) -> Vec<String> {
     let status = format!(r#"{{.status.conditions[?(@.type=="{condition}")].status}}"#);
     let path = format!("jsonpath={{range .items[*]}}{{.metadata.name}}={status} {{end}}");

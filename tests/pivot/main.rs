@@ -64,7 +64,7 @@ fn masters_take_a_cluster_over() {
     cases::play_all("pivot", &all, of_the_seed, |case| play(&cluster, case), || evidence(&cluster));
     cluster.check(&[checks::CHECKS]);
     if cases::is_turn(1, 4) {
-        cluster.check(&[checks::UNSEEN]);
+        cluster.check(&[checks::SECOND_CLUSTER]);
     }
     if cases::is_turn(2, 4) {
         cluster.check(&[restored::CHECKS]);

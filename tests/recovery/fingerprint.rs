@@ -55,7 +55,7 @@ curl -sS --cacert $p/ca.crt --cert $p/healthcheck-client.crt --key $p/healthchec
 "#;
 
 impl Ground {
-    /// Of an undisturbed run: when two looks in a row agree.
+    /// Of an undisturbed run: when two readings in a row agree.
     pub(crate) fn stable_fingerprint(&self, machine: &str) -> Fingerprint {
         let deadline = Instant::now() + STABLE_WITHIN;
         let mut last = self.fingerprint(machine);

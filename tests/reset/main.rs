@@ -13,9 +13,9 @@ mod asked;
 mod cases;
 mod foreign;
 mod kept;
-mod residue;
 mod support;
 mod unfinished;
+mod worked;
 
 use cases::in_turn;
 use support::{Machines, turn};
@@ -25,5 +25,5 @@ use support::{Machines, turn};
 fn a_machine_is_as_if_it_had_never_been_a_node() {
     let _turn = turn();
     let machines = Machines::new();
-    machines.check(&[asked::CHECKS, residue::CHECKS, foreign::CHECKS, kept::CHECKS, &in_turn(unfinished::CHECKS, 2)]);
+    machines.check(&[asked::CHECKS, worked::CHECKS, foreign::CHECKS, kept::CHECKS, &in_turn(unfinished::CHECKS, 2)]);
 }

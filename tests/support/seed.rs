@@ -1,4 +1,4 @@
-//! The number that chooses which cases are played where there are more than anybody waits for.
+//! The number that chooses which cases are played where there are too many for one run.
 //!
 //! It follows from the commit that is checked out, so a commit plays the same cases today and tomorrow, and the next commit
 //! others. `BLACKSTART_TEST_SEED=N` plays those of another number again. What takes

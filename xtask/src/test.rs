@@ -10,7 +10,7 @@ use crate::{
 pub(crate) const SUITES: &[&str] =
     &["lab", "cluster", "security", "ha", "pivot", "backup", "diagnose", "reset", "faults", "recovery", "ceph", "prep"];
 
-/// How much of the suites that have more cases than anybody waits for.
+/// How much of the suites that have too many cases for one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// A few, which the seed chooses.

@@ -18,7 +18,7 @@ use crate::{Agent, AgentError, outage::Outage, session};
 const EVERY: Duration = Duration::from_mins(15);
 
 /// A node that is starting has better things to do.
-const SETTLED: Duration = Duration::from_mins(1);
+const AFTER_START: Duration = Duration::from_mins(1);
 
 /// Why no backup was made.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ impl Explain for Failure {
 /// Runs for ever.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     session::wait_for(&agent.host, &agent.paths.kubernetes_dir.join("super-admin.conf")).await?;
-    sleep(SETTLED).await;
+    sleep(AFTER_START).await;
     let (turn, mut outage) = (Turn::of(agent), Outage::new("make a backup"));
     loop {
         match turn_of(agent, turn).await {

@@ -75,12 +75,12 @@ mod tests {
             let agent = agent.clone();
             async move { run(&agent).await }
         });
-        let settle = || async { assert!(timeout(CHECK_INTERVAL * 3, agent.cancel.cancelled()).await.is_err()) };
-        settle().await;
+        let goes_on = || async { assert!(timeout(CHECK_INTERVAL * 3, agent.cancel.cancelled()).await.is_err()) };
+        goes_on().await;
         write("cluster: {name: demo}\n");
-        settle().await;
+        goes_on().await;
         write(GOOD);
-        settle().await;
+        goes_on().await;
         write(&GOOD.replace("10.0.0.1", "10.0.0.2"));
         timeout(CHECK_INTERVAL * 3, agent.cancel.cancelled()).await.unwrap();
         watching.await.unwrap().unwrap();

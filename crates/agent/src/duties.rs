@@ -5,7 +5,7 @@ use spec::{NetworkAddOn, Role};
 
 use crate::{
     Agent, AgentError, backups, balancer, configuration, join_server, kubelet_certificates, labels, learners, nodes,
-    pod_parts, progress, renewal, report, rotation, shield, tokens,
+    pod_cidrs, progress, renewal, report, rotation, shield, tokens,
 };
 
 /// One thing the agent does all the time.
@@ -27,7 +27,7 @@ const ALL: &[Duty] = &[
     Duty { name: "renewal",     applies: everywhere,   run: |agent| Box::pin(renewal::run(agent)) },
     Duty { name: "configuration", applies: everywhere, run: |agent| Box::pin(configuration::run(agent)) },
     Duty { name: "report",      applies: everywhere,   run: |agent| Box::pin(report::run(agent)) },
-    Duty { name: "pod-parts",   applies: by_address,   run: |agent| Box::pin(pod_parts::run(agent)) },
+    Duty { name: "pod-cidrs",   applies: by_address,   run: |agent| Box::pin(pod_cidrs::run(agent)) },
     Duty { name: "labels",      applies: on_masters,   run: |agent| Box::pin(labels::run(agent)) },
     Duty { name: "kubelet-certificates", applies: on_masters, run: |agent| Box::pin(kubelet_certificates::run(agent)) },
     Duty { name: "join-server", applies: on_masters,   run: |agent| Box::pin(join_server::run(agent)) },
@@ -65,7 +65,7 @@ fn basic_add_on(agent: &Agent) -> bool {
 }
 
 fn by_address(agent: &Agent) -> bool {
-    on_masters(agent) && basic_add_on(agent) && agent.cluster.networking().pod_part(agent.node.ip).is_some()
+    on_masters(agent) && basic_add_on(agent) && agent.cluster.networking().pod_cidr_of(agent.node.ip).is_some()
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
         let mut master = agent("master-01", &commands);
         assert_eq!(
             names(&master),
-            "balancer nodes shield renewal configuration report pod-parts labels kubelet-certificates join-server tokens backups rotation learners"
+            "balancer nodes shield renewal configuration report pod-cidrs labels kubelet-certificates join-server tokens backups rotation learners"
         );
         master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
         assert_eq!(

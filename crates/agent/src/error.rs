@@ -13,6 +13,17 @@ use tls::TlsError;
 use crate::codes;
 use nodekit::kubeconfig::Unusable;
 
+/// The Secret of a rotation cannot be read, or its keys cannot be opened here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the Secret kube-system/blackstart-rotation is not what a rotation of this cluster's keys writes")]
+pub struct Unreadable;
+
+impl Explain for Unreadable {
+    fn code(&self) -> Code {
+        codes::NO_ROTATION
+    }
+}
+
 /// Why a duty failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -57,7 +68,7 @@ pub enum AgentError {
     },
     /// The Secret of a rotation.
     #[error(transparent)]
-    Rotation(#[from] crate::rotation::Unreadable),
+    Rotation(#[from] Unreadable),
     /// The configuration of encryption at rest is not ours.
     #[error("{} was not written by this program, so its keys cannot be replaced", .0.display())]
     ForeignKey(PathBuf),

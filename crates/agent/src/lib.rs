@@ -10,7 +10,7 @@
 //! | `renewal` | everywhere | certificates before they end, and restarts of what cannot reload them |
 //! | `configuration` | everywhere | takes up what has changed in the description of the cluster |
 //! | `report` | everywhere | how this node is doing, reported to the masters |
-//! | `pod_parts` | masters, with `add_on: basic` | each node's part of the pod network, in its Node object |
+//! | `pod_cidrs` | masters, with `add_on: basic` | each node's podCIDR, in its Node object |
 //! | `labels` | masters | `node-role.kubernetes.io/…` as cluster.yaml says |
 //! | `kubelet_certificates` | masters | kubelets' certificates: approved and signed as far as they fit cluster.yaml |
 //! | `join_server` | masters | the service through which nodes get in |
@@ -40,11 +40,12 @@ mod node_object;
 mod nodes;
 mod notify;
 mod outage;
-mod pod_parts;
+mod pod_cidrs;
 mod progress;
 mod renewal;
 mod report;
 pub mod rotation;
+mod sealed;
 mod session;
 mod shield;
 mod supervise;

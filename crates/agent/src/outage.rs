@@ -25,7 +25,7 @@ impl Outage {
             return;
         }
         self.since = Some(Instant::now());
-        tracing::warn!(%why, "cannot {}; trying on", self.what);
+        tracing::warn!(%why, "cannot {}; retrying", self.what);
     }
 
     /// For how long it has been failing.

@@ -1,6 +1,6 @@
 //! How far the bootstrap is, in ConfigMap `kube-system/bootstrap`: people and `blackstart bootstrap wait` see it from anywhere.
 //!
-//! Only the milestones are published here. That the bootstrap is complete is said by its last step.
+//! Only the milestones are published here. Its last step publishes that the bootstrap is complete.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use crate::{Agent, AgentError, error::why, outage::Outage};
 
-/// Between two looks for a file that a step of the bootstrap is about to write.
+/// Between two checks for a file that a step of the bootstrap is about to write.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Between two checks whether a file was renewed. That happens every few months, but a rotation of CAs waits for it.

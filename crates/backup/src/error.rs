@@ -54,7 +54,7 @@ pub enum BackupError {
         program: String,
     },
     /// The snapshot in it, or on its own.
-    #[error("{} holds no whole snapshot", path.display())]
+    #[error("{} does not hold a complete snapshot", path.display())]
     Snapshot {
         /// The file.
         path: PathBuf,

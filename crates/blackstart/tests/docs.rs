@@ -71,7 +71,7 @@ fn docs_list_every_cause() {
     }
     let checks = codes.iter().filter(|code| code["code"].as_str().unwrap().starts_with("BS-DIAG-"));
     for code in checks {
-        assert!(made.contains(code["code"].as_str().unwrap()), "no look answers with {code}");
+        assert!(made.contains(code["code"].as_str().unwrap()), "no check answers with {code}");
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 use regex::Regex;
@@ -101,48 +102,156 @@ const MOST_LINES: usize = 12_000;
 
 #[test]
 fn no_crate_is_too_large() {
-    for entry in fs::read_dir(root().join("crates")).unwrap() {
-        let mut files = Vec::new();
-        add_files(&entry.unwrap().path().join("src"), &mut files);
-        let sources = files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
-        let sources: BTreeMap<&Path, String> =
-            sources.map(|path| (path.as_path(), fs::read_to_string(path).unwrap())).collect();
-        let tests: Vec<PathBuf> = sources.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
-        let is_test =
-            |path: &Path| tests.iter().any(|module| path.starts_with(module) || path == module.with_extension("rs"));
-        let lines =
-            sources.iter().filter(|(path, _)| !is_test(path)).map(|(_, text)| production_lines(text)).sum::<usize>();
-        assert!(lines <= MOST_LINES, "{}: {lines} lines outside of tests", files[0].display());
+    for source in sources() {
+        let lines = source.values().map(|text| production(text).count()).sum::<usize>();
+        assert!(lines <= MOST_LINES, "{:?}: {lines} lines outside of tests", source.keys().next());
     }
 }
+
+/// Crates in which modules still name each other: in `upgrades`, `progress/note.rs` needs what `next` sees, and `next` notes.
+const WITH_CIRCLES: &[&str] = &["upgrades"];
+
+/// The modules of a crate are in an order as the crates are: what two of them need is in a third. By paths that begin with a
+/// module's name; what a crate's root names is for all of them.
+#[test]
+fn no_modules_go_in_circles() {
+    let mut circles = Vec::new();
+    for source in sources() {
+        let (root, _) = source.iter().find(|(path, _)| path.ends_with("src/lib.rs")).unwrap();
+        let root = root.parent().unwrap();
+        let name = root.parent().unwrap().file_name().unwrap();
+        if WITH_CIRCLES.iter().any(|known| name == *known) {
+            continue;
+        }
+        let mut named: BTreeMap<String, Names> = BTreeMap::new();
+        for (path, text) in &source {
+            let Some(module) = path.strip_prefix(root).unwrap().iter().next() else { continue };
+            let module = module.to_str().unwrap().trim_end_matches(".rs").to_owned();
+            named.entry(module).or_default().extend(names_of_root(text));
+        }
+        named.retain(|module, _| !["lib", "main"].contains(&module.as_str()));
+        circles.extend(circle(named).map(|circle| format!("{}: {circle:?}", root.display())));
+    }
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
+}
+
+/// What is left when all are taken away that name none of the others, or are named by none.
+fn circle(mut named: BTreeMap<String, Names>) -> Option<BTreeMap<String, Names>> {
+    for (module, others) in &mut named {
+        others.remove(module);
+    }
+    loop {
+        let modules: Names = named.keys().cloned().collect();
+        let are_named: Names = named.values().flatten().cloned().collect();
+        for others in named.values_mut() {
+            others.retain(|other| modules.contains(other));
+        }
+        named.retain(|module, others| !others.is_empty() && are_named.contains(module));
+        if named.len() == modules.len() {
+            return Some(named).filter(|named| !named.is_empty());
+        }
+    }
+}
+
+/// What follows `crate::` in a text, tests and comments aside.
+fn names_of_root(text: &str) -> Names {
+    let code: String =
+        production(text).map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
+    let mut names = Names::new();
+    for rest in code.split("crate::").skip(1) {
+        let mut depth = 0;
+        let group = |letter: char| {
+            depth += i32::from(letter == '{') - i32::from(letter == '}');
+            depth == 0
+        };
+        let end = if rest.starts_with('{') { rest.find(group) } else { rest.find(|letter| !is_of_name(letter)) };
+        let part = rest[..end.unwrap_or(rest.len())].trim_start_matches('{');
+        let mut depth = 0;
+        let top = part.split(|letter| {
+            depth += i32::from(letter == '{') - i32::from(letter == '}');
+            letter == ',' && depth == 0
+        });
+        let name = |path: &str| path.trim().split(|letter| !is_of_name(letter)).next().unwrap_or_default().to_owned();
+        names.extend(top.map(name));
+    }
+    names
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+#[test]
+fn circles_are_found() {
+    let text = "use crate::{Sum, a::{b, c::d}, e};\n// crate::f\ncrate::g::h();\n#[cfg(test)]\nmod tests {\n    use crate::i;\n}\n";
+    assert_eq!(names_of_root(text), ["Sum", "a", "e", "g"].map(str::to_owned).into());
+    let named = |all: &[(&str, &str)]| -> BTreeMap<String, Names> {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect();
+        all.iter().map(|(module, others)| ((*module).to_owned(), names(others))).collect()
+    };
+    assert_eq!(circle(named(&[("a", "a b c"), ("b", "c"), ("c", "Sum")])), None);
+    let found = circle(named(&[("a", "b"), ("b", "c"), ("c", "d b"), ("d", "")])).unwrap();
+    assert_eq!(found, named(&[("b", "c"), ("c", "b")]));
+}
+
+/// As kubeadm's list of phases: one reads it at once.
+#[test]
+fn the_bootstrap_of_a_role_reads_on_one_screen() {
+    let list = fs::read_to_string(root().join("crates/playbooks/src/cluster/mod.rs")).unwrap();
+    for role in ["master", "worker"] {
+        let (_, body) = list.split_once(&format!("\nfn {role}<'a>(")).unwrap();
+        let lines = body.split("\n}\n").next().unwrap().lines().count() + 1;
+        assert!(lines <= 45, "{role}: {lines} lines");
+    }
+}
+
+/// The sources of each crate that are not only for tests.
+fn sources() -> Vec<BTreeMap<PathBuf, String>> {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| {
+        let mut files = Vec::new();
+        add_files(&entry.unwrap().path().join("src"), &mut files);
+        let sources = files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+        let mut sources: BTreeMap<PathBuf, String> =
+            sources.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect();
+        let tests: Vec<PathBuf> = sources.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
+        sources.retain(|path, _| {
+            !tests.iter().any(|module| path.starts_with(module) || *path == module.with_extension("rs"))
+        });
+        sources
+    });
+    crates.collect()
+}
+
+/// A module in a file of its own that only tests have.
+static DECLARED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"#\[cfg\(test\)\]\s+(?:pub(?:\([a-z: ]+\))? )?mod (\w+);").unwrap());
 
 /// Modules in files of their own that only tests have, without their ending.
 fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
     let is_root = path.file_stem().is_some_and(|name| ["mod", "lib", "main"].iter().any(|root| name == *root));
     let dir = if is_root { path.parent().unwrap().to_path_buf() } else { path.with_extension("") };
-    let declared = Regex::new(r"#\[cfg\(test\)\]\s+(?:pub(?:\([a-z: ]+\))? )?mod (\w+);").unwrap();
-    declared.captures_iter(text).map(|found| dir.join(&found[1])).collect()
+    DECLARED.captures_iter(text).map(|found| dir.join(&found[1])).collect()
 }
 
 /// Lines that are not of an item for tests. An item ends where its indentation does, as rustfmt leaves it.
-fn production_lines(text: &str) -> usize {
-    let (mut count, mut end) = (0, None);
-    for line in text.lines() {
+fn production(text: &str) -> impl Iterator<Item = &str> {
+    let mut end = None;
+    text.lines().filter(move |line| {
         let indent = line.len() - line.trim_start().len();
         match end {
             None if line.trim() == "#[cfg(test)]" => end = Some(indent),
-            None => count += 1,
+            None => return true,
             Some(at) if indent == at && (line.ends_with('}') || line.ends_with(';')) => end = None,
             Some(_) => {}
         }
-    }
-    count
+        false
+    })
 }
 
 #[test]
 fn lines_of_tests_are_not_counted() {
     let text = "//! a\n#[cfg(test)]\nmod testing;\nfn a() {\n}\n\n#[cfg(test)]\nmod tests {\n    fn b() {\n    }\n}\nfn c() {}\n";
-    assert_eq!(production_lines(text), 5);
+    assert_eq!(production(text).count(), 5);
     let modules = test_modules(Path::new("src/a.rs"), "#[cfg(test)]\npub(super) mod samples;\nmod b;\n");
     assert_eq!(modules, [Path::new("src/a/samples")]);
 }

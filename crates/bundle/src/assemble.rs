@@ -7,11 +7,11 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use crate::{
     BundleError, Cache, Entry, FORMAT, File, MANIFEST, Manifest, SourceKind, Sum, Wanted,
-    build::{Content, Obtained},
     component::{Arch, Shape},
     elf,
     error::failed,
     image::Image,
+    obtained::{Content, Obtained},
     space,
     staged::Staged,
     wanted::{OWN, Own},

@@ -15,10 +15,11 @@ use std::{
 use crate::{
     BundleError, Cache, Component, Manifest, Progress, SourceKind, Sources, State, Stop, Update, Wanted,
     assemble::assemble,
-    cache::{Claim, Stored},
+    cache::Claim,
     component::Arch,
     elf,
     error::failed,
+    obtained::{Content, Obtained},
     source::{
         Files, Job, Refusal, ensure_version,
         given::{Found, Given},
@@ -54,21 +55,6 @@ pub struct Builder {
     pub stop: Stop,
     /// Gets what happens.
     pub progress: Arc<dyn Progress>,
-}
-
-/// A component that is in the cache now.
-pub(crate) struct Obtained {
-    pub(crate) component: &'static Component,
-    pub(crate) source: SourceKind,
-    pub(crate) content: Content,
-}
-
-/// What the cache holds for a component.
-pub(crate) enum Content {
-    /// Its programs.
-    Programs(Vec<Stored>),
-    /// An image that was built elsewhere, and its name.
-    Image(Stored, String),
 }
 
 /// What the first pass found out about a component.

@@ -21,7 +21,7 @@ const TAIL: u64 = 2_000;
 /// A program that is busy for longer is busy for another reason than a fork.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Between two looks at something that is waited for.
+/// Between two checks of something that is waited for.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A program to run.

@@ -1,9 +1,9 @@
-//! What a row of the [table] says about a component.
+//! What a row of the [table](crate::table) says about a component.
 //!
 //! In its texts, braces stand for facts: `{version}` and its parts `{major}` and `{minor}`; `{source}`, the version of
 //! the source code where that is another one; `{arch}`, the processor; `{program}` and `{asset}`, file names.
 
-use crate::{BundleError, error::one_of, table};
+use crate::BundleError;
 
 /// One component: what is versioned, fetched and cached as a whole.
 #[derive(Debug, Clone, Copy)]
@@ -140,14 +140,6 @@ pub(crate) const fn program(name: &'static str, package: &'static str, ask: &'st
 }
 
 impl Component {
-    /// The row of this name.
-    pub fn named(name: &str) -> Result<&'static Self, BundleError> {
-        table::COMPONENTS.iter().find(|component| component.name == name).ok_or_else(|| BundleError::Unknown {
-            name: name.to_owned(),
-            known: one_of(table::COMPONENTS.iter().map(|component| component.name)),
-        })
-    }
-
     /// Puts the facts of this component into a text of its row.
     pub(crate) fn fill(&self, text: &str, arch: Arch) -> String {
         let mut parts = self.version.split('.');
@@ -179,6 +171,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::table;
 
     #[test]
     fn the_published_addresses() {

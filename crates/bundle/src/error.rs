@@ -5,7 +5,7 @@ use std::{io, path::Path, path::PathBuf};
 use explain::{Code, Explain};
 use host::HostError;
 
-use crate::{codes, verify::Problems};
+use crate::{codes, problems::Problems};
 
 /// Why there is no bundle.
 #[derive(Debug, thiserror::Error)]

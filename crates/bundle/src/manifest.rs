@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, de};
 use crate::{
     BundleError, Sum,
     error::failed,
-    verify::{Flaw, Problem, Problems},
+    problems::{Flaw, Problem, Problems},
 };
 
 /// The newest format this program knows, and the one it writes.
@@ -114,7 +114,7 @@ impl Manifest {
         let garbled = |error: serde_json::Error| Flaw::Garbled(error.to_string());
         let Version { format } = serde_json::from_slice(text).map_err(garbled)?;
         if format > FORMAT {
-            return Err(Flaw::Newer { found: format });
+            return Err(Flaw::Newer { found: format, known: FORMAT });
         }
         serde_json::from_slice(text).map_err(garbled)
     }
@@ -213,7 +213,7 @@ mod tests {
         let good = String::from_utf8(sample().text().unwrap()).unwrap();
         for (text, says) in [
             (String::new(), "EOF"),
-            (good.replace("\"format\": 1", "\"format\": 2, \"new\": true"), "Newer { found: 2 }"),
+            (good.replace("\"format\": 1", "\"format\": 2, \"new\": true"), "Newer { found: 2, known: 1 }"),
             (good.replace("0755", "999"), "not a file mode"),
             (good.replace("0755", "4755"), "not a file mode"),
             (good.replace("ba7816bf", "zz"), "not a SHA-256 sum"),

@@ -14,9 +14,10 @@ use crate::{
     BundleError, Manifest,
     error::failed,
     manifest::{MANIFEST, stays_inside},
+    problems::{Flaw, Problem, Problems},
     staged::{Staged, may_be_replaced},
     tarball::{append, append_file},
-    verify::{Flaw, Problem, Problems, verify},
+    verify::verify,
 };
 
 /// Half the time of level 9, and larger by a twentieth only.

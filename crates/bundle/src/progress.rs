@@ -46,7 +46,7 @@ impl fmt::Display for Update<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.component)?;
         match &self.state {
-            State::Waiting => f.write_str("waiting for another process that is at it"),
+            State::Waiting => f.write_str("waiting for another process that makes it"),
             State::PassedOver(source, reason) => write!(f, "not from {}: {reason}", source.as_str()),
             State::Installing(packages) => write!(f, "installing {}", packages.join(", ")),
             State::Fetching(source) => write!(f, "fetching from {}", source.as_str()),

@@ -2,9 +2,13 @@
 //!
 //! To move to another version: change its line below. To add a component: one row in [`COMPONENTS`]; it is then found,
 //! fetched, built, checked, cached and packed like all others. What the columns mean, and what may stand in braces, is
-//! said in [`crate::component`].
+//! in [`crate::component`].
 
-use crate::component::{Build, C, Component, Go, Library, Program, Release, Shape, program};
+use crate::{
+    BundleError,
+    component::{Build, C, Component, Go, Library, Program, Release, Shape, program},
+    error::one_of,
+};
 
 const KUBERNETES: &str = "1.36.3";
 const ETCD: &str = "3.7.3";
@@ -21,6 +25,16 @@ const PAUSE: &str = "3.10.2";
 
 /// The Go toolchain that compiles; pinned, so that the same sources give the same sums everywhere.
 pub const GO: &str = "1.26.10";
+
+impl Component {
+    /// The row of this name.
+    pub fn named(name: &str) -> Result<&'static Self, BundleError> {
+        COMPONENTS.iter().find(|component| component.name == name).ok_or_else(|| BundleError::Unknown {
+            name: name.to_owned(),
+            known: one_of(COMPONENTS.iter().map(|component| component.name)),
+        })
+    }
+}
 
 /// Everything a cluster is made of.
 #[rustfmt::skip]

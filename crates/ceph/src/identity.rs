@@ -94,7 +94,7 @@ impl Identity {
 
     /// What the Secret should hold instead of what it holds; `None` if that is all there is to say. `is_initialized` says that
     /// the caller has seen a quorum.
-    pub fn settled(
+    pub fn wanted(
         held: Option<&BTreeMap<String, String>>,
         cluster: &ValidatedCluster,
         is_initialized: bool,
@@ -250,17 +250,17 @@ mod tests {
     #[test]
     fn the_secret_is_written_once_and_then_only_added_to() {
         let (cluster, now) = (cluster(samples::THREE), Timestamp::UNIX_EPOCH);
-        let settled = |held: Option<&BTreeMap<_, _>>, is_initialized| {
-            Identity::settled(held, &cluster, is_initialized, now).unwrap()
+        let wanted = |held: Option<&BTreeMap<_, _>>, is_initialized| {
+            Identity::wanted(held, &cluster, is_initialized, now).unwrap()
         };
-        let first = settled(None, false).unwrap();
-        assert_eq!(settled(Some(&first), false), None);
-        let initialized = settled(Some(&first), true).unwrap();
+        let first = wanted(None, false).unwrap();
+        assert_eq!(wanted(Some(&first), false), None);
+        let initialized = wanted(Some(&first), true).unwrap();
         let added: Vec<_> = initialized.keys().filter(|name| !first.contains_key(*name)).collect();
         assert_eq!(added, ["initialized"]);
         assert!(first.iter().all(|(name, text)| initialized[name] == *text));
-        assert_eq!(settled(Some(&initialized), true), None);
-        assert_eq!(settled(Some(&initialized), false), None, "it stays initialized");
+        assert_eq!(wanted(Some(&initialized), true), None);
+        assert_eq!(wanted(Some(&initialized), false), None, "it stays initialized");
     }
 
     #[test]

@@ -36,7 +36,10 @@ use std::{any::TypeId, collections::BTreeMap, future::ready};
 
 use host::{Change, Host};
 
-use crate::{Planned, StepError, StepId, step::Boxed};
+use crate::{
+    Planned, StepId,
+    step_error::{Boxed, StepError},
+};
 
 /// What there is to say at the end: what was left where this machine cannot reach, and how a person removes it.
 pub type Notes = Vec<String>;

@@ -22,6 +22,7 @@ mod item;
 mod laboratory;
 mod machine;
 mod objects;
+mod patterns;
 mod registry;
 mod scrub;
 mod secrets;

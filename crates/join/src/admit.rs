@@ -9,12 +9,11 @@ use std::net::IpAddr;
 
 use jiff::Timestamp;
 use pki::Request;
-use secrecy::{ExposeSecret, SecretSlice};
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use spec::{Node, ValidatedCluster};
 
 use crate::{
     Admission, Generation, NodeSecret, Purpose, Refusal, proof,
-    server::StoredToken,
     wire::{CephRequest, ClaimedRole, EarlyReport, JoinRequest, MasterRequest},
 };
 
@@ -26,6 +25,17 @@ pub struct Key {
     pub(crate) generation: Option<Generation>,
     expires: Option<Timestamp>,
     node: Option<String>,
+}
+
+/// A bootstrap token as the cluster knows it.
+#[derive(Debug, Clone)]
+pub struct StoredToken {
+    /// The part behind the dot.
+    pub secret: SecretString,
+    /// When it ends; `None` for never.
+    pub expires: Option<Timestamp>,
+    /// The only node that may use it; `None` for any.
+    pub node: Option<String>,
 }
 
 impl From<NodeSecret> for Key {

@@ -8,8 +8,6 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::secret::{moment, seconds};
-
 /// The generation of a node's secret. Only ever compared with others of the same node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -35,6 +33,17 @@ impl fmt::Display for Generation {
             None => write!(f, "{}", self.0),
         }
     }
+}
+
+/// Unix seconds, 0 for never. What lies beyond the range (before 1970, after 2106) becomes its end.
+pub(crate) fn seconds(expires: Option<Timestamp>) -> u32 {
+    let clamped = |moment: Timestamp| moment.as_second().clamp(1, u32::MAX.into());
+    expires.map_or(0, |moment| u32::try_from(clamped(moment)).unwrap_or(u32::MAX))
+}
+
+/// The reverse of [`seconds`].
+pub(crate) fn moment(seconds: u32) -> Option<Timestamp> {
+    if seconds == 0 { None } else { Timestamp::from_second(seconds.into()).ok() }
 }
 
 #[cfg(test)]

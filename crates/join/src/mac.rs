@@ -8,7 +8,10 @@ use aws_lc_rs::{
     rand,
 };
 
-use crate::secret::NoRandomness;
+/// The system gave no random bytes; nothing can be made without them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the system gave no random bytes")]
+pub struct NoRandomness;
 
 /// The HMAC of these fields for this use.
 pub(crate) fn sign(key: &[u8], purpose: &str, fields: &[&[u8]]) -> hmac::Tag {

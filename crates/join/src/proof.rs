@@ -13,8 +13,36 @@ const CEPH: &str = "blackstart ceph v2";
 const REPORTING: &str = "blackstart early report v2";
 const CA: &str = "blackstart authority v1";
 
+impl JoinRequest {
+    /// Puts the proof in; nothing may be changed afterwards.
+    pub fn prove(&mut self, secret: &[u8]) {
+        self.proof = of_request(secret, self);
+    }
+}
+
+impl MasterRequest {
+    /// Puts the proof in; nothing may be changed afterwards.
+    pub fn prove(&mut self, secret: &[u8]) {
+        self.proof = of_master(secret, self);
+    }
+}
+
+impl CephRequest {
+    /// Puts the proof in; nothing may be changed afterwards.
+    pub fn prove(&mut self, secret: &[u8]) {
+        self.proof = of_ceph(secret, self);
+    }
+}
+
+impl EarlyReport {
+    /// Puts the proof in; nothing may be changed afterwards.
+    pub fn prove(&mut self, secret: &[u8]) {
+        self.proof = of_report(secret, self);
+    }
+}
+
 /// The proof of a request: everything in it but the proof itself.
-pub(crate) fn of_request(secret: &[u8], request: &JoinRequest) -> String {
+fn of_request(secret: &[u8], request: &JoinRequest) -> String {
     BASE64.encode(with_fields(request, |fields| mac::sign(secret, JOINING, fields)))
 }
 
@@ -25,7 +53,7 @@ pub(crate) fn request_is_proved(secret: &[u8], request: &JoinRequest) -> bool {
 }
 
 /// The proof of a master's request.
-pub(crate) fn of_master(secret: &[u8], request: &MasterRequest) -> String {
+fn of_master(secret: &[u8], request: &MasterRequest) -> String {
     BASE64.encode(with_master_fields(request, |fields| mac::sign(secret, MASTER, fields)))
 }
 
@@ -36,7 +64,7 @@ pub(crate) fn master_is_proved(secret: &[u8], request: &MasterRequest) -> bool {
 }
 
 /// The proof of a request for Ceph's keys.
-pub(crate) fn of_ceph(secret: &[u8], request: &CephRequest) -> String {
+fn of_ceph(secret: &[u8], request: &CephRequest) -> String {
     BASE64.encode(with_ceph_fields(request, |fields| mac::sign(secret, CEPH, fields)))
 }
 
@@ -47,7 +75,7 @@ pub(crate) fn ceph_is_proved(secret: &[u8], request: &CephRequest) -> bool {
 }
 
 /// The proof of a report by a node without a certificate.
-pub(crate) fn of_report(secret: &[u8], report: &EarlyReport) -> String {
+fn of_report(secret: &[u8], report: &EarlyReport) -> String {
     BASE64.encode(with_report_fields(report, |fields| mac::sign(secret, REPORTING, fields)))
 }
 

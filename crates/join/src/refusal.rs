@@ -95,7 +95,7 @@ pub enum Refusal {
     #[error("the cluster's API is not ready yet")]
     NotReady,
     /// Not this cluster.
-    #[error("this is cluster `{own}`, and the node wants into `{wanted}`")]
+    #[error("this master belongs to cluster `{own}`, and the node asks to join `{wanted}`")]
     WrongCluster {
         /// The master's.
         own: String,

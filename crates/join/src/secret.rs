@@ -10,17 +10,16 @@ use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
 use crate::{codes, generation::Generation, mac};
+pub(crate) use crate::{
+    generation::{moment, seconds},
+    mac::NoRandomness,
+};
 
 const VERSION: &str = "v2";
 const PURPOSE: &str = "blackstart node secret v2";
 const MARK: &str = "blackstart join key mark v1";
 const KEY_BYTES: usize = 32;
 const MARK_BYTES: usize = 8;
-
-/// The system gave no random bytes; nothing can be made without them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the system gave no random bytes")]
-pub struct NoRandomness;
 
 /// A text that is no secret of this kind. It says what was expected and never what was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -146,17 +145,6 @@ impl NodeSecret {
     pub fn bytes(&self) -> &SecretSlice<u8> {
         &self.secret
     }
-}
-
-/// Unix seconds, 0 for never. What lies beyond the range (before 1970, after 2106) becomes its end.
-pub(crate) fn seconds(expires: Option<Timestamp>) -> u32 {
-    let clamped = |moment: Timestamp| moment.as_second().clamp(1, u32::MAX.into());
-    expires.map_or(0, |moment| u32::try_from(clamped(moment)).unwrap_or(u32::MAX))
-}
-
-/// The reverse of [`seconds`].
-pub(crate) fn moment(seconds: u32) -> Option<Timestamp> {
-    if seconds == 0 { None } else { Timestamp::from_second(seconds.into()).ok() }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use spec::Node;
 
-use crate::{Generation, Marks, proof};
+use crate::{Generation, Marks};
 
 /// `GET`: who is there, and a challenge for [`JOIN`].
 pub const HELLO: &str = "/v1/hello";
@@ -100,13 +100,6 @@ pub struct JoinRequest {
     pub proof: String,
 }
 
-impl JoinRequest {
-    /// Puts the proof in; nothing may be changed afterwards.
-    pub fn prove(&mut self, secret: &[u8]) {
-        self.proof = proof::of_request(secret, self);
-    }
-}
-
 /// What a node is, as far as joining is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -172,13 +165,6 @@ pub struct MasterRequest {
     pub proof: String,
 }
 
-impl MasterRequest {
-    /// Puts the proof in; nothing may be changed afterwards.
-    pub fn prove(&mut self, secret: &[u8]) {
-        self.proof = proof::of_master(secret, self);
-    }
-}
-
 /// Answer of [`MASTER`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MasterAnswer {
@@ -203,13 +189,6 @@ pub struct CephRequest {
     pub is_initialized: bool,
     /// base64url of an HMAC over all of the above.
     pub proof: String,
-}
-
-impl CephRequest {
-    /// Puts the proof in; nothing may be changed afterwards.
-    pub fn prove(&mut self, secret: &[u8]) {
-        self.proof = proof::of_ceph(secret, self);
-    }
 }
 
 /// Answer of [`CEPH`].
@@ -330,13 +309,6 @@ pub struct EarlyReport {
     pub status: String,
     /// base64url of an HMAC over all of the above.
     pub proof: String,
-}
-
-impl EarlyReport {
-    /// Puts the proof in; nothing may be changed afterwards.
-    pub fn prove(&mut self, secret: &[u8]) {
-        self.proof = proof::of_report(secret, self);
-    }
 }
 
 /// Body of [`HOLD`].

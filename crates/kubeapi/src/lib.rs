@@ -21,7 +21,7 @@ pub use k8s_openapi;
 pub use kube::{self, Client};
 pub use manifest::parse;
 pub use remove::{left_over, remove_all};
-pub use secret::{SecretData, Unsettled, settle_secret};
+pub use secret::{ReconcileError, SecretData, reconcile_secret};
 pub use workload::{Failure, Waiting, failure, waiting};
 
 /// Whom the API server knows as the owner of the fields we apply.

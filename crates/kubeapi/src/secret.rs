@@ -18,7 +18,7 @@ pub type SecretData = BTreeMap<String, String>;
 
 /// Why there is no agreement.
 #[derive(Debug, thiserror::Error)]
-pub enum Unsettled<E> {
+pub enum ReconcileError<E> {
     /// The API refused, or did not answer.
     #[error(transparent)]
     Api(ApiError),
@@ -29,19 +29,19 @@ pub enum Unsettled<E> {
 
 /// Reads a Secret and lets `change` say what it should hold instead, until it has nothing to say; `None` stands for a Secret
 /// that is not there. No writer overwrites what it has not read: the first writer wins, and the others read again.
-pub async fn settle_secret<E>(
+pub async fn reconcile_secret<E>(
     client: &Client,
     (namespace, name): (&str, &str),
     change: impl Fn(Option<&SecretData>) -> Result<Option<SecretData>, E>,
-) -> Result<SecretData, Unsettled<E>> {
+) -> Result<SecretData, ReconcileError<E>> {
     let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
     for _ in 0..ROUNDS {
         let read = api.get_opt(name).await;
         let found =
-            read.map_err(|error| Unsettled::Api(ApiError::of(format!("read Secret {namespace}/{name}"))(error)))?;
+            read.map_err(|error| ReconcileError::Api(ApiError::of(format!("read Secret {namespace}/{name}"))(error)))?;
         let data = found.as_ref().map(text);
-        let Some(wanted) = change(data.as_ref()).map_err(Unsettled::Content)? else {
+        let Some(wanted) = change(data.as_ref()).map_err(ReconcileError::Content)? else {
             return Ok(data.unwrap_or_default());
         };
         let written = match found {
@@ -56,13 +56,13 @@ pub async fn settle_secret<E>(
             Ok(_) => return Ok(wanted),
             Err(kube::Error::Api(status)) if status.code == 409 => {}
             Err(error) => {
-                return Err(Unsettled::Api(ApiError::of(format!("write Secret {namespace}/{name}"))(error)));
+                return Err(ReconcileError::Api(ApiError::of(format!("write Secret {namespace}/{name}"))(error)));
             }
         }
     }
     let doing = format!("write Secret {namespace}/{name}");
     let message = "another client keeps writing it".to_owned();
-    Err(Unsettled::Api(ApiError::Refused { doing, status: 409, message }))
+    Err(ReconcileError::Api(ApiError::Refused { doing, status: 409, message }))
 }
 
 fn text(secret: &Secret) -> SecretData {

@@ -14,7 +14,7 @@ use axum::{
     routing::{get, post},
 };
 use k8s_openapi::api::core::v1::Secret;
-use kubeapi::{ApiError, SecretData, Unsettled, settle_secret};
+use kubeapi::{ApiError, ReconcileError, SecretData, reconcile_secret};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -111,8 +111,8 @@ fn wish(held: Option<&SecretData>) -> Option<SecretData> {
 async fn the_first_writer_wins_and_everybody_reads_the_same() {
     let server = Server::default();
     let client = server.serve().await;
-    let settle = || settle_secret(&client, SECRET, |held| Ok::<_, Infallible>(wish(held)));
-    let (one, other) = tokio::join!(settle(), settle());
+    let reconcile = || reconcile_secret(&client, SECRET, |held| Ok::<_, Infallible>(wish(held)));
+    let (one, other) = tokio::join!(reconcile(), reconcile());
     assert_eq!(one.unwrap(), owned(&[("id", "mine"), ("mark", "x")]));
     assert_eq!(other.unwrap(), owned(&[("id", "mine"), ("mark", "x")]));
     assert_eq!(server.version(), 1, "it was written once");
@@ -127,7 +127,7 @@ async fn what_was_written_in_between_is_read_and_never_lost() {
         }
         let client = server.serve().await;
         let rounds = Mutex::new(0);
-        let settled = settle_secret(&client, SECRET, |held| {
+        let reconciled = reconcile_secret(&client, SECRET, |held| {
             let mut rounds = rounds.lock().unwrap();
             *rounds += 1;
             if *rounds == 1 {
@@ -135,7 +135,7 @@ async fn what_was_written_in_between_is_read_and_never_lost() {
             }
             Ok::<_, Infallible>(wish(held))
         });
-        assert_eq!(settled.await.unwrap(), owned(&[("id", "theirs"), ("mark", "x")]), "{before:?}");
+        assert_eq!(reconciled.await.unwrap(), owned(&[("id", "theirs"), ("mark", "x")]), "{before:?}");
     }
 }
 
@@ -143,11 +143,11 @@ async fn what_was_written_in_between_is_read_and_never_lost() {
 async fn writing_ends_and_what_cannot_be_is_an_error() {
     let server = Server::default();
     let client = server.serve().await;
-    let settled = settle_secret(&client, SECRET, |_| {
+    let reconciled = reconcile_secret(&client, SECRET, |_| {
         server.overwrite(&[("id", "theirs")]);
         Ok::<_, Infallible>(Some(owned(&[("id", "mine")])))
     });
-    assert!(matches!(settled.await, Err(Unsettled::Api(ApiError::Refused { status: 409, .. }))));
-    let refused = settle_secret(&client, SECRET, |_| Err(std::fmt::Error)).await;
-    assert!(matches!(refused, Err(Unsettled::Content(_))));
+    assert!(matches!(reconciled.await, Err(ReconcileError::Api(ApiError::Refused { status: 409, .. }))));
+    let refused = reconcile_secret(&client, SECRET, |_| Err(std::fmt::Error)).await;
+    assert!(matches!(refused, Err(ReconcileError::Content(_))));
 }

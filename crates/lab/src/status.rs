@@ -3,6 +3,7 @@
 use std::{fs, net::IpAddr, time::Duration};
 
 use host::{Cmd, Commands, RealCommands};
+use nodekit::BOOT_ID;
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -131,7 +132,7 @@ impl Machine<'_> {
     /// The number of the machine's boot; a new one after every boot.
     pub(crate) fn boot_id(&self) -> Option<String> {
         let leader = self.groups.leader()?;
-        let path = format!("/proc/{leader}/root/proc/sys/kernel/random/boot_id");
+        let path = format!("/proc/{leader}/root{BOOT_ID}");
         fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
     }
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use host::{Disk, HostError};
 
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// Where the kernel has it.
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// In which boot of the machine this is; empty where there is none, as in an image.
 pub fn boot_id(disk: &dyn Disk) -> Result<String, HostError> {

@@ -29,5 +29,5 @@ pub mod packaging;
 pub mod run_record;
 pub mod systemd;
 
-pub use boot::boot_id;
+pub use boot::{BOOT_ID, boot_id};
 pub use layout::Layout;

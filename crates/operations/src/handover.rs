@@ -67,7 +67,7 @@ async fn hold(others: &[(SocketAddr, Member)], hold: bool) {
         match timeout(DEADLINE, member.hold(hold)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%master, hold, error = explain::chain(&error), "writes are not held back"),
-            Err(_) => tracing::warn!(%master, hold, "no answer to the wish to hold writes back"),
+            Err(_) => tracing::warn!(%master, hold, "the master did not answer the request to hold writes back"),
         }
     }))
     .await;

@@ -145,7 +145,7 @@ fn api_server(seen: &Seen) -> Health {
 fn leader(seen: &Seen, leader: &Leader) -> Health {
     match leader {
         Leader::Leads(name) if masters(seen).any(|node| node.name == *name) => Health::Fine(format!("{name} leads")),
-        Leader::Leads(name) if seen.is_complete => Health::Degraded(format!("{name} leads, which is no master")),
+        Leader::Leads(name) if seen.is_complete => Health::Degraded(format!("{name} leads, which is not a master")),
         Leader::Leads(name) => Health::Waiting(format!("waiting for masters: {name} leads")),
         Leader::None | Leader::Lost(_) if !seen.is_complete => Health::Waiting("waiting for masters".to_owned()),
         Leader::None => Health::Down("no leader".to_owned()),
@@ -320,7 +320,7 @@ mod tests {
                 "kube-scheduler",
                 |seen| seen.scheduler = Leader::Leads("w9".into()),
                 "Degraded",
-                "w9 leads, which is no master",
+                "w9 leads, which is not a master",
             ),
             (
                 "network",

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  the API ─► read ─► Seen ─► evaluate ─► Health of each operator ─► status ─► write, where it differs
-//!            (look.rs)       (pure)                                 (pure)
+//!            (observe.rs)    (pure)                                 (pure)
 //! ```
 //! The pod of the Deployment `cluster-version-operator` goes round this every few seconds ([`run`]). It keeps nothing: killed at
 //! any point, the next one looks again, and conditions keep the time of their last change because that is read from
@@ -13,8 +13,8 @@
 pub mod codes;
 mod error;
 mod evaluate;
-mod look;
 mod objects;
+mod observe;
 mod run;
 mod seen;
 mod status;

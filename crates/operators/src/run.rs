@@ -11,11 +11,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{OperatorError, look::Look, objects, objects::Object, status::statuses};
+use crate::{OperatorError, objects, objects::Object, observe::Observer, status::statuses};
 
-/// Between two looks.
+/// Between two rounds.
 const PAUSE: Duration = Duration::from_secs(5);
-/// For one look and what follows from it.
+/// For one round.
 const ROUND: Duration = Duration::from_mins(1);
 
 /// What is worth a line in the log, for `tracing_subscriber::EnvFilter`. The client library logs every failed attempt on its
@@ -26,27 +26,27 @@ pub const LOG_FILTER: &str = "info,kube_client=off,tower=off";
 pub async fn run(masters: usize, hosts: &[(String, String)]) -> Result<(), OperatorError> {
     let handler = |kind| signal(kind).map_err(OperatorError::Signals);
     let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
-    let look = Look::in_cluster(masters, hosts)?;
+    let observer = Observer::in_cluster(masters, hosts)?;
     tracing::info!(masters, "started");
     tokio::select! {
-        () = forever(look) => {}
+        () = forever(observer) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     Ok(())
 }
 
-async fn forever(mut look: Look) {
+async fn forever(mut observer: Observer) {
     let mut failure = None;
     loop {
-        let done = timeout(ROUND, round(&mut look)).await.unwrap_or_else(|_| {
+        let done = timeout(ROUND, round(&mut observer)).await.unwrap_or_else(|_| {
             let why = format!("no answer within {} s", ROUND.as_secs());
-            Err(ApiError::Unreachable { doing: "look at the cluster".to_owned(), why }.into())
+            Err(ApiError::Unreachable { doing: "read the cluster's state".to_owned(), why }.into())
         });
         // Once when it begins, once when it is over.
         let why = done.err().map(|error| (error.code().id, error.advice(), explain::chain(&error)));
         match (&failure, &why) {
-            (None, Some((code, hint, why))) => tracing::warn!(code, hint, "{why}; trying on"),
+            (None, Some((code, hint, why))) => tracing::warn!(code, hint, "{why}; retrying"),
             (Some(_), None) => tracing::info!("the API answers again"),
             _ => {}
         }
@@ -56,16 +56,16 @@ async fn forever(mut look: Look) {
 }
 
 /// Looks once, and writes what differs.
-async fn round(look: &mut Look) -> Result<(), OperatorError> {
-    let seen = look.look().await?;
+async fn round(observer: &mut Observer) -> Result<(), OperatorError> {
+    let seen = observer.observe().await?;
     let mut before: BTreeMap<Object, Value> = BTreeMap::new();
     for object in Object::all() {
-        before.extend(objects::read(look.client(), object).await?.map(|status| (object, status)));
+        before.extend(objects::read(observer.client(), object).await?.map(|status| (object, status)));
     }
     let wanted = statuses(&seen, |object| before.get(&object).cloned().unwrap_or_default(), Timestamp::now());
     for (object, status) in wanted {
         if before.get(&object) != Some(&status) {
-            objects::write(look.client(), object, &status).await?;
+            objects::write(observer.client(), object, &status).await?;
             tracing::info!(%object, conditions = summary(&status), "written");
         }
     }

@@ -22,7 +22,7 @@ use crate::{
     existing::Existing,
     issue, key,
     lifetime::{Urgency, timestamp},
-    table::CaRow,
+    table::{CaRow, SIGNER},
     write,
 };
 
@@ -91,6 +91,13 @@ pub(crate) fn complete(
     changes.push(write::public(certificate_path.clone(), pem.clone()));
     let certificate = Certificate::from_pem(pem.as_bytes()).map_err(|why| failed(why.into()))?;
     Ok((assemble(row, existing, certificate, pem.into_bytes(), Some(key))?, changes))
+}
+
+/// The certificate that signs for the controller manager, if it is another one than in its file.
+pub(crate) fn controller_manager_signer(existing: &Existing, ca: &Ca) -> Option<Change> {
+    let wanted = ca.certificate.pem();
+    let differs = existing.bytes(SIGNER) != Some(wanted.as_bytes());
+    differs.then(|| write::public(existing.path(SIGNER), wanted))
 }
 
 fn assemble(

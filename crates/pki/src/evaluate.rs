@@ -12,7 +12,7 @@ use crate::{
     ca::Ca,
     existing::Existing,
     key,
-    leaf::{Connection, Held, Holding},
+    leaf::{Connection, Held, Stored},
     lifetime::Urgency,
     table::{Kept, Leaf},
 };
@@ -65,16 +65,16 @@ impl fmt::Display for Reason {
 /// `None` if the certificate can stay.
 pub(crate) fn evaluate(
     leaf: &Leaf,
-    holding: &Holding,
+    stored: &Stored,
     existing: &Existing,
     input: &Input,
     ca: &Ca,
     now: Timestamp,
 ) -> Result<Option<Reason>, PkiError> {
-    let held = match holding {
-        Holding::Nothing => return Ok(Some(Reason::Missing)),
-        Holding::Elsewhere => return Ok(None),
-        Holding::Held(held) => held,
+    let held = match stored {
+        Stored::Nothing => return Ok(Some(Reason::Missing)),
+        Stored::Elsewhere => return Ok(None),
+        Stored::Held(held) => held,
     };
     if ca.others.iter().any(|other| held.certificate.is_signed_by(other)) {
         return Ok(Some(Reason::Replaced));

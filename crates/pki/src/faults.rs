@@ -15,7 +15,7 @@ use crate::{
     existing::Existing,
     key,
     kubeconfig::{self, Identity},
-    leaf::{self, Holding},
+    leaf::{self, Stored},
     lifetime::{Lifetime, timestamp},
     table::{CAS, CLUSTER, CaRow, Kept, LEAVES, Leaf},
 };
@@ -142,7 +142,7 @@ fn below(row: &CaRow, existing: &Existing, input: &Input, now: Timestamp) -> Vec
         })
         .collect();
     let foreign = |fault: &Fault| matches!(fault.flaw, Flaw::Foreign { .. });
-    let held = leaves().filter(|leaf| matches!(leaf::find(leaf, existing), Ok(Holding::Held(_)))).count();
+    let held = leaves().filter(|leaf| matches!(leaf::find(leaf, existing), Ok(Stored::Held(_)))).count();
     let is_exchanged = held > 1 && found.iter().filter(|fault| foreign(fault)).count() == held;
     let own = own.or_else(|| is_exchanged.then_some(Flaw::Exchanged));
     if own.is_some() {
@@ -174,9 +174,9 @@ fn ca_flaw(
 fn leaf_flaw(leaf: &Leaf, cas: &[Certificate], existing: &Existing, input: &Input, now: Timestamp) -> Option<Flaw> {
     let held = match leaf::find(leaf, existing) {
         Err(error) => return Some(unreadable(&error)),
-        Ok(Holding::Nothing) => return Some(Flaw::Missing),
-        Ok(Holding::Elsewhere) => return None,
-        Ok(Holding::Held(held)) => held,
+        Ok(Stored::Nothing) => return Some(Flaw::Missing),
+        Ok(Stored::Elsewhere) => return None,
+        Ok(Stored::Held(held)) => held,
     };
     let certificate = &held.certificate;
     let trusted = || trust_flaw(certificate, held.key.as_ref(), cas);

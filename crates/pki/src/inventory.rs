@@ -12,7 +12,7 @@ use crate::{
     certificate::{Certificate, show_san},
     existing::Existing,
     key,
-    leaf::{self, Holding},
+    leaf::{self, Stored},
     lifetime::timestamp,
     table::{CAS, CaRow, Kept, LEAVES, Leaf, SERVICE_ACCOUNT},
 };
@@ -153,19 +153,19 @@ fn leaf(row: &Leaf, existing: &Existing, now: Timestamp) -> Entry {
     let found = leaf::find(row, existing);
     let state = leaf_state(row, &found, existing);
     let certificate = match found {
-        Ok(Holding::Held(held)) => Some(Facts::of(&held.certificate, now)),
+        Ok(Stored::Held(held)) => Some(Facts::of(&held.certificate, now)),
         _ => None,
     };
     let path = existing.path(&row.certificate());
     Entry { name: row.name, kind, path, state, ca: Some(row.ca.name), certificate }
 }
 
-fn leaf_state(row: &Leaf, found: &Result<Holding, PkiError>, existing: &Existing) -> State {
+fn leaf_state(row: &Leaf, found: &Result<Stored, PkiError>, existing: &Existing) -> State {
     let held = match found {
         Err(_) => return State::Unreadable,
-        Ok(Holding::Nothing) => return State::Missing,
-        Ok(Holding::Elsewhere) => return State::Elsewhere,
-        Ok(Holding::Held(held)) => held,
+        Ok(Stored::Nothing) => return State::Missing,
+        Ok(Stored::Elsewhere) => return State::Elsewhere,
+        Ok(Stored::Held(held)) => held,
     };
     let trusted = existing.parse(&row.ca.certificate(), Certificate::all_from_pem);
     // Without its CA, the signature cannot be evaluated; the CA has a line of its own.

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What was found of a leaf.
-pub(crate) enum Holding {
+pub(crate) enum Stored {
     /// No certificate. A key alone is what a crash leaves behind, and of no use.
     Nothing,
     /// The kubeconfig points to files that someone else keeps.
@@ -39,7 +39,7 @@ pub(crate) struct Connection {
 }
 
 /// Reads a leaf. What cannot be read is an error: it may be all there is left of something.
-pub(crate) fn find(leaf: &Leaf, existing: &Existing) -> Result<Holding, PkiError> {
+pub(crate) fn find(leaf: &Leaf, existing: &Existing) -> Result<Stored, PkiError> {
     let held = match leaf.kept {
         Kept::Pair { stem } => {
             let key = existing.parse(&format!("{stem}.key"), key::from_pem)?;
@@ -49,7 +49,7 @@ pub(crate) fn find(leaf: &Leaf, existing: &Existing) -> Result<Holding, PkiError
         Kept::Kubeconfig { path, .. } => match existing.parse(path, kubeconfig::parse)? {
             None => None,
             Some(file) => match file.identity {
-                Identity::Files => return Ok(Holding::Elsewhere),
+                Identity::Files => return Ok(Stored::Elsewhere),
                 Identity::Embedded(certificate, key) => {
                     let connection = Connection { server: file.server, ca_pem: file.ca_pem };
                     Some(Held { certificate: *certificate, key: Some(*key), connection: Some(connection) })
@@ -57,7 +57,7 @@ pub(crate) fn find(leaf: &Leaf, existing: &Existing) -> Result<Holding, PkiError
             },
         },
     };
-    Ok(held.map_or(Holding::Nothing, |held| Holding::Held(Box::new(held))))
+    Ok(held.map_or(Stored::Nothing, |held| Stored::Held(Box::new(held))))
 }
 
 /// The changes that put a new certificate with a new key in place of whatever is there.

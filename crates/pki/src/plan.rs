@@ -10,8 +10,8 @@ use host::Change;
 use jiff::Timestamp;
 
 use crate::{
-    Input, PkiError, PkiErrors, Shared, ca,
-    ca::Ca,
+    Input, PkiError, PkiErrors, Shared,
+    ca::{self, Ca},
     evaluate,
     existing::Existing,
     leaf,
@@ -27,7 +27,7 @@ pub fn plan(existing: &Existing, input: &Input, now: Timestamp) -> Result<Vec<Ch
     let mut changes = write::directories(existing);
     let mut problems = Vec::new();
     let cas = complete_shared(existing, &input.cluster, input.shared, now, &mut changes, &mut problems);
-    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| write::signer(existing, cluster)));
+    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| ca::controller_manager_signer(existing, cluster)));
     for leaf in LEAVES {
         match complete_leaf(leaf, existing, input, &cas, now) {
             Ok(needed) => changes.extend(needed),
@@ -88,10 +88,10 @@ fn complete_leaf(
     cas: &BTreeMap<&str, Ca>,
     now: Timestamp,
 ) -> Result<Vec<Change>, PkiError> {
-    let holding = leaf::find(leaf, existing)?;
+    let stored = leaf::find(leaf, existing)?;
     // The problem with the CA has been reported; what it signed cannot be evaluated.
     let Some(ca) = cas.get(leaf.ca.name) else { return Ok(Vec::new()) };
-    match evaluate::evaluate(leaf, &holding, existing, input, ca, now)? {
+    match evaluate::evaluate(leaf, &stored, existing, input, ca, now)? {
         Some(reason) => leaf::make(leaf, reason, existing, input, ca, now),
         None => Ok(Vec::new()),
     }

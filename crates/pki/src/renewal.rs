@@ -12,7 +12,7 @@ use crate::{
     Input, PkiError, PkiErrors, Reason,
     ca::{self, Ca, CaState},
     existing::Existing,
-    leaf::{self, Holding},
+    leaf::{self, Stored},
     lifetime::{Urgency, check_clock},
     table::{CAS, CaRow, LEAVES, Leaf, SERVICE_ACCOUNT},
 };
@@ -76,8 +76,8 @@ fn candidates(which: Which<'_>) -> Result<Vec<&'static Leaf>, PkiError> {
 fn is_wanted(leaf: &Leaf, existing: &Existing, now: Timestamp, which: Which<'_>) -> bool {
     match (which, leaf::find(leaf, existing)) {
         (Which::One(_), _) => true,
-        (Which::All, found) => !matches!(found, Ok(Holding::Elsewhere)),
-        (Which::Due, Ok(Holding::Held(held))) => {
+        (Which::All, found) => !matches!(found, Ok(Stored::Elsewhere)),
+        (Which::Due, Ok(Stored::Held(held))) => {
             let lifetime = held.certificate.lifetime;
             lifetime.urgency(now) >= Urgency::Soon || !lifetime.has_begun(now)
         }
@@ -89,7 +89,7 @@ fn is_wanted(leaf: &Leaf, existing: &Existing, now: Timestamp, which: Which<'_>)
 fn is_ours(leaf: &Leaf, existing: &Existing, ca: &Ca, which: Which<'_>) -> bool {
     match (which, leaf::find(leaf, existing)) {
         (Which::One(_), _) => true,
-        (Which::Due, Ok(Holding::Held(held))) if !held.certificate.is_signed_by(&ca.certificate) => false,
+        (Which::Due, Ok(Stored::Held(held))) if !held.certificate.is_signed_by(&ca.certificate) => false,
         (Which::All | Which::Due, _) => ca.issuer.is_some(),
     }
 }

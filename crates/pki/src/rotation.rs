@@ -138,7 +138,7 @@ pub fn rotation(
             Err(problem) => problems.push(problem),
         }
     }
-    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| write::signer(&after, cluster)));
+    changes.extend(cas.get(CLUSTER.name).and_then(|cluster| ca::controller_manager_signer(&after, cluster)));
     for leaf in LEAVES {
         let Some(ca) = cas.get(leaf.ca.name) else { continue };
         match complete_leaf(leaf, &after, input, ca, now) {
@@ -210,7 +210,7 @@ fn complete_leaf(
     now: Timestamp,
 ) -> Result<Vec<Change>, PkiError> {
     let input = Input { shared: Shared::Bring, ..input.clone() };
-    let holding = leaf::find(leaf, existing)?;
-    let Some(reason) = evaluate::evaluate(leaf, &holding, existing, &input, ca, now)? else { return Ok(Vec::new()) };
+    let stored = leaf::find(leaf, existing)?;
+    let Some(reason) = evaluate::evaluate(leaf, &stored, existing, &input, ca, now)? else { return Ok(Vec::new()) };
     leaf::make(leaf, reason, existing, &input, ca, now)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use host::{Change, Content};
 
-use crate::{ca::Ca, existing::Existing, table};
+use crate::{existing::Existing, table};
 
 const FILE: u32 = 0o600;
 const DIRECTORY: u32 = 0o700;
@@ -17,13 +17,6 @@ pub(crate) fn secret(path: PathBuf, text: String) -> Change {
 /// A certificate or public key.
 pub(crate) fn public(path: PathBuf, text: String) -> Change {
     Change::File { path, mode: FILE, content: Content::Plain(text.into_bytes()) }
-}
-
-/// The certificate that signs for the controller manager, if it is another one than in its file.
-pub(crate) fn signer(existing: &Existing, ca: &Ca) -> Option<Change> {
-    let wanted = ca.certificate.pem();
-    let differs = existing.bytes(table::SIGNER) != Some(wanted.as_bytes());
-    differs.then(|| public(existing.path(table::SIGNER), wanted))
 }
 
 /// The directories that are missing or open to others. The root may be shared with others and is only created.

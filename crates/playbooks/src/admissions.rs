@@ -4,7 +4,7 @@
 use engine::StepError;
 use jiff::Timestamp;
 use join::{ADMISSIONS, Admission, Admissions, Unreadable};
-use kubeapi::{Client, Unsettled};
+use kubeapi::{Client, ReconcileError};
 
 use crate::access;
 
@@ -38,9 +38,9 @@ async fn update(client: &Client, change: impl Fn(Admissions) -> Admissions) -> R
         let wanted = change(held.clone());
         Ok::<_, Unreadable>((wanted != held).then(|| wanted.data()))
     };
-    let data = kubeapi::settle_secret(client, ADMISSIONS, decide).await.map_err(|error| match error {
-        Unsettled::Api(error) => access::failed(&error),
-        Unsettled::Content(error) => StepError::from_explained(&error),
+    let data = kubeapi::reconcile_secret(client, ADMISSIONS, decide).await.map_err(|error| match error {
+        ReconcileError::Api(error) => access::failed(&error),
+        ReconcileError::Content(error) => StepError::from_explained(&error),
     })?;
     Admissions::read(&data).map_err(|error| StepError::from_explained(&error))
 }

@@ -11,6 +11,7 @@ pub mod codes;
 mod etcd_access;
 pub mod first_boot;
 mod membership;
+mod node_pods;
 pub mod program_image;
 pub mod remove;
 mod service;

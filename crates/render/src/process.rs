@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use crate::{
     service::RenderedFile,
-    static_pod,
     unit::{Command, Unit},
 };
 
@@ -54,11 +53,6 @@ impl Process {
     /// What systemd runs, and how it is kept running: behind what a service adds of its own.
     pub(crate) fn kept_running(&self, unit: Unit) -> Unit {
         unit.exec(&self.command).restarted("2s").service("OOMScoreAdjust", -997).confined()
-    }
-
-    /// As a static pod of this image. The program is the one that is installed on the machine.
-    pub fn static_pod(&self, image: &str) -> RenderedFile {
-        static_pod::manifest(self, image)
     }
 
     /// Of the program, the unit and the pod.

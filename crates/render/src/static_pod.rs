@@ -23,8 +23,15 @@ const PROGRAMS: &str = "/opt/blackstart/current/bin";
 /// Where a process sees what it does not start without: beside the directories that it has, which may hold it, too.
 const NEEDED: &str = "/needed";
 
+impl Process {
+    /// As a static pod of this image. The program is the one that is installed on the machine.
+    pub fn static_pod(&self, image: &str) -> RenderedFile {
+        manifest(self, image)
+    }
+}
+
 /// For root alone: arguments show how the control plane is secured.
-pub(crate) fn manifest(process: &Process, image: &str) -> RenderedFile {
+fn manifest(process: &Process, image: &str) -> RenderedFile {
     let Process { name, command, files, reads, writes, needs, health, environment, .. } = process;
     let words = command.words();
     let hash = config_hash(&words.join("\n"), files);

@@ -159,7 +159,7 @@ impl Networking {
     /// They can where the pod network has a part for every address of the node network, as by default: the node at
     /// 192.168.1.21 has 10.244.21.0/24. No allocator has to hand parts out then, a node knows its own before there is any API,
     /// and it stays the same whatever nodes come and go.
-    pub fn pod_part(&self, node: IpAddr) -> Option<IpNet> {
+    pub fn pod_cidr_of(&self, node: IpAddr) -> Option<IpNet> {
         let bits = self.node_cidr.max_prefix_len();
         let (hosts, parts) =
             (bits - self.node_cidr.prefix_len(), self.pod_prefix_per_node.checked_sub(self.pod_cidr.prefix_len())?);
@@ -467,7 +467,7 @@ mod tests {
             );
             let checked = check_text(&text);
             let cluster = checked.cluster.unwrap_or_else(|| panic!("{:?}", checked.problems));
-            let part = cluster.networking().pod_part(ip.parse().unwrap()).map(|part| part.to_string());
+            let part = cluster.networking().pod_cidr_of(ip.parse().unwrap()).map(|part| part.to_string());
             assert_eq!(part.as_deref(), expected, "{text}");
         }
     }
@@ -478,6 +478,6 @@ mod tests {
                     hardware: {mac_addresses: ['52:54:00:00:00:01']}}\n";
         let text = text.replace("{name: a}", "{name: a, networking: {gateway: none}}");
         let cluster = check_text(&text).cluster.unwrap();
-        assert_eq!(cluster.networking().pod_part("192.168.2.1".parse().unwrap()), None);
+        assert_eq!(cluster.networking().pod_cidr_of("192.168.2.1".parse().unwrap()), None);
     }
 }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use reqwest::{Certificate, Client, ClientBuilder, Identity};
-use rustls_pki_types::{CertificateDer, pem::PemObject};
 
-use crate::{TlsError, install_provider, server_certificate::certified};
+use crate::{
+    TlsError, install_provider,
+    pem::{certificates, certified},
+};
 
 /// A machine of the same network answers at once or is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -50,17 +52,6 @@ fn cas(ca_pem: &str) -> Result<Vec<Certificate>, TlsError> {
 fn read_identity(cert: &str, key: &str) -> Result<Identity, TlsError> {
     certified("client certificate", cert, key)?;
     Ok(Identity::from_pem(format!("{cert}\n{key}").as_bytes())?)
-}
-
-/// The certificates of a PEM text, at least one.
-pub(crate) fn certificates(what: &'static str, pem: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let found: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes())
-        .collect::<Result<_, _>>()
-        .map_err(|source| TlsError::Certificate { what, source: Some(source) })?;
-    if found.is_empty() {
-        return Err(TlsError::Certificate { what, source: None });
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod distrust;
 mod error;
 mod listener;
 mod peer;
+mod pem;
 mod provider;
 mod server_certificate;
 

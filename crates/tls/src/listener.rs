@@ -30,10 +30,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Connection, Peer, ServerCertificate, TlsError,
-    client::certificates,
     connection_limit::ConnectionLimit,
     distrust::{Distrust, distrusted},
     install_provider,
+    pem::certificates,
 };
 
 /// Between machines of one network a handshake takes milliseconds.

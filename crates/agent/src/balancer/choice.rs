@@ -8,7 +8,7 @@ pub(super) struct Candidate {
     pub(super) usable: bool,
     /// It says that it is not ready.
     pub(super) last_resort: bool,
-    /// How many connections it carries for this node.
+    /// How many connections it serves for this node.
     pub(super) connections: usize,
 }
 

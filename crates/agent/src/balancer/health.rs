@@ -22,12 +22,12 @@ pub(super) enum Outcome {
     Unsure,
 }
 
-/// So many looks in a row must fail to convince where another master is up.
+/// So many checks in a row must fail to convince where another master is up.
 const ENOUGH: u8 = 2;
 /// And so many where none is.
 const ENOUGH_ALONE: u8 = 4;
 
-/// And so many looks in a row may show that it is not ready.
+/// And so many checks in a row may show that it is not ready.
 const LEAVING: u8 = 10;
 
 /// What is thought of a master. One that was never seen is down.
@@ -35,9 +35,9 @@ const LEAVING: u8 = 10;
 pub(super) enum Health {
     /// Gets new connections.
     Up,
-    /// Still gets connections, but so many looks in a row were not convincing.
-    Doubted(u8),
-    /// Gets none where another one is better, and keeps those it has; so many looks in a row have shown that.
+    /// Still gets connections, but so many checks in a row were not convincing.
+    Suspected(u8),
+    /// Gets none where another one is better, and keeps those it has; so many checks in a row have shown that.
     Leaving(u8),
     /// Gets none, and loses those it has.
     #[default]
@@ -45,19 +45,19 @@ pub(super) enum Health {
 }
 
 impl Health {
-    /// What is thought after one more look, while another master is up or none is.
+    /// What is thought after one more check, while another master is up or none is.
     #[must_use]
     pub(super) fn after(self, outcome: Outcome, another_is_up: bool) -> Self {
         let enough = if another_is_up { ENOUGH } else { ENOUGH_ALONE };
         match (outcome, self) {
             (Outcome::Ready, _) => Self::Up,
             // Where only the port could be tried, the first real questions decide.
-            (Outcome::Listens, _) | (Outcome::Unsure, Self::Up) => Self::Doubted(1),
-            (Outcome::Unsure, Self::Doubted(checks)) if checks + 1 < enough => Self::Doubted(checks + 1),
-            (Outcome::NotReady, Self::Up | Self::Doubted(_)) => Self::Leaving(1),
+            (Outcome::Listens, _) | (Outcome::Unsure, Self::Up) => Self::Suspected(1),
+            (Outcome::Unsure, Self::Suspected(checks)) if checks + 1 < enough => Self::Suspected(checks + 1),
+            (Outcome::NotReady, Self::Up | Self::Suspected(_)) => Self::Leaving(1),
             (Outcome::NotReady, Self::Leaving(checks)) if checks < LEAVING => Self::Leaving(checks + 1),
             (Outcome::Refused, _)
-            | (Outcome::Unsure, Self::Doubted(_) | Self::Leaving(_) | Self::Down)
+            | (Outcome::Unsure, Self::Suspected(_) | Self::Leaving(_) | Self::Down)
             | (Outcome::NotReady, Self::Leaving(_) | Self::Down) => Self::Down,
         }
     }
@@ -78,22 +78,22 @@ mod tests {
     use super::{Health::*, Outcome::*, *};
 
     #[test]
-    fn one_refusal_is_enough_and_one_doubt_is_not() {
+    fn one_refusal_is_enough_and_one_suspicion_is_not() {
         let cases: &[(&[Outcome], Health)] = &[
             (&[], Down),
             (&[Unsure], Down),
             (&[Ready], Up),
             (&[Ready, Refused], Down),
-            (&[Ready, Unsure], Doubted(1)),
+            (&[Ready, Unsure], Suspected(1)),
             (&[Ready, Unsure, Ready], Up),
-            (&[Ready, Unsure, Ready, Unsure], Doubted(1)),
+            (&[Ready, Unsure, Ready, Unsure], Suspected(1)),
             (&[Ready, Unsure, Unsure], Down),
             (&[Ready, Unsure, Refused], Down),
             (&[Ready, Unsure, Unsure, Ready], Up),
             (&[Refused, Unsure, Ready], Up),
-            (&[Listens, Listens], Doubted(1)),
+            (&[Listens, Listens], Suspected(1)),
             (&[Listens, Unsure], Down),
-            (&[Listens, Ready, Unsure], Doubted(1)),
+            (&[Listens, Ready, Unsure], Suspected(1)),
             (&[NotReady], Down),
             (&[Ready, NotReady], Leaving(1)),
             (&[Ready, Unsure, NotReady, NotReady], Leaving(2)),
@@ -122,18 +122,18 @@ mod tests {
     }
 
     #[test]
-    fn where_no_other_is_up_doubts_last_longer() {
+    fn where_no_other_is_up_suspicion_lasts_longer() {
         let cases: &[(&[Outcome], Health)] = &[
             (&[Unsure], Down),
             (&[Ready, Refused], Down),
-            (&[Ready, Unsure, Unsure, Unsure], Doubted(3)),
-            (&[Ready, Unsure, Unsure, Unsure, Ready, Unsure], Doubted(1)),
+            (&[Ready, Unsure, Unsure, Unsure], Suspected(3)),
+            (&[Ready, Unsure, Unsure, Unsure, Ready, Unsure], Suspected(1)),
             (&[Ready, Unsure, Unsure, Unsure, Unsure], Down),
         ];
         for (checks, expected) in cases {
             let end = checks.iter().fold(Health::default(), |health, outcome| health.after(*outcome, false));
             assert_eq!(end, *expected, "{checks:?}");
         }
-        assert_eq!(Doubted(3).after(Unsure, true), Down, "another one has come up");
+        assert_eq!(Suspected(3).after(Unsure, true), Down, "another one has come up");
     }
 }

@@ -12,7 +12,7 @@ use tokio::{net::TcpStream, sync::Mutex, time::timeout};
 use super::health::Outcome;
 
 /// A master that needs longer is not convincing. Where something stops all masters at once, all are in doubt within this
-/// and the pause between two checks, which is before the second look at any of them ends: so none is taken for dead.
+/// and the pause between two checks, which is before the second check of any of them ends: so none is taken for dead.
 const DEADLINE: Duration = Duration::from_millis(1500);
 
 /// Looks at masters. The connections it makes are kept, so that a check costs no handshake.

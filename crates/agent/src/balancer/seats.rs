@@ -1,4 +1,4 @@
-//! How many clients the balancer carries at once, and who has to go when all places are taken.
+//! How many connections the balancer proxies at once, and which one is closed when the limit is reached.
 //!
 //! Everything on the node reaches the balancer, also a pod in the node's own network that means no good. A client that holds
 //! connections and says nothing loses them; a client that works keeps its own, and a new one need not wait.

@@ -19,7 +19,7 @@ use join::{
     server::{Evaluate, Kept, KeyStore, Records},
 };
 use kube::Client;
-use kubeapi::Unsettled;
+use kubeapi::ReconcileError;
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -29,7 +29,7 @@ use crate::{Agent, AgentError};
 
 /// The API answers within this time, or the file counts.
 const DEADLINE: Duration = Duration::from_secs(3);
-/// Between two looks at what other masters and `config revoke` have written.
+/// Between two checks of what other masters and `config revoke` have written.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// The same while the API does not answer: what was granted without it is to be known everywhere soon.
 const EARLY: Duration = Duration::from_millis(500);
@@ -93,10 +93,10 @@ impl Book {
             let wanted = evaluate(held.clone())?;
             Ok((wanted != held).then(|| wanted.data()))
         };
-        match timeout(DEADLINE, kubeapi::settle_secret(&client, ADMISSIONS, decide)).await {
+        match timeout(DEADLINE, kubeapi::reconcile_secret(&client, ADMISSIONS, decide)).await {
             Ok(Ok(data)) => Ok(Some(Admissions::read(&data)?)),
-            Ok(Err(Unsettled::Content(error))) => Err(error),
-            Ok(Err(Unsettled::Api(error))) => {
+            Ok(Err(ReconcileError::Content(error))) => Err(error),
+            Ok(Err(ReconcileError::Api(error))) => {
                 tracing::debug!("admissions are decided without the API: {}", explain::chain(&error));
                 Ok(None)
             }
@@ -104,7 +104,7 @@ impl Book {
         }
     }
 
-    async fn settled(&self, node: &str, evaluate: Evaluate<'_>) -> Result<(), Refusal> {
+    async fn decided(&self, node: &str, evaluate: Evaluate<'_>) -> Result<(), Refusal> {
         let _turn = self.turn.lock().await;
         let decide = |held: Admissions| {
             let mut all = held;
@@ -157,7 +157,11 @@ impl Book {
             };
             let heard = exchanged.await.unwrap_or_else(|error| {
                 let code = error.code().id;
-                tracing::warn!(code, "what masters remember of nodes was not exchanged: {}", explain::chain(&error));
+                tracing::warn!(
+                    code,
+                    "cannot exchange admission records with the other masters: {}",
+                    explain::chain(&error)
+                );
                 true
             });
             sleep(if heard { CHECK_INTERVAL } else { EARLY }).await;
@@ -170,8 +174,8 @@ impl Records for Book {
         self.all().of(node)
     }
 
-    fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
-        Box::pin(self.settled(node, evaluate))
+    fn decide<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
+        Box::pin(self.decided(node, evaluate))
     }
 }
 
@@ -228,12 +232,12 @@ mod tests {
             Box::new(move |admission| admission.give("master-02", given_to(claim)))
         };
         let book = open(&agent);
-        book.settle("master-02", give("a")).await.unwrap();
-        assert!(book.settle("master-02", give("b")).await.is_err());
+        book.decide("master-02", give("a")).await.unwrap();
+        assert!(book.decide("master-02", give("b")).await.is_err());
         let again = open(&agent);
         assert_eq!(again.known("master-02").given, Some(given_to("a")));
-        again.settle("master-02", give("a")).await.unwrap();
-        assert_eq!(again.settle("master-02", give("b")).await.unwrap_err().code().id, "BS-JOIN-061");
+        again.decide("master-02", give("a")).await.unwrap();
+        assert_eq!(again.decide("master-02", give("b")).await.unwrap_err().code().id, "BS-JOIN-061");
     }
 
     #[tokio::test]
@@ -248,7 +252,7 @@ mod tests {
         assert_eq!((given.claim, given.machine), (claim, Some(join::machine_id("this"))));
 
         let rearmed = Box::new(|admission: Admission| Ok(admission.rearmed(Timestamp::now())));
-        book.settle("master-01", rearmed).await.unwrap();
+        book.decide("master-01", rearmed).await.unwrap();
         book.note_own(&agent, &Held { admits: true }).unwrap();
         assert_eq!(book.known("master-01").given, None, "it was armed for another machine");
     }

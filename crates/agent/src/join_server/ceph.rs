@@ -6,7 +6,7 @@ use ceph::{Identity, NoIdentity};
 use host::Clock;
 use join::server::{CephKeys, Identified};
 use kube::Client;
-use kubeapi::Unsettled;
+use kubeapi::ReconcileError;
 use spec::ValidatedCluster;
 use tokio::sync::watch;
 
@@ -21,10 +21,10 @@ impl CephKeys for InTheApi {
     fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_initialized: bool) -> Identified<'a> {
         Box::pin(async move {
             let client = self.client.borrow().clone().ok_or_else(|| "the cluster's API is not ready yet".to_owned())?;
-            let settle = |held: Option<&_>| Identity::settled(held, cluster, is_initialized, self.clock.now());
-            let settled = kubeapi::settle_secret(&client, ceph::SECRET, settle).await;
-            let why = |error: Unsettled<NoIdentity>| explain::chain(&error);
-            Identity::read(&settled.map_err(why)?).map_err(|error| explain::chain(&error))
+            let change = |held: Option<&_>| Identity::wanted(held, cluster, is_initialized, self.clock.now());
+            let data = kubeapi::reconcile_secret(&client, ceph::SECRET, change).await;
+            let why = |error: ReconcileError<NoIdentity>| explain::chain(&error);
+            Identity::read(&data.map_err(why)?).map_err(|error| explain::chain(&error))
         })
     }
 }

@@ -14,10 +14,9 @@ use nodekit::Layout;
 use pki::table;
 use tokio::time::timeout;
 
-use crate::{join_key, rotation};
+use crate::{join_key, rotation, sealed::ENCRYPTION};
 
 const MACHINE_ID: &str = "/etc/machine-id";
-const ENCRYPTION: &str = "encryption.yaml";
 /// A member without a majority takes connections and does not answer.
 const DEADLINE: Duration = Duration::from_secs(1);
 
@@ -103,7 +102,7 @@ impl OnDisk {
 }
 
 /// Whether etcd waits for the initial member at this peer URL for the first time. One that has been there has lost its data; one
-/// that is not among the members any more has left, and comes back as anybody does: as a learner.
+/// that is not among the members any more has left, and comes back like any other: as a learner.
 fn is_awaited(members: &[Member], url: Option<&String>) -> bool {
     let is_it = |member: &Member| url.is_some_and(|url| member.peer_urls.contains(url));
     members.iter().any(|member| is_it(member) && !member.has_started() && !member.is_learner)
@@ -114,7 +113,7 @@ impl KeyStore for OnDisk {
         self.stands().unwrap_or_else(|error| {
             tracing::warn!(
                 code = error.code().id,
-                "cannot tell whether etcd has data here: {}",
+                "cannot determine whether etcd has data here: {}",
                 explain::chain(&error)
             );
             // The asking master must not believe that there is no cluster.

@@ -41,7 +41,7 @@ use self::{
 };
 use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session};
 
-/// Between two looks at requests that could not be decided yet.
+/// Between two checks of requests that could not be decided yet.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// For how long a request is left undecided.

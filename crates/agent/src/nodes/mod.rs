@@ -38,7 +38,7 @@ const COMPARE: Duration = Duration::from_secs(15);
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
     // Before there is any API to ask: the kubelet calls the node ready as soon as there is a network.
-    if let Some(own) = agent.cluster.networking().pod_part(agent.node.ip) {
+    if let Some(own) = agent.cluster.networking().pod_cidr_of(agent.node.ip) {
         write_cni(agent, own)?;
     }
     session::with_client(agent, |client| follow(agent, client)).await

@@ -43,7 +43,7 @@ pub(super) fn peer(cluster: &ValidatedCluster, node: &NodeObject) -> Option<Peer
         })?,
     };
     let output = || node.spec.pod_cidrs.iter().filter_map(|part| part.parse().ok()).find(ours);
-    let pods = networking.pod_part(address).or_else(output)?;
+    let pods = networking.pod_cidr_of(address).or_else(output)?;
     Some(Peer { pods, address })
 }
 

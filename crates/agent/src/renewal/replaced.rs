@@ -14,7 +14,7 @@ use super::{READ_ONCE, apply, kubelet, outdated, tokens, worker::Held};
 use crate::{
     Agent, AgentError,
     ca::{self, Converged, Reported},
-    join_key, rotation,
+    join_key,
 };
 
 /// So many pods are named in a report, which is small.
@@ -123,7 +123,7 @@ fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
         changes.push(seal::serving(&signer, serving.as_ref(), &agent.node, dir, now, super::secret::end(agent)?)?);
     }
     if agent.is_master() {
-        changes.extend(rotation::sealed(agent)?);
+        changes.extend(crate::sealed::following(agent)?);
     }
     Ok(Change::missing(changes, disk)?)
 }

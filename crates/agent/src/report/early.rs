@@ -14,7 +14,7 @@ use crate::{Agent, AgentError, outage::Outage};
 /// must not use up those of the bootstrap, whose own refusal is the one that is read.
 const AFTER_REFUSAL: Duration = Duration::from_mins(1);
 
-/// Between two looks for something to prove oneself with.
+/// Between two checks for something to prove oneself with.
 const NOTHING: Duration = Duration::from_secs(5);
 
 /// Reports until it is dropped.

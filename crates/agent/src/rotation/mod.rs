@@ -26,13 +26,13 @@ use kube::{
 use nodekit::Layout;
 use pki::Stage;
 
-pub(crate) use self::successors::sealed;
 pub use self::{
-    object::{NAME, NAMESPACE, Rotation, Turn, Unreadable},
+    object::{NAME, NAMESPACE, Rotation, Turn},
     subject::{Subject, Subjects},
     successors::{BACKUP_KEY, Successors},
 };
-use crate::{Agent, AgentError, ca, join_key, outage::Outage, renewal, session};
+pub use crate::error::Unreadable;
+use crate::{Agent, AgentError, ca, join_key, outage::Outage, renewal, sealed::ENCRYPTION, session};
 
 /// Runs until a turn of this master is over, or its credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -99,7 +99,7 @@ pub fn marks(host: &Host, paths: &Layout, rotation: Option<(&Subjects, Stage)>) 
 
 /// Everything up to the proof that it works.
 async fn take(agent: &Agent, rotation: &Rotation) -> Result<(), AgentError> {
-    let encryption = agent.host.disk.read(&agent.paths.kubernetes_dir.join(successors::ENCRYPTION))?;
+    let encryption = agent.host.disk.read(&agent.paths.kubernetes_dir.join(ENCRYPTION))?;
     let successors = pass::open(agent, rotation, &String::from_utf8_lossy(&encryption)).await?;
     let stage = rotation.stage;
     for change in successors.changes(agent, stage)? {

@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use explain::Explain;
 use join::envelope;
 use k8s_openapi::api::core::v1::Secret;
 use pki::Stage;
@@ -18,7 +17,7 @@ use render::Encryption;
 use serde_json::{Value, json};
 
 use super::{Subject, Subjects, Successors};
-use crate::codes;
+use crate::error::Unreadable;
 
 /// Its name.
 pub const NAME: &str = "blackstart-rotation";
@@ -65,17 +64,6 @@ impl Turn {
             Self::Master(name) => name,
             Self::Nodes => NODES,
         }
-    }
-}
-
-/// The Secret cannot be read, or its keys cannot be opened here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the Secret {NAMESPACE}/{NAME} is not what a rotation of this cluster's keys writes")]
-pub struct Unreadable;
-
-impl Explain for Unreadable {
-    fn code(&self) -> explain::Code {
-        codes::NO_ROTATION
     }
 }
 

@@ -15,9 +15,9 @@ use std::path::PathBuf;
 
 use aws_lc_rs::rand;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use host::{Change, Content};
+use host::Change;
 use jiff::Timestamp;
-use join::{JoinKey, seal::layout};
+use join::JoinKey;
 use pki::{Existing, Input, Shared, Stage};
 use render::{Encryption, EncryptionKey, EncryptionProvider};
 use secrecy::ExposeSecret;
@@ -25,12 +25,13 @@ use serde::{Deserialize, Serialize};
 use spec::{Kms, ValidatedCluster};
 
 use super::{Subject, Subjects};
-use crate::{Agent, AgentError, join_key};
+use crate::{
+    Agent, AgentError, join_key,
+    sealed::{ENCRYPTION, secret},
+};
 
 /// Beside cluster.yaml, where the operator has put one.
 pub const BACKUP_KEY: &str = "backup.key";
-/// Beside the kubeconfigs.
-pub(super) const ENCRYPTION: &str = "encryption.yaml";
 
 /// New keys of every subject of a rotation. Cannot be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,45 +129,15 @@ fn join_at(present: &str, new: &str, stage: Stage) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn secret(path: PathBuf, text: String) -> Change {
-    Change::File { path, mode: 0o600, content: Content::Secret(text.into_bytes()) }
-}
-
-/// What of the sealed directory of a master follows its keys, beside what is in the PKI's table: the first master would
-/// start the cluster again with these, and any would join again with its secret. Only what is there.
-pub(crate) fn sealed(agent: &Agent) -> Result<Vec<Change>, AgentError> {
-    let (disk, dir) = (&*agent.host.disk, &agent.paths.config_dir);
-    let mut changes = Vec::new();
-    let held = disk.read_optional(&agent.paths.kubernetes_dir.join(ENCRYPTION))?;
-    let key = dir.join(layout::ENCRYPTION_KEY);
-    if let Some(encryption) = held.and_then(|text| Encryption::parse(&String::from_utf8_lossy(&text)))
-        && disk.exists(&key)?
-        && let Some(first) = encryption.keys().next()
-    {
-        changes.push(secret(key, format!("{}\n", first.secret)));
-    }
-    let keys = join_key::read(&agent.host, &agent.paths)?;
-    let Some((current, former)) = keys.split_first() else { return Ok(changes) };
-    let key = dir.join(layout::JOIN_KEY);
-    if disk.exists(&key)? && join_key::file(&agent.host, &agent.paths)?.is_some_and(|file| file != key) {
-        let lines = keys.iter().map(|key| format!("{}\n", key.text().expose_secret()));
-        changes.push(secret(key, lines.collect()));
-    }
-    if let Some(own) = join_key::own_secret(agent)?
-        && former.iter().any(|key| key.made(&own))
-    {
-        let new = current.node_secret(&own.node, own.generation.next(agent.host.clock.now()), own.expires);
-        changes.push(secret(dir.join(layout::SECRET), format!("{}\n", new.text().expose_secret())));
-    }
-    Ok(changes)
-}
-
 #[cfg(test)]
 mod tests {
     use std::{path::Path, sync::Arc};
 
     use super::*;
-    use crate::testing::{Scripted, agent};
+    use crate::{
+        sealed,
+        testing::{Scripted, agent},
+    };
 
     fn write(agent: &Agent, path: &str, text: &str) {
         secret(path.into(), text.to_owned()).apply(&*agent.host.disk).unwrap();
@@ -203,7 +174,7 @@ mod tests {
         (Subject::Backup, &["/etc/cluster-config/backup.key"]),
     ];
 
-    /// Every stage of every subject: its own files change, all others stay, and a second look finds nothing to do.
+    /// Every stage of every subject: its own files change, all others stay, and a second run finds nothing to do.
     #[test]
     fn each_subject_changes_its_own_files_at_each_stage() {
         for subject in Subject::ALL {
@@ -214,7 +185,7 @@ mod tests {
                 for change in successors.changes(&agent, stage).unwrap() {
                     change.apply(&*agent.host.disk).unwrap();
                 }
-                assert!(successors.changes(&agent, stage).unwrap().is_empty(), "{subject} settles at {stage:?}");
+                assert!(successors.changes(&agent, stage).unwrap().is_empty(), "{subject} changes again at {stage:?}");
                 for ((owner, files), before) in FILES.iter().zip(before) {
                     let moves = *owner == subject && (subject != Subject::Backup || stage == Stage::Drop);
                     assert_eq!(read(&agent, files[0]) != before, moves, "{subject} at {stage:?}: {files:?}");
@@ -273,7 +244,7 @@ mod tests {
         let before = read(&agent, "/etc/cluster-config/join-secret");
         for (stage, is_new) in [(Stage::Trust, false), (Stage::Sign, true), (Stage::Drop, true)] {
             apply(successors.changes(&agent, stage).unwrap());
-            apply(sealed(&agent).unwrap());
+            apply(sealed::following(&agent).unwrap());
             let new = successors.encryption().unwrap();
             let key = &new.keys().next().unwrap().secret;
             assert_eq!(read(&agent, "/etc/cluster-config/encryption.key").trim() == key, is_new, "{stage:?}");
@@ -294,7 +265,7 @@ mod tests {
             change.apply(&*agent.host.disk).unwrap();
         }
         assert_eq!(read(&agent, "/etc/cluster-config/join.key"), sealed_key);
-        for change in sealed(&agent).unwrap() {
+        for change in sealed::following(&agent).unwrap() {
             change.apply(&*agent.host.disk).unwrap();
         }
         assert_eq!(read(&agent, "/etc/cluster-config/join.key"), read(&agent, "/etc/kubernetes/pki/join.key"));

@@ -1,4 +1,4 @@
-//! What a shell offers for names that only the machine knows: labs, their machines, nodes, codes.
+//! What a shell offers for names: labs, their machines, nodes, steps, codes.
 //!
 //! A shell asks this very program at every press of the key (`BLACKSTART_COMPLETE=bash`), so what it offers is what is
 //! there. Nothing is reported of what cannot be read: a key that was pressed is no place for errors. To offer values for
@@ -9,6 +9,7 @@ use std::{env, iter, path::PathBuf};
 use clap::{Command, CommandFactory};
 use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate, env::Shells};
 use lab::{Lab, LabName};
+use playbooks::{ceph, cluster};
 
 use super::Cli;
 
@@ -21,6 +22,8 @@ type Values = fn() -> Vec<String>;
 const VALUES: &[(&str, &str, Values)] = &[
     ("", "node", nodes),
     ("node", "name", nodes),
+    ("node", "only", steps),
+    ("node", "skip_step", steps),
     ("", "lab", labs),
     ("lab", "name", labs),
     ("lab", "machine", machines),
@@ -65,6 +68,11 @@ fn nodes() -> Vec<String> {
     let dir = PathBuf::from(dir.unwrap_or_else(|| "/etc/cluster-config".to_owned()));
     let Some(cluster) = spec::check_dir(&dir).cluster else { return Vec::new() };
     cluster.machines().map(|node| node.name.clone()).collect()
+}
+
+/// Those of all nodes: which of them one has is in its cluster.yaml, and the command refuses the others.
+fn steps() -> Vec<String> {
+    cluster::ids::ALL.iter().chain(ceph::ids::ALL).map(ToString::to_string).collect()
 }
 
 fn labs() -> Vec<String> {

@@ -131,7 +131,7 @@ fn existing(context: &Context) -> Result<Existing, Failure> {
 fn master<'a>(context: &Context, cluster: &'a ValidatedCluster, name: Option<&str>) -> Result<&'a Node, Failure> {
     let node = context.node(cluster, name)?;
     if !node.has(Role::Master) {
-        return Err(Failure::usage(codes::NOT_A_MASTER, format!("node `{}` is no master", node.name)));
+        return Err(Failure::usage(codes::NOT_A_MASTER, format!("node `{}` is not a master", node.name)));
     }
     Ok(node)
 }

@@ -84,7 +84,7 @@ fn evaluate(run: &RunRecord, outcome: Outcome, was_ready: bool, now: Timestamp) 
             let evidence = format!("the last `node up` was {word} after {} of {} steps", run.done, run.total);
             let fix =
                 "`systemctl start cluster-bootstrap` goes on where it was, as does `blackstart node up`".to_owned();
-            // A node that was ready before is not made worse by a second look that did not end.
+            // A node that was ready before is not made worse by a second check that did not end.
             let kind = if was_ready { Kind::Warning } else { Kind::Symptom };
             symptom(BOOTSTRAP_FAILED, evidence, fix).map(|finding| Finding { kind, ..finding })
         }

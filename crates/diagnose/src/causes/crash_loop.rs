@@ -8,7 +8,7 @@ use crate::{Check, Checking, Context, Finding, codes::CRASH_LOOP, unit::part};
 /// See [`super`].
 pub(crate) const CHECK: Check = Check::new("crash-loop", "services that are crash-looping", &[CRASH_LOOP], check);
 
-/// They come back until they succeed, and have a look of their own.
+/// They come back until they succeed, and have a check of their own.
 const RUN_TO_AN_END: [&str; 2] = ["cluster-detect.service", "cluster-bootstrap.service"];
 
 fn check(context: &Context) -> Checking<'_> {

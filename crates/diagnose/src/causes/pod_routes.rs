@@ -26,7 +26,7 @@ fn check(context: &Context) -> Checking<'_> {
         let has_joined = |name: &str| joined.iter().any(|node| node.metadata.name.as_deref() == Some(name));
         let others = context.cluster.nodes().iter();
         let others = others.filter(|other| other.name != context.node.name && has_joined(&other.name));
-        let checks = others.filter_map(|other| Some((other, networking.pod_part(other.ip)?.hosts().next()?)));
+        let checks = others.filter_map(|other| Some((other, networking.pod_cidr_of(other.ip)?.hosts().next()?)));
         let checked = join_all(checks.map(async |(other, pod)| (other, pod, ask(context, pod).await))).await;
         let astray: Vec<String> = checked.iter().filter_map(|(other, pod, way)| evaluate(other, *pod, way)).collect();
         if astray.is_empty() {

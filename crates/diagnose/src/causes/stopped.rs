@@ -41,7 +41,7 @@ fn evaluate(unit: &Unit, is_enabled: bool) -> Option<Finding> {
             format!("{name} is masked, so nothing can start it"),
             format!("`systemctl unmask {name} && systemctl enable --now {name}`"),
         ),
-        // What the condition is about has a look of its own.
+        // What the condition is about has a check of its own.
         ("loaded", "inactive" | "failed") if unit.is_held_back => {
             let evidence = format!("{name} is {active}: a condition in its file does not hold");
             let fix = format!("`systemctl status {name}` shows which; fix it, then `systemctl start {name}`");

@@ -241,7 +241,7 @@ impl World {
         assert_eq!(report.verified.len() + out.len(), self.nodes.len(), "all others are verified");
     }
 
-    /// Takes back undisturbed, and checks the order.
+    /// Undoes it undisturbed, and checks the order.
     fn undo_to_the_end(&self) {
         let by_start: BTreeMap<u64, String> =
             ledger_on(&self.disk).steps.into_iter().map(|(key, record)| (record.sequence, key)).collect();

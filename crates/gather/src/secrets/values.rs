@@ -10,7 +10,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::places::Holds;
-use crate::scrub::{CEPHX, NAMED_SECRET, is_harmless, sounds_secret};
+use crate::patterns::{CEPHX, NAMED_SECRET, is_harmless, sounds_secret};
 
 /// Lines of a key's body that are worth looking for on their own.
 const LINE: usize = 16;

@@ -16,9 +16,9 @@ pub trait Records: Send + Sync {
     /// What this master knows of a node at this moment. What others have written may be a few seconds younger.
     fn known(&self, node: &str) -> Admission;
 
-    /// Lets `verify` decide on all that can be known now, and is done when what it says is kept: where the API answers no
+    /// Lets `evaluate` decide on all that can be known now, and is done when what it says is kept: where the API answers no
     /// two masters decide on the same state, and it is on this master's disk in any case.
-    fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a>;
+    fn decide<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a>;
 }
 
 /// Remembers that a node was let in with a secret of this generation; a token has none, and changes nothing.
@@ -28,5 +28,5 @@ pub(super) async fn let_in(service: &Service, node: &str, generation: Option<Gen
         admission.check(node, generation)?;
         Ok(admission.let_in(generation))
     };
-    service.setup.records.settle(node, Box::new(evaluate)).await
+    service.setup.records.decide(node, Box::new(evaluate)).await
 }

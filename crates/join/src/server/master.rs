@@ -49,7 +49,7 @@ async fn answer(
         };
         admission.give(&node, to.clone())
     };
-    service.setup.records.settle(&node, Box::new(evaluate)).await?;
+    service.setup.records.decide(&node, Box::new(evaluate)).await?;
     let failure = |why: String| Refusal::Failure { why };
     let keys = service.setup.key_store.keys_for(&node, request.machine_id.as_deref()).await.map_err(failure)?;
     let envelope = keys.close(key.secret.expose_secret(), &request).map_err(|error| failure(error.to_string()))?;

@@ -79,12 +79,11 @@ pub use self::key_store::{KeyStore, Keys};
 pub use self::leave::{Departure, Departures};
 pub use self::limits::serve_router;
 pub(crate) use self::outside::locked;
-pub use self::outside::{
-    Answer, Credentials, DiskSigner, KnownMachine, KnownMachines, NotReady, Signer, SigningError, StoredToken,
-};
+pub use self::outside::{Answer, Credentials, DiskSigner, KnownMachine, KnownMachines, NotReady, Signer, SigningError};
 use self::{
     budget::Budget, challenge::Challenges, rate_limit::RateLimit, reports::Reports, tally::Tally, throttle::Throttle,
 };
+pub use crate::admit::StoredToken;
 use crate::{Bearer, Living, Sign, secret::NoRandomness, wire};
 pub use axum::body::Bytes;
 

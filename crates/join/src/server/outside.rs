@@ -10,7 +10,8 @@ use explain::{Code, Explain};
 use host::{Clock, Disk, HostError};
 use jiff::Timestamp;
 use pki::{PkiErrors, Request, Subject};
-use secrecy::SecretString;
+
+use crate::admit::StoredToken;
 
 /// An answer that takes its time.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, NotReady>> + Send + 'a>>;
@@ -19,17 +20,6 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, NotReady>> + Send
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cluster's API is not ready")]
 pub struct NotReady;
-
-/// A bootstrap token as the cluster knows it.
-#[derive(Debug, Clone)]
-pub struct StoredToken {
-    /// The part behind the dot.
-    pub secret: SecretString,
-    /// When it ends; `None` for never.
-    pub expires: Option<Timestamp>,
-    /// The only node that may use it; `None` for any.
-    pub node: Option<String>,
-}
 
 /// Where tokens are kept.
 pub trait Credentials: Send + Sync {

@@ -129,7 +129,7 @@ impl Records for Api {
         self.admissions.lock().unwrap().of(node)
     }
 
-    fn settle<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
+    fn decide<'a>(&'a self, node: &'a str, evaluate: Evaluate<'a>) -> Kept<'a> {
         let evaluated =
             evaluate(self.known(node)).map(|admission| self.admissions.lock().unwrap().add(node, &admission));
         Box::pin(async { evaluated })
@@ -167,8 +167,8 @@ impl Writes for Api {
 impl CephKeys for Api {
     fn identity<'a>(&'a self, cluster: &'a ValidatedCluster, is_initialized: bool) -> Identified<'a> {
         let mut held = self.ceph.lock().unwrap();
-        let settled = Identity::settled(held.as_ref(), cluster, is_initialized, Timestamp::UNIX_EPOCH).unwrap();
-        *held = settled.or(held.take());
+        let wanted = Identity::wanted(held.as_ref(), cluster, is_initialized, Timestamp::UNIX_EPOCH).unwrap();
+        *held = wanted.or(held.take());
         let identity = Identity::read(held.as_ref().unwrap()).unwrap();
         let answer = self.ask(|| identity).map_err(|error| error.to_string());
         Box::pin(async { answer })

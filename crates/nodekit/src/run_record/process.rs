@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, RunRecord};
 
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-
 /// A process of one boot. Its number alone may be another one's by now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
@@ -39,9 +37,9 @@ impl RunRecord {
     }
 }
 
-/// The machine's boot; empty where there is none, as in an image.
+/// The machine's boot; empty where it cannot be read.
 pub(super) fn boot_id(disk: &dyn Disk) -> String {
-    String::from_utf8_lossy(&disk.read(Path::new(BOOT_ID)).unwrap_or_default()).trim().to_owned()
+    crate::boot_id(disk).unwrap_or_default()
 }
 
 /// When a process began, in ticks since the boot; `None` if it is gone.

@@ -1,4 +1,4 @@
-//! What a record says at a glance: what is waited for, and what went wrong.
+//! The summary of a record: what is waited for, and what went wrong.
 
 use jiff::Timestamp;
 

@@ -8,7 +8,7 @@ use ::ceph::{Fsid, Handed, Identity, NoIdentity, SECRET, paths};
 use engine::StepError;
 use host::Host;
 use join::wire::ClaimedRole;
-use kubeapi::Unsettled;
+use kubeapi::ReconcileError;
 use spec::{Node, Role, ValidatedCluster};
 
 use crate::{
@@ -78,11 +78,11 @@ impl Source {
         let client = self.access.required(host).await?;
         let change = |held: Option<&_>| match (held, own) {
             (None, Some(own)) => Err(NoIdentity::Gone(own.clone())),
-            _ => Identity::settled(held, &self.cluster, is_initialized, host.clock.now()),
+            _ => Identity::wanted(held, &self.cluster, is_initialized, host.clock.now()),
         };
-        let data = kubeapi::settle_secret(&client, SECRET, change).await.map_err(|error| match error {
-            Unsettled::Api(error) => access::failed(&error),
-            Unsettled::Content(error) => StepError::from_explained(&error),
+        let data = kubeapi::reconcile_secret(&client, SECRET, change).await.map_err(|error| match error {
+            ReconcileError::Api(error) => access::failed(&error),
+            ReconcileError::Content(error) => StepError::from_explained(&error),
         })?;
         let identity = Identity::read(&data).map_err(|error| StepError::from_explained(&error))?;
         let no_role = || join::Refusal::NoCephRole { node: self.node.name.clone() };

@@ -26,8 +26,8 @@ use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
 use tokio::time::{Instant, sleep};
 
+use self::next::JoinOrder;
 pub(super) use self::next::Next;
-use self::next::Pace;
 use super::{ids, split_brain};
 use crate::{codes, etcd_access::etcd_access};
 use nodekit::{Layout, cleanup::tree, systemd};
@@ -45,7 +45,7 @@ pub(super) struct EtcdJoin {
     peer_url: String,
     /// Name and client URL of the other masters.
     others: Vec<(String, String)>,
-    pace: Pace,
+    order: JoinOrder,
     kubernetes_dir: PathBuf,
     /// There once this machine was a member.
     member_id: PathBuf,
@@ -67,7 +67,7 @@ impl EtcdJoin {
             node: node.name.clone(),
             peer_url: etcd::peer_url(node.ip),
             others: others.map(|master| (master.name.clone(), url(master.ip))).collect(),
-            pace: if cluster.bootstrap_node().is_some() { Pace::Learners } else { Pace::OneByOne },
+            order: if cluster.bootstrap_node().is_some() { JoinOrder::Learners } else { JoinOrder::OneByOne },
             kubernetes_dir: layout.kubernetes_dir.clone(),
             member_id: layout.etcd_member_id(),
         }
@@ -83,7 +83,7 @@ impl EtcdJoin {
 
     fn next(&self, others: &Result<Agreed, String>) -> Next {
         match others {
-            Ok(others) => next::next(&self.node, &self.peer_url, &others.members, &others.healthy, self.pace),
+            Ok(others) => next::next(&self.node, &self.peer_url, &others.members, &others.healthy, self.order),
             Err(why) => Next::Wait(format!("a majority of etcd's members to answer ({why})")),
         }
     }
@@ -153,7 +153,7 @@ impl EtcdJoin {
             // What was seen before the lock was taken may be old.
             return Ok(false);
         }
-        match next::next(&self.node, &self.peer_url, &others.members, &others.healthy, self.pace) {
+        match next::next(&self.node, &self.peer_url, &others.members, &others.healthy, self.order) {
             Next::Start(members) => {
                 // Of the member that this master was before, whatever the next run sees of it.
                 let old = [PathBuf::from(etcd::INITIAL), self.member_id.clone()].map(|path| Change::Remove { path });
@@ -165,7 +165,7 @@ impl EtcdJoin {
                 for change in old.into_iter().chain(split_brain::decided(&Initial::joining(members))) {
                     change.apply(&*host.disk)?;
                 }
-                if self.pace == Pace::Learners {
+                if self.order == JoinOrder::Learners {
                     start(host).await?;
                 }
                 return Ok(true);

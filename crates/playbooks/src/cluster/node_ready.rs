@@ -1,6 +1,6 @@
 //! The node is registered, by this boot of this machine, and Ready.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use host::Host;
@@ -9,10 +9,9 @@ use operations::readiness::Readiness;
 
 use super::ids;
 use crate::access::Access;
-use nodekit::{run_record, systemd};
+use nodekit::{boot_id, run_record, systemd};
 
 const KUBELET: &str = "kubelet.service";
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Waits for the node's Ready condition.
 pub(super) struct NodeReady {
@@ -50,7 +49,7 @@ impl Step for NodeReady {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let boot_id = host.disk.read_optional(Path::new(BOOT_ID))?.unwrap_or_default();
+        let boot_id = boot_id(&*host.disk)?;
         let node = match self.access.client(host).await? {
             None => Err("there is no kubeconfig yet".to_owned()),
             Some(client) => {
@@ -58,7 +57,6 @@ impl Step for NodeReady {
                 found.map_err(|error| ApiError::of(format!("see node {}", self.node))(error).to_string())
             }
         };
-        let boot_id = String::from_utf8_lossy(&boot_id).trim().to_owned();
         let is_missing = matches!(node, Ok(None));
         let is_kubelet_older = is_missing && is_kubelet_older(host).await?;
         Ok(Seen { boot_id, node, is_kubelet_older })

@@ -17,7 +17,7 @@ mod etcd_member;
 pub mod ids;
 mod masters_lead;
 mod node_object;
-pub(crate) mod pods;
+mod pods;
 
 use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, sync::Arc};
 

@@ -3,15 +3,9 @@
 use engine::{About, Act, Planned, Stays, Step, StepError};
 use explain::counted;
 use host::Host;
-use kubeapi::{
-    k8s_openapi::api::core::v1::Pod,
-    kube::{
-        Api, Client, ResourceExt,
-        api::{DeleteParams, ListParams},
-    },
-};
 
-use super::{Target, gone, ids, refused};
+use super::{Target, ids};
+use crate::node_pods;
 
 /// Deletes them.
 pub(super) struct Pods {
@@ -24,24 +18,6 @@ impl Pods {
     }
 }
 
-/// Namespace and name of what is bound to a node.
-async fn bound(client: &Client, node: &str) -> Result<Vec<(String, String)>, StepError> {
-    let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
-    let pods = Api::<Pod>::all(client.clone()).list(&own).await;
-    let pods = pods.map_err(refused(format!("see the pods of {node}")))?;
-    Ok(pods.iter().map(|pod| (pod.namespace().unwrap_or_default(), pod.name_any())).collect())
-}
-
-/// Deletes all pods that are bound to a node that runs none of them any more.
-pub(crate) async fn delete(client: &Client, node: &str) -> Result<(), StepError> {
-    for (namespace, name) in bound(client, node).await? {
-        let pods = Api::<Pod>::namespaced(client.clone(), &namespace);
-        let deleted = pods.delete(&name, &DeleteParams::default().grace_period(0)).await;
-        gone(deleted, format!("delete pod {namespace}/{name}"))?;
-    }
-    Ok(())
-}
-
 impl Step for Pods {
     /// How many there are.
     type Seen = usize;
@@ -52,7 +28,7 @@ impl Step for Pods {
     }
 
     async fn observe(&self, host: &Host) -> Result<usize, StepError> {
-        Ok(bound(&self.target.api.required(host).await?, &self.target.name).await?.len())
+        Ok(node_pods::bound(&self.target.api.required(host).await?, &self.target.name).await?.len())
     }
 
     fn plan(&self, pods: &usize) -> Result<Vec<Planned>, StepError> {
@@ -61,6 +37,6 @@ impl Step for Pods {
     }
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        delete(&self.target.api.required(host).await?, &self.target.name).await
+        node_pods::delete(&self.target.api.required(host).await?, &self.target.name).await
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Seen<'a> {
     pub(super) history: &'a History,
     /// Now.
     pub(super) now: Timestamp,
-    /// Between two looks at a node that is fine, with what this node adds so that not all look at once.
+    /// Between two checks of a node that is fine, with what this node adds so that not all check at once.
     pub(super) interval: Duration,
 }
 

@@ -28,7 +28,7 @@ impl Outage {
             None => Instant::now(),
         };
         let why = explain::chain(error);
-        tracing::warn!(code = error.code().id, hint = error.advice(), "cannot {}: {why}; trying on", self.what);
+        tracing::warn!(code = error.code().id, hint = error.advice(), "cannot {}: {why}; retrying", self.what);
         self.since = Some((began, reason));
     }
 

@@ -16,7 +16,7 @@ const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);
 pub(super) struct Settings {
     /// The Node this pod runs on.
     pub(super) node: String,
-    /// Between two looks at a node that is fine, or never will be.
+    /// Between two checks of a node that is fine, or never will be.
     pub(super) check_interval: Duration,
     /// How many nodes may be worked on at once.
     pub(super) limit: Limit,

@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{PodError, Report, State, paths};
 
-/// Between two looks at a node with which nothing happens.
+/// Between two checks of a node with which nothing happens.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
-/// Between two looks at a unit that runs.
+/// Between two checks of a unit that runs.
 const POLL: Duration = Duration::from_secs(3);
-/// So many looks in a row may go unanswered.
+/// So many checks in a row may go unanswered.
 const MOST_MISSES: u32 = 10;
 /// How often a slot is kept fresh.
 const RENEW: Duration = Duration::from_secs(15);

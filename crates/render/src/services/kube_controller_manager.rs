@@ -25,7 +25,7 @@ const CONTROLLERS: &[&str] = &[
 pub fn kube_controller_manager_process(cluster: &ValidatedCluster, node: &Node) -> Process {
     let networking = cluster.networking();
     // With our own add-on a node's address decides which pods are its own, wherever it can.
-    let by_address = networking.add_on == NetworkAddOn::Basic && networking.pod_part(node.ip).is_some();
+    let by_address = networking.add_on == NetworkAddOn::Basic && networking.pod_cidr_of(node.ip).is_some();
     let allocates = !by_address;
     let kubeconfig = kubernetes("controller-manager.conf");
     let node_prefix = if node.ip.is_ipv4() { "node-cidr-mask-size-ipv4" } else { "node-cidr-mask-size-ipv6" };

@@ -78,7 +78,7 @@ pub(super) fn run(context: &Context, file: &Path, options: &KeyOptions, how: &Ho
 fn this_master<'a>(context: &Context, cluster: &'a ValidatedCluster, name: Option<&str>) -> Result<&'a Node, Ended> {
     let node = context.node(cluster, name)?;
     if !node.has(Role::Master) {
-        return Err(BackupError::WrongNode(format!("{} is no master of {}", node.name, cluster.name())).into());
+        return Err(BackupError::WrongNode(format!("{} is not a master of {}", node.name, cluster.name())).into());
     }
     Ok(node)
 }

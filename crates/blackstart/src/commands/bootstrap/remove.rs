@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context, is_dry: bool, yes: bool) -> Result<(), Ende
     };
     let own = context.node(&cluster, None)?;
     if !own.has(Role::Master) {
-        let message = format!("`{}` is no master, and only masters may remove nodes", own.name);
+        let message = format!("`{}` is not a master, and only masters may remove nodes", own.name);
         return Err(Failure::usage(codes::ONLY_ON_MASTERS, message).into());
     }
     let name = bootstrap.name.as_str();

@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, file: &Path, name: Option<&str>, yes: bool)
     let cluster = context.cluster(None)?;
     let node = context.node(&cluster, name)?;
     if !node.has(Role::Master) {
-        return Err(Failure::usage(codes::NO_ETCD, format!("node `{}` is no master", node.name)).into());
+        return Err(Failure::usage(codes::NO_ETCD, format!("node `{}` is not a master", node.name)).into());
     }
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
     busy(context.out, "checking the snapshot", || check_snapshot(&file))?;

@@ -16,7 +16,7 @@ pub(in crate::commands) fn rearm(context: &Context, name: &str) -> Result<(), En
     let cluster = context.cluster(None)?;
     let node = identity::by_name(&cluster, name)?;
     if !node.roles.contains(&Role::Master) {
-        let message = format!("`{name}` is no master, and the cluster's keys are for masters");
+        let message = format!("`{name}` is not a master, and the cluster's keys are for masters");
         return Err(Failure::usage(codes::NOTHING_TO_REARM, message).into());
     }
     let before: Admission = block_on(async {

@@ -40,7 +40,7 @@ pub(in crate::commands) fn remove(context: &Context, options: &RemoveOptions) ->
     let removal = Removal { cluster: &cluster, node: name, from: &own.name, layout: &context.layout, drain };
     let playbook = remove::playbook(&removal)?;
     if !own.has(Role::Master) {
-        let message = format!("`{}` is no master, and only masters may remove nodes", own.name);
+        let message = format!("`{}` is not a master, and only masters may remove nodes", own.name);
         return Err(Failure::usage(codes::ONLY_ON_MASTERS, message).into());
     }
     let steps = busy(context.out, "checking the cluster", || context.plan(own, &playbook))?;

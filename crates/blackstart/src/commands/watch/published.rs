@@ -29,7 +29,7 @@ impl Published {
         loop {
             let progress = self.once().await;
             let is_over = milestones::completed(&progress).is_some();
-            // An API that is away for a moment does not take back what was reached.
+            // An API that is away for a moment does not undo what was reached.
             if !progress.is_empty() && emit.send(progress).is_err() || is_over {
                 return;
             }

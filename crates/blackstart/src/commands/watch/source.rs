@@ -151,7 +151,7 @@ impl Source {
 
 /// For a user who is not on a node, most often on the computer that runs a lab.
 fn no_node(config_dir: &Path) -> Failure {
-    let message = format!("this machine is no node: {} does not exist", config_dir.display());
+    let message = format!("this machine is not a node: {} does not exist", config_dir.display());
     let failure = Failure::new(codes::NO_NODE, message);
     match lab::list().unwrap_or_default().as_slice() {
         [] => failure,

@@ -72,19 +72,19 @@ fn evaluate(
     };
     let foreign = |holder: &Holder| !is_unit(holder) && !is_static_pod(holder);
     let mut held = Vec::new();
-    let mut unseen = Vec::new();
+    let mut hidden = Vec::new();
     for (port, holder) in taken {
         let whose = wanted.get(port).copied().unwrap_or_default();
         match holder {
             Some(holder) if foreign(holder) => held.push(format!("{port} (for {whose}) by {holder}")),
             Some(_) => {}
-            None => unseen.push(port.to_string()),
+            None => hidden.push(port.to_string()),
         }
     }
     if !held.is_empty() {
         Ok(problem(codes::PORT_HELD, format!("ports are held: {}", held.join("; "))))
-    } else if !unseen.is_empty() {
-        Err(Inconclusive(format!("port {} is in use; run as root to see by which process", unseen.join(", "))))
+    } else if !hidden.is_empty() {
+        Err(Inconclusive(format!("port {} is in use; run as root to see by which process", hidden.join(", "))))
     } else {
         Ok(Vec::new())
     }

@@ -20,7 +20,7 @@ pub(in crate::cluster) enum Next {
 
 /// How masters join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum JoinOrder {
     /// One has its vote before the next is announced.
     OneByOne,
     /// The next is announced when the one before has started, as long as there is one voter: the bootstrap node.
@@ -28,11 +28,11 @@ pub(super) enum Pace {
 }
 
 /// What comes next for the master of this name and peer URL.
-pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u64], pace: Pace) -> Next {
+pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u64], order: JoinOrder) -> Next {
     let is_healthy = |id: u64| healthy.contains(&id);
     let allowed = |change: Change, next: Next| match quorum::allow(change, members, is_healthy) {
         Ok(()) => next,
-        Err(refused) => Next::Wait(format!("etcd to be able to bear it: {refused}")),
+        Err(refused) => Next::Wait(format!("etcd to keep its quorum: {refused}")),
     };
     let own = members.iter().find(|member| member.name == node || member.peer_urls.iter().any(|url| url == peer_url));
     match own {
@@ -41,7 +41,7 @@ pub(super) fn next(node: &str, peer_url: &str, members: &[Member], healthy: &[u6
         Some(own) if own.is_learner => Next::Remove(own.id),
         Some(own) => allowed(Change::Remove(own.id), Next::Remove(own.id)),
         None => match members.iter().find(|member| member.is_learner) {
-            Some(other) if pace == Pace::OneByOne || voters(members) > 1 => {
+            Some(other) if order == JoinOrder::OneByOne || voters(members) > 1 => {
                 Next::Wait(format!("{} to have its vote: one member at a time", reported(other)))
             }
             _ => allowed(Change::Add, Next::Add),
@@ -109,7 +109,7 @@ mod tests {
         ];
         let reported = |text: &str| {
             let (members, healthy) = members(text);
-            format!("{text}: {:?}", next("m3", "https://m3:2380", &members, &healthy, Pace::OneByOne))
+            format!("{text}: {:?}", next("m3", "https://m3:2380", &members, &healthy, JoinOrder::OneByOne))
         };
         insta::assert_snapshot!(cases.map(reported).join("\n"));
     }
@@ -118,7 +118,7 @@ mod tests {
     fn a_bootstrap_node_may_have_any_number_of_learners() {
         let next = |text: &str| {
             let (members, healthy) = members(text);
-            next("m3", "https://m3:2380", &members, &healthy, Pace::Learners)
+            next("m3", "https://m3:2380", &members, &healthy, JoinOrder::Learners)
         };
         assert_eq!(next("9V*+ 2L"), Next::Add);
         assert_eq!(next("9V*+ 2L* 4L"), Next::Add);

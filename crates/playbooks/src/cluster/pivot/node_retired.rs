@@ -17,7 +17,7 @@ use nodekit::systemd;
 use super::super::ids;
 use crate::{
     access::{self, Access},
-    remove::pods,
+    node_pods,
 };
 
 const KUBELET: &str = "kubelet.service";
@@ -73,7 +73,7 @@ impl Step for NodeRetired {
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
         systemd::systemctl(host, &["disable", "--now", KUBELET]).await?;
         let client = self.access.required(host).await?;
-        pods::delete(&client, &self.node).await?;
+        node_pods::delete(&client, &self.node).await?;
         let nodes = Api::<ApiNode>::all(client);
         gone(nodes.delete(&self.node, &DeleteParams::default()).await, &format!("delete node {}", self.node))
     }

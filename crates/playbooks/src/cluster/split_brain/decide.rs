@@ -36,7 +36,7 @@ pub(super) enum Answer {
         why: String,
     },
     /// Something that cannot be believed.
-    Doubtful(String),
+    Untrusted(String),
 }
 
 /// What follows.
@@ -92,9 +92,9 @@ pub(super) fn decide_temporary(masters: &[(String, Answer)]) -> Result<Decision,
     if let Some((name, _)) = masters.iter().find(|(_, answer)| matches!(answer, Answer::Part { .. })) {
         return Err(format!("{name} is part of a cluster already"));
     }
-    let doubtful = masters.iter().find(|(_, answer)| matches!(answer, Answer::Doubtful(_)));
-    Ok(match doubtful {
-        Some((name, answer)) => Decision::Wait(format!("an answer that can be believed: {}", emit(name, answer))),
+    let untrusted = masters.iter().find(|(_, answer)| matches!(answer, Answer::Untrusted(_)));
+    Ok(match untrusted {
+        Some((name, answer)) => Decision::Wait(format!("an answer from a trusted master: {}", emit(name, answer))),
         None => Decision::Bootstrap(Vec::new()),
     })
 }
@@ -104,7 +104,7 @@ fn emit(name: &str, answer: &Answer) -> String {
         Answer::Apart => format!("{name} knows of none"),
         Answer::Part { .. } => format!("{name} is part of one"),
         Answer::Silent { since, why } => format!("{name} is silent since {since:.0}: {why}"),
-        Answer::Doubtful(why) => format!("{name} is not trusted: {why}"),
+        Answer::Untrusted(why) => format!("{name} is not trusted: {why}"),
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
 
     const NOW: &str = "2026-11-16T08:00:00Z";
 
-    /// One letter per other master: a apart, p part, P part and admits, s silent for 30 s, S silent for two minutes, d doubtful.
+    /// One letter per other master: a apart, p part, P part and admits, s silent for 30 s, S silent for two minutes, d untrusted.
     fn reported(first: Option<&str>, others: &str) -> String {
         let now: Timestamp = NOW.parse().unwrap();
         let silent =
@@ -125,7 +125,7 @@ mod tests {
             'P' => Answer::Part { admits: true },
             's' => silent(30),
             'S' => silent(120),
-            _ => Answer::Doubtful("another CA".into()),
+            _ => Answer::Untrusted("another CA".into()),
         };
         let named = (2..).zip(others.chars()).map(|(number, letter)| (format!("m{number}"), answer(letter)));
         match decide(first, &named.collect::<Vec<_>>(), now) {
@@ -142,13 +142,13 @@ mod tests {
         let silent = Answer::Silent { since: now, why: "refused".into() };
         let masters = |second: Answer| [("m1".to_owned(), silent.clone()), ("m2".to_owned(), second)];
         let (starts, exists) = (Ok(Decision::Bootstrap(Vec::new())), Err("m2 is part of a cluster already".to_owned()));
-        let doubts = "an answer that can be believed: m2 is not trusted: another CA".to_owned();
+        let untrusted = "an answer from a trusted master: m2 is not trusted: another CA".to_owned();
         for (second, expected) in [
             (silent.clone(), starts.clone()),
             (Answer::Apart, starts),
             (Answer::Part { admits: false }, exists.clone()),
             (Answer::Part { admits: true }, exists),
-            (Answer::Doubtful("another CA".into()), Ok(Decision::Wait(doubts))),
+            (Answer::Untrusted("another CA".into()), Ok(Decision::Wait(untrusted))),
         ] {
             assert_eq!(decide_temporary(&masters(second.clone())), expected, "{second:?}");
         }

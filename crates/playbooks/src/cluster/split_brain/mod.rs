@@ -138,7 +138,7 @@ fn understood(outcome: Result<Hello, JoinError>) -> Answer {
     match outcome {
         Ok(Hello { cluster_state: Some(ClusterState::Apart), own_machine: Some(_), .. }) => Answer::Apart,
         Ok(Hello { cluster_state: Some(ClusterState::Apart), .. }) => {
-            Answer::Doubtful("it has no machine id".to_owned())
+            Answer::Untrusted("it has no machine id".to_owned())
         }
         Ok(Hello { cluster_state: Some(ClusterState::Decided | ClusterState::Member), admits, .. }) => {
             Answer::Part { admits }
@@ -146,13 +146,13 @@ fn understood(outcome: Result<Hello, JoinError>) -> Answer {
         // A machine without a sealed directory is a stranger to it. Who can let others in has decided before.
         Ok(Hello { cluster_state: None, admits: true, .. }) => Answer::Part { admits: true },
         Ok(Hello { cluster_state: None, .. }) => {
-            Answer::Doubtful("it does not report its state to this machine, which has no certificate".to_owned())
+            Answer::Untrusted("it does not report its state to this machine, which has no certificate".to_owned())
         }
         Err(JoinError::Unreachable { tried }) => match tried.into_iter().next() {
             Some(unreached) => Answer::Silent { since: unreached.since, why: unreached.why },
-            None => Answer::Doubtful("it was not asked".to_owned()),
+            None => Answer::Untrusted("it was not asked".to_owned()),
         },
-        Err(error) => Answer::Doubtful(format!("{} ({})", error, error.code().id)),
+        Err(error) => Answer::Untrusted(format!("{} ({})", error, error.code().id)),
     }
 }
 

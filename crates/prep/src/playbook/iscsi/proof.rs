@@ -39,7 +39,7 @@ struct Noted {
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// `iscsiadm` is there; before the packages are, nothing can be said.
+    /// `iscsiadm` is there; before the packages are, it cannot be checked.
     can_ask: bool,
     can_be_target: bool,
     is_noted: bool,

@@ -20,7 +20,6 @@ use super::{
 };
 use crate::context::Context;
 
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// The certificates that the kubelet keeps for itself.
 const KUBELET: [(&str, &str); 2] = [
     ("kubelet-client", "/var/lib/kubelet/pki/kubelet-client-current.pem"),
@@ -36,7 +35,7 @@ pub(super) async fn facts(context: &Context, name: Option<&str>) -> Facts {
     );
     Facts {
         now,
-        boot_id: noted(context, Path::new(BOOT_ID)).unwrap_or_default(),
+        boot_id: nodekit::boot_id(&*context.host.disk).unwrap_or_default(),
         joined_at: noted(context, &context.layout.state_dir.join("cluster-joined")).and_then(|text| text.parse().ok()),
         run: run(context),
         disk: disk(context),

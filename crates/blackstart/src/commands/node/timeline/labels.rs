@@ -1,4 +1,4 @@
-//! What is said of runs and steps, the same in every picture.
+//! Labels of runs and steps, the same in every picture.
 
 use nodekit::run_record::{Outcome, Purpose, StepState};
 

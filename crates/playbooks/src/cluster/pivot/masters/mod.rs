@@ -6,14 +6,14 @@
 //! ```
 //! To wait for something more: a field of [`Master`], what it lacks without it in [`Master::lacks`].
 
-mod look;
+mod observe;
 
 use std::sync::Arc;
 
 use engine::{About, FilesOnly, Step, StepError, StepId, Verdict};
 use host::Host;
 
-pub(super) use self::look::Masters;
+pub(super) use self::observe::Masters;
 use super::super::ids;
 use crate::codes;
 
@@ -123,7 +123,7 @@ impl Step for MastersAt {
     }
 
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
-        let masters = self.masters.look(host, self.stage).await?;
+        let masters = self.masters.observe(host, self.stage).await?;
         if let Some(master) = masters.iter().find(|master| master.is_elsewhere) {
             let message = format!(
                 "{} is part of a cluster, and its member is not in this machine's etcd: this is a second cluster",

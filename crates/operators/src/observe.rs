@@ -38,8 +38,8 @@ const ANSWER: Duration = Duration::from_secs(3);
 const LOST: Duration = Duration::from_secs(25);
 const NODES_AT_ONCE: u32 = 50;
 
-/// Looks at a cluster again and again.
-pub(crate) struct Look {
+/// Observes a cluster again and again.
+pub(crate) struct Observer {
     masters: usize,
     client: Client,
     /// A way to each API server by itself.
@@ -49,7 +49,7 @@ pub(crate) struct Look {
     hosts: BTreeMap<String, String>,
 }
 
-impl Look {
+impl Observer {
     /// By the service account of the pod that this runs in.
     pub(crate) fn in_cluster(masters: usize, hosts: &[(String, String)]) -> Result<Self, OperatorError> {
         let client = client(None)?;
@@ -62,7 +62,7 @@ impl Look {
     }
 
     /// What there is to see now.
-    pub(crate) async fn look(&mut self) -> Result<Seen, OperatorError> {
+    pub(crate) async fn observe(&mut self) -> Result<Seen, OperatorError> {
         let asked = ApiError::of("ask for the API server's version");
         let version = self.client.apiserver_version().await.map_err(asked)?.git_version;
         let (addresses, port) = self.service().await?;

@@ -1,4 +1,4 @@
-//! Writes into every Node which part of the pod network it has, where addresses decide that: `kubectl` and others look there.
+//! Writes its podCIDR into every Node, where addresses decide that: `kubectl` and others look there.
 //!
 //! Kubernetes' own allocator is switched off then. Every master does it, and all come to the same result.
 
@@ -26,7 +26,7 @@ pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
 async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
     let nodes: Api<NodeObject> = Api::all(client);
     let mut stream = watcher(nodes.clone(), session::watching()).boxed();
-    let mut outage = Outage::new("follow the nodes' parts of the pod network");
+    let mut outage = Outage::new("follow the nodes' podCIDRs");
     // Events that were under way while a Node was changed still show it as it was.
     let mut noted = BTreeSet::new();
     loop {
@@ -37,17 +37,17 @@ async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
         if !noted.insert(seen.metadata.uid.clone()) {
             continue;
         }
-        tracing::info!(node = seen.name(), part = %patch["spec"]["podCIDR"], "noting the node's pods");
+        tracing::info!(node = seen.name(), pod_cidr = %patch["spec"]["podCIDR"], "noting the node's podCIDR");
         let as_us = PatchParams::apply(MANAGER);
         match nodes.patch(seen.name(), &as_us, &Patch::Apply(patch)).await {
             // The Node was deleted in this moment, or another master was faster.
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409 | 422) => {}
-            result => drop(result.map_err(AgentError::api("note a node's pods"))?),
+            result => drop(result.map_err(AgentError::api("note a node's podCIDR"))?),
         }
     }
 }
 
-/// What is applied to a Node that has no part yet. A part can never be changed, so one that is there stays.
+/// What is applied to a Node that has no podCIDR yet. It can never be changed, so one that is there stays.
 fn plan(cluster: &ValidatedCluster, node: &NodeObject) -> Option<Value> {
     if !node.spec.pod_cidrs.is_empty() {
         return None;

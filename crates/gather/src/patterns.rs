@@ -8,7 +8,8 @@ use base64::{
 };
 use regex::{Captures, Regex};
 
-use super::MARK;
+/// What stands in the place of a secret.
+pub(crate) const MARK: &str = "[redacted]";
 
 /// `token: value`, `"password": "value"`, `--token=value`: a name that ends like a secret, and its value.
 pub(crate) const NAMED_SECRET: &str = r#"(?i)(?P<name>[a-z0-9_.-]*(?:token|secret|password|passwd|passphrase|psk|api[_-]?key|key-data|private[_-]?key)\\?["']?\s*[:=]\s*\\?["']?)(?P<value>[^\s"'\\,;{}\[\]()<>]+)"#;
@@ -50,7 +51,7 @@ const HARMLESS: &str = r"(?i)^(?:/.*|true|false|null|none|nil|<nil>|-?[0-9.]+(?:
 const HARMLESS_NAMES: &[&str] = &["initial-cluster-token"];
 
 /// All forms.
-pub(super) struct Patterns {
+pub(crate) struct Patterns {
     key: Regex,
     encoded: Regex,
     named: [Regex; 6],
@@ -59,7 +60,7 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    pub(super) fn new() -> Result<Self, regex::Error> {
+    pub(crate) fn new() -> Result<Self, regex::Error> {
         let lenient = GeneralPurposeConfig::new()
             .with_decode_padding_mode(DecodePaddingMode::Indifferent)
             .with_decode_allow_trailing_bits(true);
@@ -75,7 +76,7 @@ impl Patterns {
     }
 
     /// The text without what looks secret, and how many there were.
-    pub(super) fn scrub(&self, text: &str) -> (String, usize) {
+    pub(crate) fn scrub(&self, text: &str) -> (String, usize) {
         let mut count = 0;
         let mut text = replaced(&self.key, text, |_| {
             count += 1;

@@ -81,7 +81,7 @@ impl Masters {
     }
 
     /// As far as a stage needs it.
-    pub(super) async fn look(&self, host: &Host, stage: Stage) -> Result<Vec<Master>, StepError> {
+    pub(super) async fn observe(&self, host: &Host, stage: Stage) -> Result<Vec<Master>, StepError> {
         let is_last = stage == Stage::Ready;
         let agents = if stage <= Stage::Announced { self.agents(host).await? } else { Agents::default() };
         // Behind the agents: a master is announced before it has decided what to start with.

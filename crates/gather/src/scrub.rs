@@ -1,15 +1,11 @@
 //! Scrubs a text of everything that is or looks secret.
 
-mod patterns;
-
 use aho_corasick::{AhoCorasick, MatchKind};
-pub(crate) use patterns::{CEPHX, NAMED_SECRET, is_harmless, sounds_secret};
 
-use self::patterns::Patterns;
-use crate::secrets::Secrets;
-
-/// What stands in the place of a secret.
-const MARK: &str = "[redacted]";
+use crate::{
+    patterns::{MARK, Patterns},
+    secrets::Secrets,
+};
 
 /// Knows what must not be in a text.
 pub(crate) struct Scrubber {
