@@ -31,7 +31,7 @@ impl Context {
     pub(crate) fn new(global: &Global) -> Self {
         let host = Host::rooted(&global.root);
         #[cfg(debug_assertions)]
-        let host = Host { clock: crate::fault::clock::installed(host.clock.clone()), ..host };
+        let host = Host { clock: fault::clock(host.clock.clone(), output::note), ..host };
         Self {
             out: Output::new(global),
             host,
@@ -112,7 +112,7 @@ impl Context {
         runner.sinks.push(progress::sink(self.out));
         runner.sinks.extend(others);
         #[cfg(debug_assertions)]
-        crate::fault::install(&mut runner);
+        fault::install(&mut runner, output::note);
         let report = block_on(async {
             let signals = cancel_on_signal(runner.cancel.clone());
             let report = runner.run(playbook).await;

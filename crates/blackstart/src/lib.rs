@@ -7,8 +7,6 @@ mod codes;
 mod commands;
 mod context;
 mod failure;
-#[cfg(debug_assertions)]
-mod fault;
 mod output;
 pub mod progress;
 mod recording;

@@ -11,15 +11,13 @@ use std::sync::{
 use host::Clock;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::output;
-
 const VARIABLE: &str = "BLACKSTART_CLOCK";
 
 /// The given clock, or a wrong one where that is asked for.
-pub(crate) fn installed(clock: Arc<dyn Clock>) -> Arc<dyn Clock> {
+pub fn installed(clock: Arc<dyn Clock>, note: impl Fn(&str)) -> Arc<dyn Clock> {
     let Ok(text) = std::env::var(VARIABLE) else { return clock };
     let Some((by, after)) = parsed(&text) else {
-        output::note(&format!("{VARIABLE}={text} is ignored: it is not SECONDS or SECONDS:N\n"));
+        note(&format!("{VARIABLE}={text} is ignored: it is not SECONDS or SECONDS:N\n"));
         return clock;
     };
     Arc::new(Jumping { clock, by, after, asked: AtomicUsize::new(0) })

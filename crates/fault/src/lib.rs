@@ -15,7 +15,7 @@
 //! SIGSTOP, for a test that cuts the machine's power then. It happens once per boot: a mark in /run says that it has,
 //! and where.
 
-pub(crate) mod clock;
+mod clock;
 mod instant;
 mod watched;
 
@@ -33,8 +33,8 @@ use engine::{Event, Runner, Sink, State};
 use nix::sys::signal::{Signal, raise};
 use tokio::time::sleep;
 
+pub use self::clock::installed as clock;
 use self::instant::{Ending, Instant, Plan};
-use crate::output;
 
 const VARIABLE: &str = "BLACKSTART_FAULT";
 const MARK: &str = "/run/blackstart-fault";
@@ -42,12 +42,12 @@ const MARK: &str = "/run/blackstart-fault";
 /// How long a request has been under way when it is interrupted.
 const UNDER_WAY: Duration = Duration::from_millis(3);
 
-/// Prepares the run for its end, if one is asked for and has not been yet.
-pub(crate) fn install(runner: &mut Runner) {
+/// Prepares the run for its end, if one is asked for and has not been yet. `note` hears of one that cannot be understood.
+pub fn install(runner: &mut Runner, note: impl Fn(&str)) {
     let Ok(text) = std::env::var(VARIABLE) else { return };
     let plan = match text.parse() {
         Ok(plan) => plan,
-        Err(why) => return output::note(&format!("{VARIABLE}={text} is ignored: {why}\n")),
+        Err(why) => return note(&format!("{VARIABLE}={text} is ignored: {why}\n")),
     };
     if fs::exists(MARK).unwrap_or_default() {
         return;
