@@ -75,6 +75,8 @@ explain::codes! {
         "`dnf history list` on the node shows the transactions; the older packages must be in a repository that the node has";
     OLD_KERNEL = "BS-IPB-079", "the former kernel could not be made the default",
         "`grubby --set-default /boot/vmlinuz-VERSION` on the node with the version that the message names, then reboot";
+    DNF = "BS-IPB-080", "dnf failed on the node",
+        "run the command that the message names on the node: what it prints says more";
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ const ACCEPT: &str = "application/gzip, application/x-tar, text/x-shellscript, *
 const READY_WITHIN: Duration = Duration::from_mins(1);
 /// Before it is asked for the second time; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
+/// Up to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// A payload as it came.
 pub(super) struct Fetched {
@@ -92,29 +94,28 @@ async fn ask<A>(mut attempt: impl FnMut() -> A) -> Result<Answer, StepError>
 where
     A: Future<Output = Result<Answer, FetchError>>,
 {
-    let deadline = Instant::now() + READY_WITHIN;
+    let started = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
         let answer = attempt().await.map_err(|error| unanswered(&error))?;
-        let Some((error, is_not_yet)) = refused(answer.status) else { return Ok(answer) };
+        let Some((error, is_not_yet)) = refused(answer.status, started.elapsed()) else { return Ok(answer) };
         let wait = retry_after(&answer.headers).unwrap_or(pause);
-        if !is_not_yet || Instant::now() + wait > deadline {
+        if !is_not_yet || started.elapsed() + wait > READY_WITHIN {
             return Err(error);
         }
         sleep(wait).await;
-        pause *= 2;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
 /// What is wrong with an answer of this status, and whether another one may come.
-fn refused(status: StatusCode) -> Option<(StepError, bool)> {
+fn refused(status: StatusCode, waited: Duration) -> Option<(StepError, bool)> {
     let error = |code: Code, what: &str| StepError::new(code, format!("the bootstrap API answers {status}{what}"));
     match status.as_u16() {
         200 => None,
         401 | 403 => Some((error(codes::BOOTSTRAP_REFUSED, ": it refuses the token"), false)),
         429 | 503 | 511 => {
-            let within = READY_WITHIN.as_secs();
-            let what = format!(" for {within} s: it has no payload for this worker yet");
+            let what = format!(": it has no payload for this worker yet, after {} s", waited.as_secs());
             Some((error(codes::BOOTSTRAP_NOT_READY, &what).retryable(), true))
         }
         _ => Some((error(codes::BOOTSTRAP_ANSWER, " instead of a payload"), false)),

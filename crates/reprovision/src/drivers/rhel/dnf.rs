@@ -13,6 +13,7 @@
 //! only in between, and that no repository may have any more.
 
 use engine::StepError;
+use explain::Code;
 use host::{Cmd, CommandError, Host, Printed};
 use nodekit::{
     dnf,
@@ -26,7 +27,7 @@ const WITH_KERNEL: &str = "--setopt=protect_running_kernel=False";
 
 /// The newest transaction; 0 where there is none.
 pub(super) async fn newest(host: &Host) -> Result<u32, StepError> {
-    let printed = run(host, &["history", "list"]).await?;
+    let printed = run(host, &["history", "list"]).await.map_err(failed(codes::DNF))?;
     Ok(newest_in(&printed.stdout))
 }
 
@@ -39,14 +40,15 @@ pub(super) async fn is_interrupted(host: &Host, transaction: u32) -> Result<bool
 pub(super) async fn repair(host: &Host, transaction: u32) -> Result<(), StepError> {
     host.doing(format!("completing dnf transaction {transaction}, which was interrupted"));
     remove_duplicates(host).await?;
-    run(host, &["--assumeyes", "history", "redo", &transaction.to_string()]).await?;
+    let redo = ["--assumeyes", "history", "redo", &transaction.to_string()];
+    run(host, &redo).await.map_err(failed(codes::DNF))?;
     let brought = brought(&info(host, transaction).await?);
     if brought.is_empty() {
         return Ok(());
     }
     let arguments: Vec<&str> =
         ["--assumeyes", "reinstall"].into_iter().chain(brought.iter().map(String::as_str)).collect();
-    run(host, &arguments).await.map(drop)
+    run(host, &arguments).await.map(drop).map_err(failed(codes::DNF))
 }
 
 /// Undoes all transactions that are newer than this one. Returns the newest one after that.
@@ -60,10 +62,12 @@ pub(super) async fn roll_back(host: &Host, to: u32) -> Result<u32, StepError> {
     // It cannot be told to go back to before the first one.
     let first = to.max(1);
     if last > first {
-        run(host, &["--assumeyes", WITH_KERNEL, "history", "rollback", &first.to_string()]).await?;
+        run(host, &["--assumeyes", WITH_KERNEL, "history", "rollback", &first.to_string()])
+            .await
+            .map_err(failed(codes::NOT_UNDONE))?;
     }
     if to == 0 {
-        run(host, &["--assumeyes", WITH_KERNEL, "history", "undo", "1"]).await?;
+        run(host, &["--assumeyes", WITH_KERNEL, "history", "undo", "1"]).await.map_err(failed(codes::NOT_UNDONE))?;
     }
     newest(host).await
 }
@@ -72,26 +76,34 @@ async fn remove_duplicates(host: &Host) -> Result<(), StepError> {
     let question = Cmd::new("dnf").args(["--quiet", "check", "--duplicates"]).env("LC_ALL", "C");
     match host.commands.run(&question).await {
         Ok(_) => Ok(()),
-        // It ends with 1 for each duplicate that it names.
-        Err(CommandError::Failed { output, .. }) if output.contains("duplicate") => {
-            run(host, &["--assumeyes", "remove", "--duplicates"]).await.map(drop)
+        // What it found is in one of its outputs, how much of it in the other.
+        Err(CommandError::Failed { output, .. }) if output.contains("duplicate") || output.contains("problem(s)") => {
+            run(host, &["--assumeyes", "remove", "--duplicates"]).await.map(drop).map_err(failed(codes::DNF))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 async fn info(host: &Host, transaction: u32) -> Result<String, StepError> {
-    Ok(run(host, &["history", "info", &transaction.to_string()]).await?.stdout)
+    let printed = run(host, &["history", "info", &transaction.to_string()]).await;
+    printed.map(|printed| printed.stdout).map_err(failed(codes::DNF))
 }
 
-async fn run(host: &Host, arguments: &[&str]) -> Result<Printed, StepError> {
-    dnf::run(host, arguments).await.map_err(|problem| match problem {
+/// Arguments that dnf was given, and why it did not do that.
+type Failing = (String, Problem);
+
+async fn run(host: &Host, arguments: &[&str]) -> Result<Printed, Failing> {
+    dnf::run(host, arguments).await.map_err(|problem| (arguments.join(" "), problem))
+}
+
+/// With this code, unless the reason has one of its own: a lock, a mirror, no space.
+fn failed(code: Code) -> impl FnOnce(Failing) -> StepError {
+    move |(arguments, problem)| match problem {
         Problem::Failure(Failure::Failed(reported)) => {
-            let message = format!("`dnf {}` failed: {}", arguments.join(" "), explain::plain(&reported));
-            StepError::new(codes::NOT_UNDONE, message)
+            StepError::new(code, format!("`dnf {arguments}` failed: {}", explain::plain(&reported)))
         }
         problem => problem.into_error(Work::Install, "what a dnf transaction needs"),
-    })
+    }
 }
 
 /// From `dnf history list`, which has the newest first: ` 12 | upgrade -y | 2026-11-19 02:00 | I, U | 31`, in dnf 5 without the bars.
@@ -124,7 +136,7 @@ fn brought(info: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::testing::{Machine, failed},
+        super::testing::{Machine, failed as shown},
         *,
     };
 
@@ -181,7 +193,7 @@ Scriptlet output:
     fn machine(newest: u32, has_duplicates: bool) -> Machine {
         Machine::default().answering(move |command| {
             if command.contains("check --duplicates") && has_duplicates {
-                return Err("exit status: 1|bash-5.1.8-9.el9.x86_64 is a duplicate with bash-5.1.8-6.el9.x86_64".into());
+                return Err("exit status: 1|Error: Check discovered 1 problem(s)".into());
             }
             if command.ends_with("history rollback 3") {
                 return Err("exit status: 1|Error: The following problems occurred / Cannot find rpm nevra x".into());
@@ -212,7 +224,7 @@ Scriptlet output:
         for (last, to) in [(12, 9), (12, 12), (5, 0), (1, 0), (0, 0), (4, 3)] {
             let machine = machine(last, false);
             let ended = roll_back(&machine.host(), to).await;
-            let ended = ended.map_or_else(|error| failed(&error), |newest| format!("now {newest}"));
+            let ended = ended.map_or_else(|error| shown(&error), |newest| format!("now {newest}"));
             reported += &format!("from {last} to {to}: {ended}\n{}", changes(&machine));
         }
         insta::assert_snapshot!(reported);

@@ -46,22 +46,24 @@ pub(super) struct Kept {
 }
 
 impl Step for Kept {
-    type Seen = usize;
+    /// How many are to be kept; none once they are.
+    type Seen = Option<usize>;
     type Undo = PutBack;
 
     fn about(&self) -> About {
         About::new(ids::KEPT, "Keep the files that will change", "the way back needs them as they were")
     }
 
-    /// How many are to be kept.
-    async fn observe(&self, host: &Host) -> Result<usize, StepError> {
+    async fn observe(&self, host: &Host) -> Result<Option<usize>, StepError> {
         let is_done = read(&*host.disk)?.run == self.run.order.run;
-        Ok(if is_done { 0 } else { payload::declared(&*host.disk)?.len() })
+        Ok(if is_done { None } else { Some(payload::declared(&*host.disk)?.len()) })
     }
 
-    fn plan(&self, count: &usize) -> Result<Vec<Planned>, StepError> {
-        let what = || format!("keep {} as they are", explain::counted(*count, "file"));
-        Ok(if *count == 0 { Vec::new() } else { vec![Planned::act("keep", what())] })
+    fn plan(&self, to_keep: &Option<usize>) -> Result<Vec<Planned>, StepError> {
+        // Also where there are none: a list that comes with stage 1 is about files that have been changed already.
+        let act =
+            |count| Planned::act("keep", format!("keep {} that the payload declares", explain::counted(count, "file")));
+        Ok(to_keep.map(act).into_iter().collect())
     }
 
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
@@ -184,7 +186,7 @@ mod tests {
         machine.write("/var/lib/blackstart-reprovision/kept/index.json", r#"{"run": "z", "files": []}"#);
         machine.write("/var/lib/blackstart-reprovision/kept/0", "of another run");
         let step = Kept { run: run("a") };
-        assert_eq!(machine.apply(&step).await.unwrap(), ["keep 4 files as they are"]);
+        assert_eq!(machine.apply(&step).await.unwrap(), ["keep 4 files that the payload declares"]);
         assert!(machine.apply(&step).await.unwrap().is_empty());
 
         machine.write("/etc/issue", "after\n");

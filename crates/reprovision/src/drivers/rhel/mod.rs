@@ -32,7 +32,7 @@ use host::{Disk, Host};
 use self::{
     kept::{Kept, PutBack},
     record::{Begun, Record},
-    script::Bash,
+    script::{Bash, Scripts},
     stage::{Stage, Undone, Which},
 };
 use super::{Described, Driver, Subject, Working};
@@ -65,9 +65,7 @@ impl Driver for Rhel {
     }
 
     fn stage1(&self, run: &Run) -> Result<Playbook, PlaybookError> {
-        let undos = undos(None, PutBack { count: 0 });
-        let stage = Stage { which: Which::First, run: run.clone(), scripts: Arc::new(Bash) };
-        Playbook::undone_by(&undos).step(Kept { run: run.clone() }, &[]).step(stage, &[ids::KEPT]).build()
+        stage1(run, Arc::new(Bash))
     }
 
     fn needs_reboot<'a>(&'a self, _run: &'a Run, host: &'a Host) -> Working<'a, bool> {
@@ -75,9 +73,7 @@ impl Driver for Rhel {
     }
 
     fn stage2(&self, run: &Run) -> Result<Playbook, PlaybookError> {
-        let undos = undos(None, PutBack { count: 0 });
-        let stage = Stage { which: Which::Second, run: run.clone(), scripts: Arc::new(Bash) };
-        Playbook::undone_by(&undos).step(stage, &[]).build()
+        stage2(run, Arc::new(Bash))
     }
 
     fn undos(&self, disk: &dyn Disk) -> Result<Undos, StepError> {
@@ -88,6 +84,17 @@ impl Driver for Rhel {
     fn way_back_reboots(&self) -> bool {
         true
     }
+}
+
+fn stage1(run: &Run, scripts: Arc<dyn Scripts>) -> Result<Playbook, PlaybookError> {
+    let stage = Stage { which: Which::First, run: run.clone(), scripts };
+    let undos = undos(None, PutBack { count: 0 });
+    Playbook::undone_by(&undos).step(Kept { run: run.clone() }, &[]).step(stage, &[ids::KEPT]).build()
+}
+
+fn stage2(run: &Run, scripts: Arc<dyn Scripts>) -> Result<Playbook, PlaybookError> {
+    let stage = Stage { which: Which::Second, run: run.clone(), scripts };
+    Playbook::undone_by(&undos(None, PutBack { count: 0 })).step(stage, &[]).build()
 }
 
 fn undos(before: Option<&Begun>, kept: PutBack) -> Undos {
@@ -110,7 +117,18 @@ async fn describe(run: &Run, host: &Host) -> Result<Described, StepError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{testing::Machine, *};
+    use std::{
+        path::PathBuf,
+        sync::atomic::{AtomicU32, Ordering::Relaxed},
+    };
+
+    use engine::Runner;
+
+    use super::{
+        script::{Ended, Ending, Script},
+        testing::Machine,
+        *,
+    };
 
     const DIR: &str = "/var/lib/blackstart-reprovision/payload";
 
@@ -129,6 +147,58 @@ mod tests {
             reported += &format!("{}: {} ({})\n", check.name, check.about, codes.join(", "));
         }
         insta::assert_snapshot!(reported);
+    }
+
+    /// Changes a file that is declared and one that is not, and has dnf make a transaction. Stage 2 fails as often as it is told.
+    struct Changing(PathBuf, AtomicU32);
+
+    impl Scripts for Changing {
+        fn run<'a>(&'a self, script: &'a Script, _: &'a [String], _: &'a Host) -> Ending<'a> {
+            let (_, stage) = script.env.iter().find(|(name, _)| *name == "BOOTSTRAP_STAGE").unwrap();
+            std::fs::write(self.0.join("etc/declared"), stage).unwrap();
+            std::fs::write(self.0.join("etc/other"), stage).unwrap();
+            std::fs::write(self.0.join("newest"), format!("4{stage}")).unwrap();
+            let fails = stage == "2" && self.1.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
+            let killed = || Ended::Badly { status: "signal: 9".into(), was_killed: true, last: String::new() };
+            Box::pin(async move { if fails { killed() } else { Ended::Well } })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_engine_carries_it_there_and_back() {
+        let machine = Machine::default();
+        machine.write("/newest", "40");
+        machine.write("/etc/declared", "before");
+        let note = r#"{"run": "a", "sha256": "00", "kind": "tar", "fetched": "2026-11-19T02:00:00Z"}"#;
+        for (name, text) in [("payload.json", note), ("files/bootstrap.sh", ""), ("files/files", "/etc/declared\n")] {
+            machine.write(&format!("{DIR}/{name}"), text);
+        }
+        let newest = machine.path("/newest");
+        let machine = machine.answering(move |command| {
+            if command.contains("history rollback") {
+                std::fs::write(&newest, "43").unwrap();
+            }
+            let is_list = command.ends_with("history list");
+            Ok(if is_list { std::fs::read_to_string(&newest).unwrap() } else { String::new() })
+        });
+        let (run, host) = (testing::run("a"), machine.host());
+        let scripts = Arc::new(Changing(machine.path("/"), AtomicU32::new(1)));
+        let runner = Runner::new(host.clone(), crate::paths::STATE_DIR, "worker-01");
+        for playbook in [stage1(&run, scripts.clone()).unwrap(), stage2(&run, scripts).unwrap()] {
+            for is_again in [false, true] {
+                let report = runner.run(&playbook).await.unwrap();
+                assert!(report.is_complete() && report.changed.is_empty() == is_again, "{report:?}");
+            }
+        }
+        assert_eq!(machine.read("/etc/declared").as_deref(), Some("2"));
+        machine.asked();
+        let report = runner.undo(&Rhel.undos(&*host.disk).unwrap()).await.unwrap();
+        assert_eq!(report.undone, ["stage-2", "stage-1", "kept"]);
+        let rolled = machine.asked().into_iter().filter(|command| command.contains("history rollback 40")).count();
+        let files = ["/etc/declared", "/etc/other"].map(|path| machine.read(path).unwrap());
+        assert_eq!((rolled, files, report.notes.len()), (1, ["before".into(), "2".into()], 2));
+        let report = runner.undo(&Rhel.undos(&*host.disk).unwrap()).await.unwrap();
+        assert!(report.undone.is_empty() && report.failed.is_empty() && machine.asked().is_empty());
     }
 
     #[tokio::test]

@@ -201,7 +201,7 @@ pub(super) fn version(disk: &dyn Disk) -> Result<Option<String>, StepError> {
     let Some(bytes) = disk.read_optional(&files().join("version"))? else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().next().unwrap_or_default().trim();
-    let shown: String = explain::plain(line).chars().take(64).collect();
+    let shown: String = explain::plain(line).trim().chars().take(64).collect();
     Ok(Some(shown).filter(|line| !line.is_empty()))
 }
 
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!((version(disk).unwrap(), says_no_reboot(disk).unwrap()), (None, false));
         machine.write(&format!("{DIR}/files/version"), " 4.17.3\u{7} \nmore\n");
         machine.write(&format!("{DIR}/files/no-reboot"), "");
-        assert_eq!((version(disk).unwrap().as_deref(), says_no_reboot(disk).unwrap()), (Some("4.17.3 "), true));
+        assert_eq!((version(disk).unwrap().as_deref(), says_no_reboot(disk).unwrap()), (Some("4.17.3"), true));
     }
 
     #[test]

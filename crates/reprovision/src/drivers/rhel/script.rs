@@ -22,7 +22,7 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, Command},
     sync::mpsc::{Sender, channel},
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 
 /// What is kept of a longer line.
@@ -144,7 +144,8 @@ impl Group {
                 }
                 status = self.child.wait() => {
                     // What it has left running may hold the pipe for ever.
-                    while let Ok(Some(line)) = timeout(LATE, lines.recv()).await {
+                    let late = Instant::now() + LATE;
+                    while let Ok(Some(line)) = timeout_at(late, lines.recv()).await {
                         shown.add(&line);
                     }
                     if status.as_ref().is_ok_and(ExitStatus::success) {

@@ -60,8 +60,8 @@ impl Unpacking<'_> {
         let refused = |why: &str| unsafe_(&format!("its entry `{shown}` {why}"));
         let name = inside(&given).ok_or_else(|| refused("is not inside the archive"))?;
         let at = self.to.join(&name);
-        if self.links.iter().any(|(link, _)| name != *link && name.starts_with(link)) {
-            return Err(refused("is below a link"));
+        if name.ancestors().skip(1).any(|above| self.names.contains(above)) {
+            return Err(refused("is below a file or a link"));
         }
         if kind.is_dir() {
             return if self.names.contains(&name) { Err(refused("is twice there")) } else { self.directory(&at) };

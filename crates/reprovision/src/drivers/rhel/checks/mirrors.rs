@@ -5,14 +5,19 @@
 use std::collections::BTreeSet;
 
 use checks::{Check, Checking, Finding, Inconclusive, Part};
+use explain::Code;
 use host::CommandError;
 
 use super::command;
 use crate::{codes, drivers::Subject};
 
 /// See [`super`].
-pub(super) const CHECK: Check<Subject> =
-    Check::new("mirrors", "the package repositories can be reached and used", &[codes::MIRRORS], check);
+pub(super) const CHECK: Check<Subject> = Check::new(
+    "mirrors",
+    "the package repositories can be reached and used",
+    &[codes::MIRRORS, codes::PACKAGES_HELD],
+    check,
+);
 
 const STRICT: [&str; 3] = ["--quiet", "--setopt=*.skip_if_unavailable=false", "--setopt=exit_on_lock=True"];
 
@@ -26,13 +31,16 @@ fn check(subject: &Subject) -> Checking<'_> {
         };
         let enabled = run(&["repolist", "--enabled"]).await;
         if matches!(&enabled, Ok(printed) if !has_repositories(&printed.stdout)) {
-            return Ok(problem("no package repository is enabled".to_owned()));
+            return Ok(problem(codes::MIRRORS, "no package repository is enabled".to_owned()));
         }
         for arguments in [&["makecache", "--refresh"][..], &["check-update"]] {
             match run(arguments).await {
                 Ok(_) => {}
                 Err(CommandError::Failed { status, .. }) if status == UPDATES && arguments[0] == "check-update" => {}
-                Err(CommandError::Failed { output, .. }) => return Ok(problem(complaint(&output))),
+                Err(CommandError::Failed { output, .. }) if output.contains("locked by") => {
+                    return Ok(problem(codes::PACKAGES_HELD, explain::plain(&output).into_owned()));
+                }
+                Err(CommandError::Failed { output, .. }) => return Ok(problem(codes::MIRRORS, complaint(&output))),
                 Err(error @ CommandError::NotStarted { .. }) => return Err(Inconclusive::from(error)),
             }
         }
@@ -40,8 +48,8 @@ fn check(subject: &Subject) -> Checking<'_> {
     })
 }
 
-fn problem(message: String) -> Vec<Finding> {
-    vec![Finding::cause(codes::MIRRORS, Part::Network, message)]
+fn problem(code: Code, message: String) -> Vec<Finding> {
+    vec![Finding::cause(code, Part::Network, message)]
 }
 
 /// From `dnf repolist`: a heading, then one repository a line.
