@@ -77,6 +77,8 @@ explain::codes! {
         "`grubby --set-default /boot/vmlinuz-VERSION` on the node with the version that the message names, then reboot";
     DNF = "BS-IPB-080", "dnf failed on the node",
         "run the command that the message names on the node: what it prints says more";
+    NO_OLD_PACKAGES = "BS-IPB-081", "packages that can be updated could not be put back",
+        "keep the versions that are installed in a repository of the node, else the way back from an update fails";
 }
 
 #[cfg(test)]

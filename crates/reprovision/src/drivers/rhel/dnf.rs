@@ -112,18 +112,20 @@ fn newest_in(list: &str) -> u32 {
     list.lines().find_map(first).unwrap_or_default()
 }
 
-/// From `dnf history info N`: `Return-Code    : ** Aborted **`, in dnf 5 `Status         : Started`.
+/// From `dnf history info N`. One that came to its end, well or not, has a state of the packages after it: `End rpmdb      : 405:7bd1…`.
+/// One that was killed has none, and counts as failed. In dnf 5 it is `Status         : Started`.
 fn shows_interruption(info: &str) -> bool {
-    info.lines().filter_map(|line| line.split_once(':')).any(|(name, value)| match name.trim() {
-        "Return-Code" => value.contains("Aborted"),
-        "Status" => value.trim() == "Started",
-        _ => false,
-    })
+    let head = info.lines().take_while(|line| !line.to_ascii_lowercase().starts_with("packages altered"));
+    let fields: Vec<(&str, &str)> =
+        head.filter_map(|line| line.split_once(':')).map(|(name, value)| (name.trim(), value.trim())).collect();
+    let field = |wanted| fields.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let has_failed = field("Return-Code").is_some_and(|code| code != "Success");
+    has_failed && field("End rpmdb").is_none_or(str::is_empty) || field("Status") == Some("Started")
 }
 
 /// The packages that a transaction brought, from the same: `    Upgrade  bash-5.1.8-9.el9.x86_64 @baseos`.
 fn brought(info: &str) -> Vec<String> {
-    const BRINGS: [&str; 6] = ["Install", "Dep-Install", "Upgrade", "Downgrade", "Reinstall", "Obsoleting"];
+    const BRINGS: [&str; 5] = ["Install", "Upgrade", "Downgrade", "Reinstall", "Obsolete"];
     let altered = info.lines().skip_while(|line| !line.to_ascii_lowercase().starts_with("packages altered"));
     let package = |line: &str| {
         let mut words = line.split_whitespace().skip_while(|word| *word == "**");
@@ -158,8 +160,10 @@ ID Command line           Date and time       Action(s) Altered
 Transaction ID : 12
 Begin time     : Thu Nov 19 02:00:01 2026
 Begin rpmdb    : 405:7bd1a83bd4e5ab2f
+End time       : Thu Jan  1 00:00:00 1970 (18446744071914 seconds)
+End rpmdb      :
 User           : System <unset>
-Return-Code    : ** Aborted **
+Return-Code    : Failure: 1
 Releasever     : 9
 Command Line   : upgrade --assumeyes
 Comment        :
@@ -177,11 +181,13 @@ Scriptlet output:
         for (list, expected) in [(LIST, 12), (LIST_5, 7), ("ID | Command line\n------\n", 0), ("", 0)] {
             assert_eq!(newest_in(list), expected);
         }
-        let success = INFO.replace("** Aborted **", "Success");
+        let ended = INFO.replace("End rpmdb      :", "End rpmdb      : 405:7bd1a83bd4e5ab2f");
         for (info, expected) in [
             (INFO, true),
-            (&success, false),
-            (&success.replace("Success", "Failure: 1"), false),
+            (&INFO.replace("Failure: 1", "** Aborted **"), true),
+            (&INFO.replace("Failure: 1", "Success"), false),
+            (&ended, false),
+            (&ended.replace("Failure: 1", "Success"), false),
             ("Transaction ID : 7\nStatus         : Started\n", true),
             ("Transaction ID : 7\nStatus         : Ok\nDescription    : dnf upgrade Status : Started\n", false),
         ] {

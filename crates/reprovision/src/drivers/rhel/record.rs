@@ -38,6 +38,9 @@ pub(super) struct Begun {
     pub(super) kernel: String,
     /// The script ended with 0.
     pub(super) ended: bool,
+    /// The transaction of the script that was interrupted and is being completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) repairing: Option<u32>,
 }
 
 impl Record {
@@ -103,7 +106,7 @@ mod tests {
         let machine = Machine::default();
         let disk = &*machine.host().disk;
         assert_eq!((Record::read(disk).unwrap(), Record::of(disk, "b").unwrap().before()), (None, None));
-        let begun = Begun { transaction: 7, kernel: "5.14.0-70".into(), ended: false };
+        let begun = Begun { transaction: 7, kernel: "5.14.0-70".into(), ended: false, repairing: None };
         let record = Record { run: "a".into(), stage1: Some(begun.clone()), ..Record::default() };
         record.write(disk).unwrap();
         assert_eq!(Record::read(disk).unwrap().unwrap().before(), Some(&begun));

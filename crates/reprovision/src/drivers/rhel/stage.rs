@@ -77,14 +77,21 @@ impl Stage {
         let disk = &*host.disk;
         let mut record = Record::of(disk, &self.run.order.run)?;
         let newest = dnf::newest(host).await?;
-        let begun = self.which.of(&mut record);
-        if let Some(begun) = begun {
-            if newest > begun.transaction && dnf::is_interrupted(host, newest).await? {
-                dnf::repair(host, newest).await?;
-            }
-            return Ok(());
+        let Some(begun) = self.which.of(&mut record) else {
+            let kernel = kernel(host)?;
+            *self.which.of(&mut record) = Some(Begun { transaction: newest, kernel, ended: false, repairing: None });
+            return record.write(disk);
+        };
+        if begun.repairing.is_none() && newest > begun.transaction && dnf::is_interrupted(host, newest).await? {
+            begun.repairing = Some(newest);
         }
-        *begun = Some(Begun { transaction: newest, kernel: kernel(host)?, ended: false });
+        // The repair is transactions too: were it interrupted itself, the newest one would not be the one to repair.
+        let Some(interrupted) = begun.repairing else { return Ok(()) };
+        record.write(disk)?;
+        dnf::repair(host, interrupted).await?;
+        if let Some(begun) = self.which.of(&mut record) {
+            begun.repairing = None;
+        }
         record.write(disk)
     }
 

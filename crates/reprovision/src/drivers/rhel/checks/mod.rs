@@ -9,6 +9,7 @@ mod registry;
 mod secret;
 mod space;
 mod updaters;
+mod way_back;
 
 use checks::{Check, Finding, Inconclusive};
 use engine::StepError;
@@ -19,7 +20,15 @@ use crate::drivers::Subject;
 
 /// Those that need no payload.
 pub(super) fn before() -> &'static [Check<Subject>] {
-    &[secret::CHECK, package_manager::CHECK, mirrors::CHECK, registry::CHECK, space::CHECK, updaters::CHECK]
+    &[
+        secret::CHECK,
+        package_manager::CHECK,
+        mirrors::CHECK,
+        registry::CHECK,
+        space::CHECK,
+        updaters::CHECK,
+        way_back::CHECK,
+    ]
 }
 
 /// Those of the payload and for it.

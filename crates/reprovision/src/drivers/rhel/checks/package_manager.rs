@@ -53,7 +53,7 @@ mod tests {
             ("", " 41 | upgrade |", "Success"),
             ("", "", "Success"),
             ("2106 packagekitd /var/lib/rpm/.rpm.lock\n", " 41 | upgrade |", "Success"),
-            ("", " 41 | upgrade |", "** Aborted **"),
+            ("", " 41 | upgrade |", "Failure: 1"),
         ] {
             let machine = Machine::default().answering(move |command| {
                 Ok(match command {

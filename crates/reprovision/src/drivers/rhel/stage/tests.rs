@@ -83,7 +83,7 @@ async fn a_stage_is_run_until_it_has_ended_well_and_then_never_again() {
     assert!(error.is_retryable() && failed(&error).starts_with("BS-IPB-076"), "{error}");
     // Power was lost in the middle of a transaction of the script.
     machine.write("/newest", "42");
-    machine.write("/status", "** Aborted **");
+    machine.write("/status", "Failure: 1");
     machine.asked();
     assert_eq!(machine.apply(&first).await.unwrap(), ["run stage 1 of the payload"]);
     assert!(machine.asked().iter().any(|command| command.ends_with("--assumeyes history redo 42")));
