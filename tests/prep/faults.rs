@@ -243,7 +243,7 @@ fn killed_at(cluster: &Cluster, instant: &str) -> String {
     at
 }
 
-/// There is work to do, and the program ends, or stands still, at an instant of a step (`crates/blackstart/src/fault`). Says
+/// There is work to do, and the program ends, or stands still, at an instant of a step (`crates/fault`). Says
 /// since when, and where it struck.
 fn strike(cluster: &Cluster, instant: &str, ending: &str) -> (Timestamp, String) {
     let moment = Timestamp::now();

@@ -13,7 +13,7 @@ pub(crate) enum Ending {
     PowerLoss,
 }
 
-/// When in a step, by the words of `crates/blackstart/src/fault`.
+/// When in a step, by the words of `crates/fault`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Instant {
     pub(crate) step: String,

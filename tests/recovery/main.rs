@@ -2,7 +2,7 @@
 //!
 //! `cargo test --workspace --test recovery`, as root; plain `cargo test` leaves it out. One undisturbed run shows
 //! which steps there are and what a node is like in the end. Then, each on a machine that has never run us, the run is
-//! stopped at one instant of one step (`crates/blackstart/src/fault`), by SIGKILL or by cutting the machine's power,
+//! stopped at one instant of one step (`crates/fault`), by SIGKILL or by cutting the machine's power,
 //! and goes on by itself. The machine must end as the undisturbed one: same files, units, processes, objects; and another
 //! run must find nothing to change.
 //!

@@ -46,6 +46,49 @@ explain::codes! {
         "it runs in a pod of the DaemonSet ipb-daemonset: `kubectl apply -k infrastructure/in-place`";
     SIGNALS = "BS-IPB-022", "cannot install signal handlers",
         "this is a bug in blackstart, or a limit of the system: please report it with the message";
+    BOOTSTRAP_REFUSED = "BS-IPB-060", "the bootstrap API refuses the node's token",
+        "create the node's Secret again with a token for this worker, cluster and region";
+    BOOTSTRAP_NOT_READY = "BS-IPB-061", "the bootstrap API has no payload yet",
+        "wait until it has made the payload of this worker; the node is asked again by itself";
+    BOOTSTRAP_UNREACHABLE = "BS-IPB-062", "the bootstrap API cannot be reached",
+        "check `bootstrap-url` in the node's Secret, and from the node its name server, routes and firewalls";
+    BOOTSTRAP_DISTRUSTED = "BS-IPB-063", "the bootstrap API is not who it should be",
+        "put the CA of its certificate into `ca.crt` of the node's Secret, and check the node's clock";
+    BOOTSTRAP_ANSWER = "BS-IPB-064", "the bootstrap API does not answer with a payload",
+        "check `bootstrap-url`, `worker-id`, `cluster-id` and `region` in the node's Secret, and the log of that server";
+    BOOTSTRAP_SUM = "BS-IPB-065", "the payload is not the one that was announced",
+        "the message has both sums: correct `sha256` in the node's Secret, or find out what changes the payload on its way";
+    PAYLOAD_UNSAFE = "BS-IPB-066", "the archive of the payload has what is not unpacked",
+        "make the archive again without the entry that the message names: nothing of it was run";
+    PAYLOAD_UNKNOWN = "BS-IPB-067", "the payload is nothing that can be run",
+        "a payload is a bash script, or a tar archive (gzip or not) with `bootstrap.sh` or `playbook.yml` at its top";
+    PAYLOAD_LOST = "BS-IPB-068", "the payload of the run is not on the node as it was fetched",
+        "label the node again: the next run fetches it anew. What was begun is undone by the way back";
+    NO_ANSIBLE = "BS-IPB-069", "the payload is an Ansible playbook, and the node has no ansible-playbook",
+        "`dnf install ansible-core` on the node, or add a `bootstrap.sh` to the payload that does so";
+    NO_DNF = "BS-IPB-070", "the node has no dnf", "the driver rhel is for RHEL and its relatives: use a Secret for another driver";
+    PACKAGES_HELD = "BS-IPB-071", "another process works with the node's packages",
+        "wait for the process that the message names, or stop it";
+    TRANSACTION_INTERRUPTED = "BS-IPB-072", "the node's last dnf transaction was interrupted",
+        "complete it: `dnf history redo last`, then `dnf check` and `dnf remove --duplicates`";
+    MIRRORS = "BS-IPB-073", "the node's package repositories cannot be used",
+        "`dnf makecache --refresh` on the node: check its subscription, proxy and the repository that the message names";
+    REGISTRY = "BS-IPB-074", "a registry of the pull secret cannot be used",
+        "check from the node: `curl https://HOST/v2/` must answer 200 or 401 by a certificate that the node's CA store knows";
+    STAGE_FAILED = "BS-IPB-075", "a stage of the payload failed",
+        "the message has its last lines, `journalctl -u blackstart-reprovision -u blackstart-reprovision-boot` all of them";
+    STAGE_KILLED = "BS-IPB-076", "a stage of the payload was killed",
+        "check `dmesg` for the out-of-memory killer; the stage is run again by itself";
+    FILES_LIST = "BS-IPB-077", "the payload's list `files` cannot be used",
+        "each line of it is the absolute path of one file or link, without `..`, and none below /dev, /proc, /run or /sys";
+    NOT_UNDONE = "BS-IPB-078", "the packages of the payload could not be undone",
+        "`dnf history list` on the node shows the transactions; the older packages must be in a repository that the node has";
+    OLD_KERNEL = "BS-IPB-079", "the former kernel could not be made the default",
+        "`grubby --set-default /boot/vmlinuz-VERSION` on the node with the version that the message names, then reboot";
+    DNF = "BS-IPB-080", "dnf failed on the node",
+        "run the command that the message names on the node: what it prints says more";
+    NO_OLD_PACKAGES = "BS-IPB-081", "packages that can be updated could not be put back",
+        "keep the versions that are installed in a repository of the node, else the way back from an update fails";
 }
 
 #[cfg(test)]

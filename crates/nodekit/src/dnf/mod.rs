@@ -143,6 +143,11 @@ async fn needed_by(host: &Host, name: &str) -> Result<BTreeSet<String>, StepErro
     Ok(lines.map(str::to_owned).collect())
 }
 
+/// Runs dnf with these arguments, as everything here does: waiting for others, with an error for a repository that is away.
+pub async fn run(host: &Host, arguments: &[&str]) -> Result<Printed, Problem> {
+    with_retries(host, &dnf([]).args(arguments.iter().copied())).await
+}
+
 /// Runs a command, again and again while another process works with packages. While a process has rpm's lock it is not even
 /// tried: dnf would come to it last, not say who that is, and leave a line in its history each time.
 async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
@@ -156,7 +161,7 @@ async fn with_retries(host: &Host, command: &Cmd) -> Result<Printed, Problem> {
 }
 
 /// The process that has rpm's lock. Where that cannot be seen, dnf says at least that it is held.
-async fn holder(host: &Host) -> Option<String> {
+pub async fn holder(host: &Host) -> Option<String> {
     let question = ["--noheadings", "--raw", "--notruncate", "--output=PID,COMMAND,PATH"];
     let printed = host.commands.run(&Cmd::new("lslocks").args(question)).await.ok()?;
     failure::holder(&printed.stdout)
