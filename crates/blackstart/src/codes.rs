@@ -59,6 +59,8 @@ explain::codes! {
         "the message has what is missing; `blackstart diagnose` on that machine shows why; run the command again to \
          keep waiting";
     BAD_LIMIT = "BS-CLI-048", "invalid limit", "write a number from 1, or a percentage such as 10%";
+    NO_SECRET_FILES = "BS-CLI-049", "cannot read the keys of the node's Secret",
+        "pass a directory with one file per key; `blackstart reprovision start --help` lists the keys";
 }
 
 /// Every code of the program.

@@ -61,11 +61,11 @@ explain::codes! {
     PAYLOAD_UNSAFE = "BS-IPB-066", "the archive of the payload has what is not unpacked",
         "make the archive again without the entry that the message names: nothing of it was run";
     PAYLOAD_UNKNOWN = "BS-IPB-067", "the payload is nothing that can be run",
-        "a payload is a bash script, or a tar archive (gzip or not) with `bootstrap.sh` or `playbook.yml` at its top";
+        "a payload is a bash script, or a tar archive (gzip or not) with bootstrap.sh or `playbook.yml` at its top";
     PAYLOAD_LOST = "BS-IPB-068", "the payload of the run is not on the node as it was fetched",
         "label the node again: the next run fetches it anew. What was begun is undone by the way back";
     NO_ANSIBLE = "BS-IPB-069", "the payload is an Ansible playbook, and the node has no ansible-playbook",
-        "`dnf install ansible-core` on the node, or add a `bootstrap.sh` to the payload that does so";
+        "`dnf install ansible-core` on the node, or add a bootstrap.sh to the payload that does so";
     NO_DNF = "BS-IPB-070", "the node has no dnf", "the driver rhel is for RHEL and its relatives: use a Secret for another driver";
     PACKAGES_HELD = "BS-IPB-071", "another process works with the node's packages",
         "wait for the process that the message names, or stop it";

@@ -21,6 +21,7 @@ mod object;
 mod order;
 pub mod progress;
 mod report;
+mod start;
 
 pub use object::{
     Conditions, Deadlines, Drain, DrainPolicy, Driver, NodeUpgrade, NodeUpgradeSpec, NodeUpgradeStatus, OnTimeout,
@@ -28,3 +29,4 @@ pub use object::{
 };
 pub use order::{Command, Order};
 pub use report::{NodeReport, NodeState};
+pub use start::{abort, list, start};

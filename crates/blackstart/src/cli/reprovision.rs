@@ -7,6 +7,49 @@ use clap::Subcommand;
 /// Nodes worked on in place.
 #[derive(Debug, Subcommand)]
 pub enum ReprovisionCommand {
+    /// Give a node its Secret and label it: the controller does the rest
+    #[command(
+        after_help = "The directory has one file per key, as `kubectl create secret generic --from-file=DIR` reads it:\n  rhcos  ignition-url, ignition-token, ca.crt\n  rhel   bootstrap-url, bootstrap-token, worker-id, cluster-id, region, ca.crt\n  both   progress-url, progress-token, progress-ca.crt, pull-secret, expires, sha256\nNothing is changed on the node before all its checks are met and its pods have left it.\n\nExamples:\n  blackstart reprovision start worker-01 --secret ./worker-01/\n  blackstart reprovision start worker-01                       with the Secret that is there"
+    )]
+    Start {
+        /// The node
+        node: String,
+        /// A directory with a file for each key of the node's Secret
+        #[arg(long, value_name = "DIR")]
+        secret: Option<PathBuf>,
+        /// How to reach the cluster [default: the KUBECONFIG variable, else ~/.kube/config, else this node's own]
+        #[arg(long, value_name = "FILE")]
+        kubeconfig: Option<PathBuf>,
+    },
+
+    /// Show how far the nodes are, and what each waits for
+    #[command(
+        after_help = "Exit codes: 0 all are done or on their way, 1 one was refused, went back or is stuck.\n\nExamples:\n  blackstart reprovision status\n  blackstart reprovision status worker-01 -o json | jq -r '.[0].status.phase'"
+    )]
+    Status {
+        /// Only this node
+        node: Option<String>,
+        /// How to reach the cluster [default: the KUBECONFIG variable, else ~/.kube/config, else this node's own]
+        #[arg(long, value_name = "FILE")]
+        kubeconfig: Option<PathBuf>,
+    },
+
+    /// Stop the work on a node that has not begun to change itself
+    #[command(
+        after_help = "A node that has begun goes on, and goes back by itself if it fails.\n\nExamples:\n  blackstart reprovision abort worker-01"
+    )]
+    Abort {
+        /// The node
+        node: String,
+        /// How to reach the cluster [default: the KUBECONFIG variable, else ~/.kube/config, else this node's own]
+        #[arg(long, value_name = "FILE")]
+        kubeconfig: Option<PathBuf>,
+    },
+
+    /// Print the manifests: kinds, rights, policies, DaemonSet and controller
+    #[command(after_help = "Examples:\n  blackstart reprovision manifests | kubectl apply --server-side -f -")]
+    Manifests,
+
     /// What the host's units do on the node
     #[command(hide = true)]
     Node {

@@ -14,6 +14,7 @@ mod explain;
 mod gather;
 mod generate;
 mod ignition;
+mod kubeconfig;
 mod lab;
 mod line;
 mod node;

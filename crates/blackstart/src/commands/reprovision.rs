@@ -1,18 +1,58 @@
 //! `blackstart reprovision`: nodes worked on in place.
 
+mod manifests;
 mod service;
+mod start;
+mod status;
+
+use std::{path::Path, time::Duration};
+
+use kubeapi::{ApiError, Client};
+use tokio::time::timeout;
 
 use crate::{
+    Failure,
     cli::ReprovisionCommand,
-    context::{Context, Ended},
+    commands::kubeconfig,
+    context::{Context, Ended, block_on},
+    progress::busy,
 };
+
+/// Silence has to end somewhere.
+const LIMIT: Duration = Duration::from_secs(30);
 
 pub(super) fn run(context: &Context, command: &ReprovisionCommand) -> Result<(), Ended> {
     match command {
+        ReprovisionCommand::Start { node, secret, kubeconfig } => {
+            start::run(context, node, secret.as_deref(), kubeconfig.as_deref())
+        }
+        ReprovisionCommand::Status { node, kubeconfig } => status::run(context, node.as_deref(), kubeconfig.as_deref()),
+        ReprovisionCommand::Abort { node, kubeconfig } => start::abort(context, node, kubeconfig.as_deref()),
+        ReprovisionCommand::Manifests => manifests::run(context),
         ReprovisionCommand::Node { node, kubeconfig, boot } => {
             service::node(context, node, kubeconfig.as_deref(), *boot)
         }
         ReprovisionCommand::Pod { node } => service::pod(node),
         ReprovisionCommand::Controller { identity, max_unavailable } => service::controller(identity, max_unavailable),
     }
+}
+
+/// Asks the cluster, and gives up in time.
+fn ask<T>(
+    context: &Context,
+    given: Option<&Path>,
+    question: impl AsyncFnOnce(Client) -> Result<T, ApiError>,
+) -> Result<T, Ended> {
+    let kubeconfig = kubeconfig::find(context, given)?;
+    let asked = busy(context.out, "asking the cluster", || {
+        block_on(async {
+            tls::install_provider();
+            let client = kubeapi::connect(&kubeconfig).await?;
+            timeout(LIMIT, question(client)).await.unwrap_or_else(|_| {
+                let why = format!("no answer within {} s", LIMIT.as_secs());
+                Err(ApiError::Unreachable { doing: "ask the cluster".to_owned(), why })
+            })
+        })
+    });
+    Ok(asked?.map_err(Failure::from)?)
 }

@@ -3,14 +3,9 @@
 mod overview;
 mod same_name;
 
-use std::{
-    collections::BTreeMap,
-    env, fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use ::prep::{Prep, Reported, codes, names};
+use ::prep::{Prep, Reported, names};
 use kubeapi::{
     ApiError, Client,
     k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Node},
@@ -22,19 +17,18 @@ use tokio::time::timeout;
 use self::overview::{Overview, Row};
 use crate::{
     Exit, Failure,
+    commands::kubeconfig,
     context::{Context, Ended, block_on},
     progress::busy,
 };
 
-/// The first one that is there: what a master has for its administrators.
-const OF_THE_NODE: [&str; 2] = ["super-admin.conf", "admin.conf"];
 /// Nodes are large; so many at once.
 const PAGE: u32 = 200;
 /// Silence has to end somewhere.
 const LIMIT: Duration = Duration::from_secs(30);
 
 pub(super) fn run(context: &Context, kubeconfig: Option<&Path>) -> Result<(), Ended> {
-    let kubeconfig = find(context, kubeconfig)?;
+    let kubeconfig = kubeconfig::find(context, kubeconfig)?;
     let overview = busy(context.out, "asking the cluster", || block_on(ask(context, &kubeconfig)))??;
     if context.out.is_json() {
         context.out.json(&overview)?;
@@ -42,33 +36,6 @@ pub(super) fn run(context: &Context, kubeconfig: Option<&Path>) -> Result<(), En
         context.out.text(&overview.text(context.out.color()))?;
     }
     if overview.is_fine() { Ok(()) } else { Err(Ended::Reported(Exit::Failed)) }
-}
-
-/// The one given, else the first that there is of the user's and the node's own.
-fn find(context: &Context, given: Option<&Path>) -> Result<String, Failure> {
-    let read = |path: &Path| {
-        fs::read_to_string(path).map_err(|error| {
-            Failure::new(codes::NO_KUBECONFIG, format!("cannot read the kubeconfig {}: {error}", path.display()))
-        })
-    };
-    if let Some(given) = given {
-        return read(given);
-    }
-    let of_node = OF_THE_NODE.map(|name| context.real_path(&context.layout.kubernetes_dir.join(name)));
-    let candidates: Vec<PathBuf> = of_user().into_iter().chain(of_node).collect();
-    if let Some(path) = candidates.iter().find(|path| path.exists()) {
-        return read(path);
-    }
-    let checked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-    Err(Failure::new(codes::NO_KUBECONFIG, format!("there is no kubeconfig at {}", checked.join(", "))))
-}
-
-fn of_user() -> Vec<PathBuf> {
-    let listed = env::var_os("KUBECONFIG").filter(|list| !list.is_empty());
-    match listed {
-        Some(list) => env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
-        None => env::home_dir().map(|home| home.join(".kube/config")).into_iter().collect(),
-    }
 }
 
 async fn ask(context: &Context, kubeconfig: &str) -> Result<Overview, Failure> {
