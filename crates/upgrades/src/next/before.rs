@@ -48,12 +48,13 @@ impl Looking<'_> {
         seen.no_progress.as_ref().map(|why| Next::wait_for(codes::PROGRESS_REQUIRED, why))
     }
 
+    /// The slot is taken once more: whoever saw this node Pending may have just released it, or may be about to.
     pub(super) fn cordoned(&self) -> Next {
         match &self.seen.node {
             _ if self.is_aborted() => self.give_back(aborted()),
             None => Next::restore(Phase::Refused, Some(self.gone())),
-            Some(node) if node.is_cordoned => Next::enter(Phase::Preflight),
-            Some(_) => Next::wait(Message::text("being cordoned")).after([Effect::Cordon]),
+            Some(node) if node.is_cordoned => Next::enter(Phase::Preflight).after([Effect::TakeSlot]),
+            Some(_) => Next::wait(Message::text("being cordoned")).after([Effect::TakeSlot, Effect::Cordon]),
         }
     }
 

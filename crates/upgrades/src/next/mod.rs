@@ -41,7 +41,7 @@ pub struct Next {
 /// versions: a controller that was stopped must not go on in the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Take a slot for the node.
+    /// Take a slot for the node; one that it holds is renewed, which changes its version. Where there is none, nothing follows.
     TakeSlot,
     /// Keep pods away from it.
     Cordon,

@@ -233,7 +233,7 @@ impl World {
             Effect::TakeSlot if self.places[at].uid() != plan.object.metadata.uid.as_ref() => false,
             Effect::TakeSlot if self.slots.len() < self.limit || self.holds_slot(at) => {
                 self.made += 1;
-                self.slots.entry(at).or_insert(self.made);
+                self.slots.insert(at, self.made);
                 true
             }
             Effect::TakeSlot => false,

@@ -181,3 +181,12 @@ fn a_node_that_is_done_after_all_shows_no_failure() {
     });
     assert_eq!(done.advance().object.status.failure, None);
 }
+
+/// Another controller saw it Pending without a Secret, and releases the slot only now.
+#[test]
+fn the_slot_is_taken_once_more_before_the_node_is_taken_away() {
+    let taken = || Case::new(Phase::Cordoned);
+    let free = taken().node(|node| node.is_cordoned = false);
+    assert_eq!(free.next().effects, [Effect::TakeSlot, Effect::Cordon]);
+    assert_eq!(taken().next().effects, [Effect::TakeSlot], "it was cordoned by others");
+}
