@@ -20,7 +20,7 @@ impl Looking<'_> {
                 _ => report.text.clone(),
             },
         };
-        if self.is_late(self.object.spec.deadlines.apply + GRACE, true) {
+        if self.is_late(self.object.spec.deadlines.apply.saturating_add(GRACE), true) {
             let message = format!("no progress for {} s: {}", self.object.spec.deadlines.apply, waits_for.message());
             return self.give_up(diagnostic(codes::NOT_APPLIED, message));
         }
@@ -49,7 +49,7 @@ impl Looking<'_> {
         };
         let deadlines = &self.object.spec.deadlines;
         let is_at_work = self.report().is_some_and(|report| report.state == NodeState::Stage2);
-        let seconds = if is_at_work { deadlines.apply + GRACE } else { deadlines.r#return };
+        let seconds = if is_at_work { deadlines.apply.saturating_add(GRACE) } else { deadlines.r#return };
         if self.is_late(seconds, true) {
             let message = format!("waited {seconds} s for: {}", waits_for.message());
             return self.give_up(diagnostic(codes::NOT_RETURNED, message));
@@ -70,7 +70,8 @@ impl Looking<'_> {
         }
         // A confirmation cannot be taken back: the node may have acted on it.
         if self.order(Command::Confirm).is_none() {
-            if self.is_late(self.object.spec.deadlines.gate + self.object.spec.deadlines.confirm, false) {
+            let deadlines = &self.object.spec.deadlines;
+            if self.is_late(deadlines.gate.saturating_add(deadlines.confirm), false) {
                 return Next::failed(Phase::Stuck, self.silent());
             }
             return Next { gates_hold: true, ..Next::wait(Message::text("the node to take note of its confirmation")) };
@@ -116,7 +117,10 @@ impl Looking<'_> {
             None => Message::text("the node to report"),
         };
         let deadlines = &self.object.spec.deadlines;
-        if self.is_late(deadlines.apply + deadlines.r#return + GRACE, true) {
+        // However late it is: a node that was never told to has not failed to.
+        if order.is_none()
+            && self.is_late(deadlines.apply.saturating_add(deadlines.r#return).saturating_add(GRACE), true)
+        {
             let message = format!("no progress on the way back: {}", waits_for.message());
             return Next::failed(Phase::Stuck, diagnostic(codes::STUCK, message));
         }

@@ -8,25 +8,17 @@ use crate::{Command, DrainPolicy, NodeReport, NodeState, OnTimeout, Phase, codes
 impl Looking<'_> {
     pub(super) fn pending(&self) -> Next {
         let seen = self.seen;
-        if self.is_deleted() {
+        // One that was Stuck is still as the last run left it.
+        let is_as_it_was = self.object.status.snapshot.is_none();
+        if self.is_deleted() && is_as_it_was {
             return Next::default().after([Effect::ReleaseSlot, Effect::RemoveFinalizer]);
         }
         if self.is_aborted() {
-            return Next::restore(Phase::Refused, Some(aborted()));
+            return self.give_back(aborted());
         }
-        if seen.node.is_none() {
-            return Next::wait_for(codes::NODE_GONE, format!("there is no Node {}", self.object.node()));
-        }
-        match &seen.secret {
-            SecretSeen::Missing(name) => {
-                let message = format!("there is no Secret {name} in {}", names::NAMESPACE);
-                return Next::wait_for(codes::NO_SECRET, message);
-            }
-            SecretSeen::Bad(why) => return Next::wait_for(codes::BAD_SECRET, why),
-            SecretSeen::For(_) => {}
-        }
-        if let Some(why) = &seen.no_progress {
-            return Next::wait_for(codes::PROGRESS_REQUIRED, why);
+        if let Some(lacks) = self.lacks() {
+            let is_kept_from_others = seen.slot == SlotSeen::Held && is_as_it_was;
+            return lacks.after(is_kept_from_others.then_some(Effect::ReleaseSlot));
         }
         match &seen.slot {
             SlotSeen::Held => Next::enter(Phase::Cordoned),
@@ -39,34 +31,61 @@ impl Looking<'_> {
         }
     }
 
+    /// What the run cannot begin without.
+    fn lacks(&self) -> Option<Next> {
+        let seen = self.seen;
+        if seen.node.is_none() {
+            return Some(Next::wait_for(codes::NODE_GONE, format!("there is no Node {}", self.object.node())));
+        }
+        match &seen.secret {
+            SecretSeen::Missing(name) => {
+                let message = format!("there is no Secret {name} in {}", names::NAMESPACE);
+                return Some(Next::wait_for(codes::NO_SECRET, message));
+            }
+            SecretSeen::Bad(why) => return Some(Next::wait_for(codes::BAD_SECRET, why)),
+            SecretSeen::For(_) => {}
+        }
+        seen.no_progress.as_ref().map(|why| Next::wait_for(codes::PROGRESS_REQUIRED, why))
+    }
+
+    /// The slot is taken once more: whoever saw this node Pending may have just released it, or may be about to.
     pub(super) fn cordoned(&self) -> Next {
         match &self.seen.node {
-            _ if self.is_aborted() => Next::restore(Phase::Refused, Some(aborted())),
+            _ if self.is_aborted() => self.give_back(aborted()),
             None => Next::restore(Phase::Refused, Some(self.gone())),
-            Some(node) if node.is_cordoned => Next::enter(Phase::Preflight),
-            Some(_) => Next::wait(Message::text("being cordoned")).after([Effect::Cordon]),
+            Some(node) if node.is_cordoned => Next::enter(Phase::Preflight).after([Effect::TakeSlot]),
+            Some(_) => Next::wait(Message::text("being cordoned")).after([Effect::TakeSlot, Effect::Cordon]),
         }
     }
 
     pub(super) fn preflight(&self) -> Next {
         let Some(node) = &self.seen.node else { return Next::restore(Phase::Refused, Some(self.gone())) };
         if self.is_aborted() {
-            return Next::restore(Phase::Refused, Some(aborted()));
+            return self.give_back(aborted());
         }
         let effects = self.order(Command::Check).into_iter().chain((!node.is_labelled).then_some(Effect::Label));
         let late = self.is_late(self.object.spec.deadlines.preflight, false);
         let next = match self.report() {
             Some(report) if report.state.has_begun() => return Next::enter(Phase::Applying),
-            Some(report) if report.state == NodeState::Refused => return refused(report),
+            Some(report) if matches!(report.state, NodeState::Refused | NodeState::Disarmed) => return refused(report),
             Some(report) if report.state == NodeState::Checked => return self.checked(report),
             Some(report) if late => {
                 return Next::restore(Phase::Refused, Some(unmet(report, "preflight takes too long")));
             }
             Some(report) => Next::wait(report.text.clone()),
-            None if late => return Next::restore(Phase::Refused, Some(self.silent())),
+            None if late => return self.give_back(self.silent()),
             None => Next::wait(Message::text("the node's pod to report")),
         };
         next.after(effects.collect::<Vec<_>>())
+    }
+
+    /// The node is given back as it was, unless it still works on another run: a person asked anew while it was Stuck.
+    fn give_back(&self, failure: Diagnostic<String>) -> Next {
+        let is_at_work = |report: &&NodeReport| report.state.has_begun() && !report.state.is_end();
+        let other = self.seen.report.as_ref().filter(is_at_work).filter(|_| self.object.status.snapshot.is_some());
+        let Some(other) = other else { return Next::restore(Phase::Refused, Some(failure)) };
+        let message = format!("the node still works on run {}: `{}`", other.run, other.state);
+        Next::failed(Phase::Stuck, diagnostic(codes::NO_ANSWER, message))
     }
 
     fn checked(&self, report: &NodeReport) -> Next {
@@ -90,15 +109,16 @@ impl Looking<'_> {
             return Next::enter(Phase::Armed);
         }
         let late = self.is_late(drain.timeout_seconds, false);
+        let deletes = drain.on_timeout == OnTimeout::Delete;
+        // What was deleted may hang on a finalizer, and its volumes leave after it: as long again.
+        let still_leaves = deletes && !self.is_late(drain.timeout_seconds.saturating_mul(2), false);
         let waited = |what: &str| format!("{what}; waited for {} s", drain.timeout_seconds);
         match (&leaving.pods, &leaving.volumes) {
             (Some(pods), _) if !late => Next::wait(Message::text(pods)).after([Effect::Evict]),
-            (Some(pods), _) if drain.on_timeout == OnTimeout::Delete => {
-                Next::wait(Message::text(pods)).after([Effect::DeletePods])
-            }
+            (Some(pods), _) if still_leaves => Next::wait(Message::text(pods)).after([Effect::DeletePods]),
             (Some(pods), _) => Next::restore(Phase::Refused, Some(diagnostic(codes::NOT_DRAINED, waited(pods)))),
-            (None, Some(volumes)) if !late => Next::wait(Message::text(volumes)),
-            (None, Some(volumes)) if drain.on_timeout == OnTimeout::Stop => {
+            (None, Some(volumes)) if !late || still_leaves => Next::wait(Message::text(volumes)),
+            (None, Some(volumes)) if !deletes => {
                 Next::restore(Phase::Refused, Some(diagnostic(codes::VOLUMES_ATTACHED, waited(volumes))))
             }
             (None, _) => Next::enter(Phase::Armed),
@@ -113,11 +133,13 @@ impl Looking<'_> {
         let Some(node) = &self.seen.node else { return Next::restore(Phase::Refused, Some(self.gone())) };
         let state = report.map(|report| report.state);
         if let Some(report) = report.filter(|report| matches!(report.state, NodeState::Refused | NodeState::Disarmed)) {
-            return refused(report);
+            return if self.is_aborted() { Next::restore(Phase::Refused, Some(aborted())) } else { refused(report) };
         }
-        if self.is_aborted() || self.is_late(self.object.spec.deadlines.arm, false) {
+        // Once told to stop it is never told to be armed again: it may be given back at any moment.
+        let is_told_to_stop = self.order(Command::Stop).is_none();
+        if is_told_to_stop || self.is_aborted() || self.is_late(self.object.spec.deadlines.arm, false) {
             let failure = if self.is_aborted() { aborted() } else { self.silent() };
-            return self.stop(node.is_labelled, failure);
+            return self.stop(!node.is_labelled || state == Some(NodeState::Armed), failure);
         }
         let commit =
             (self.seen.commits && state == Some(NodeState::Armed) && node.is_labelled).then_some(Effect::RemoveLabel);
@@ -129,13 +151,14 @@ impl Looking<'_> {
             .after(self.order(Command::Arm).into_iter().chain(commit).collect::<Vec<_>>())
     }
 
-    /// The node commits once it sees the label gone under the order to be armed. With another order on a Node that still has the
-    /// label it never does; where the label is gone, it alone knows.
-    fn stop(&self, is_labelled: bool, failure: Diagnostic<String>) -> Next {
+    /// The node commits once it has reported to be armed and sees the label gone under the order to be armed. A label that is
+    /// there is no proof that it was never gone: users add it again. So an armed node alone knows.
+    fn stop(&self, may_have_begun: bool, failure: Diagnostic<String>) -> Next {
+        let deadlines = &self.object.spec.deadlines;
         match self.order(Command::Stop) {
             Some(order) => Next::wait(Message::text("the node to be disarmed")).after([order]),
-            None if is_labelled => Next::restore(Phase::Refused, Some(failure)),
-            None if self.is_late(self.object.spec.deadlines.arm + self.object.spec.deadlines.r#return, false) => {
+            None if !may_have_begun => Next::restore(Phase::Refused, Some(failure)),
+            None if self.is_late(deadlines.arm.saturating_add(deadlines.r#return), false) => {
                 Next::failed(Phase::Stuck, self.silent())
             }
             None => Next::wait(Message::text("the node to report whether it has begun")),

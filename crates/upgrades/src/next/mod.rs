@@ -6,7 +6,7 @@
 //!    │           └───────────┴────────────┴──────────┘    ║       └───────────┴───────────┘          │
 //!    ▼                        ▼                        commit                 ▼                      │
 //! Refused ◄─────────────── Restoring                 (label gone)        RollingBack ─► RolledBack (by Restoring)
-//!                                                                             └─► Stuck
+//!                                                                             └─► Stuck ─► Restoring, if it ends after all
 //! ```
 //! Before the commit everything is undone by doing nothing: `before.rs`. After it, the node has a deadline and a way back:
 //! `after.rs`. The node alone knows whether it has begun: what it reports for this run counts more than any phase.
@@ -22,7 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 pub use seen::{Leaving, NodeSeen, SecretSeen, Seen, SlotSeen};
 pub use status::advance;
 
-use crate::{Command, NodeReport, NodeUpgrade, Phase, names};
+use crate::{Command, NodeReport, NodeState, NodeUpgrade, Phase, names};
 
 /// What comes next.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,10 +37,11 @@ pub struct Next {
     pub gates_hold: bool,
 }
 
-/// Something that is done to the cluster.
+/// Something that is done to the cluster. Whoever does it writes only to the Node and the slot that it has seen, by their
+/// versions: a controller that was stopped must not go on in the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Take a slot for the node.
+    /// Take a slot for the node; one that it holds is renewed, which changes its version. Where there is none, nothing follows.
     TakeSlot,
     /// Keep pods away from it.
     Cordon,
@@ -58,7 +59,7 @@ pub enum Effect {
     RemoveLabel,
     /// Labels, taints and cordon as they were.
     Restore,
-    /// Nothing more to do for the node.
+    /// Nothing more to do for the node. It always changes the version of the Node, so that no older decision is done any more.
     RemoveOrder,
     /// The Secret is of no use any more.
     DeleteSecret,
@@ -154,9 +155,24 @@ impl Looking<'_> {
     /// Whether so many seconds have passed since the phase began, or since the node showed progress.
     fn is_late(&self, seconds: u64, counts_progress: bool) -> bool {
         let status = &self.object.status;
+        // Nobody may have looked for longer than the deadline: what is new now was done in time.
+        if counts_progress && self.has_progressed() {
+            return false;
+        }
         let progress = status.progress.map(|progress| progress.at).filter(|_| counts_progress);
         let Some(since) = status.since.max(progress) else { return false };
         is_over(since, seconds, self.seen.now)
+    }
+
+    /// The node shows progress that is not noted yet.
+    fn has_progressed(&self) -> bool {
+        let noted = self.object.status.progress.map(|progress| progress.count);
+        self.report().is_some_and(|report| Some(report.progress) != noted)
+    }
+
+    /// The node is Ready in the very boot that it reports.
+    fn is_ready_in_boot_of(&self, report: &NodeReport) -> bool {
+        self.seen.node.as_ref().is_some_and(|node| node.not_ready.is_none() && node.boot_id == report.boot_id)
     }
 
     /// An order, unless the node has it already.
@@ -186,6 +202,9 @@ impl Looking<'_> {
             let effects = restore.chain([Effect::ReleaseSlot, Effect::RemoveFinalizer]);
             return Next::default().after(effects.collect::<Vec<_>>());
         }
+        if let Some(ending) = self.late_ending().filter(|_| is_stuck) {
+            return Next::restore(ending, None);
+        }
         let is_asked = object.metadata.generation.is_some_and(|generation| generation != status.observed_generation)
             || object.annotation(names::RETRY_ANNOTATION) != status.retried.as_deref();
         // Every run removes the label at its end, so one that is there is a new wish.
@@ -195,7 +214,21 @@ impl Looking<'_> {
                 Next::wait_for(crate::codes::NO_SECRET, format!("labelled again, and there is no Secret {name}"))
             }
             _ if is_asked || is_labelled => Next::enter(Phase::Pending),
+            // Taken by a controller that had not heard of the end.
+            _ if self.seen.slot == SlotSeen::Held && !is_stuck => Next::default().after([Effect::ReleaseSlot]),
             _ => Next::default(),
+        }
+    }
+
+    /// The end that a node which was silent for too long has come to by itself.
+    fn late_ending(&self) -> Option<Phase> {
+        let report = self.report()?;
+        match report.state {
+            NodeState::Refused | NodeState::Disarmed => Some(Phase::Refused),
+            NodeState::Checking | NodeState::Checked if self.order(Command::Check).is_none() => Some(Phase::Refused),
+            NodeState::RolledBack if self.is_ready_in_boot_of(report) => Some(Phase::RolledBack),
+            NodeState::Done if self.is_ready_in_boot_of(report) => Some(Phase::Done),
+            _ => None,
         }
     }
 }
@@ -204,5 +237,7 @@ fn is_over(since: Timestamp, seconds: u64, now: Timestamp) -> bool {
     now.duration_since(since) > SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 mod tests;

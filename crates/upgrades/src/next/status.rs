@@ -26,6 +26,9 @@ pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeSta
 
 fn enter_phase(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen, enter: &Enter) {
     let Enter { phase, failure, ending } = enter;
+    if object.status.phase == Phase::Pending {
+        observe(status, object);
+    }
     match phase {
         Phase::Pending => begin_again(status, object),
         Phase::Cordoned => take_away(status, object, seen),
@@ -38,9 +41,14 @@ fn enter_phase(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen
         // The first cause counts: what follows from it is in the node's journal.
         status.failure.get_or_insert_with(|| failure.clone());
     }
+    if *phase == Phase::Done {
+        // It was given up too early: it was confirmed, or it came back after all.
+        status.failure = None;
+    }
     if *phase == Phase::RolledBack {
         let report = seen.report.as_ref().filter(|report| Some(&report.run) == status.run.as_ref());
-        status.refused_target = report.and_then(|report| report.target()).map(str::to_owned);
+        let target = report.and_then(|report| report.target()).map(str::to_owned);
+        status.refused_target = target.or_else(|| status.refused_target.take());
     }
     if phase.is_end() {
         (status.waits_for, status.gates_since) = (None, None);
@@ -66,11 +74,15 @@ fn begin_again(status: &mut NodeUpgradeStatus, object: &NodeUpgrade) {
     };
 }
 
+/// Whatever comes of it, it is the answer to what is asked for now.
+fn observe(status: &mut NodeUpgradeStatus, object: &NodeUpgrade) {
+    status.observed_generation = object.metadata.generation.unwrap_or_default();
+    status.retried = object.annotation(names::RETRY_ANNOTATION).map(str::to_owned);
+}
+
 fn take_away(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen) {
     let generation = object.metadata.generation.unwrap_or_default();
     status.attempt += 1;
-    status.observed_generation = generation;
-    status.retried = object.annotation(names::RETRY_ANNOTATION).map(str::to_owned);
     let uid = object.metadata.uid.as_deref().unwrap_or_default();
     status.run = Some(format!("{uid}-{generation}-{}", status.attempt));
     status.failure = None;

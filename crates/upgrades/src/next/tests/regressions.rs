@@ -1,0 +1,192 @@
+//! What has gone wrong before, one test each.
+
+use super::*;
+
+/// The one thing that must never happen: a node is given back while it may still begin.
+#[test]
+fn an_armed_node_is_given_back_only_when_it_cannot_begin_any_more() {
+    let late = |command| Case::new(Phase::Armed).ordered(command).at(10_000);
+    assert_eq!(late(Command::Arm).next().effects, [Effect::Order(Command::Stop)]);
+    assert_eq!(late(Command::Stop).entered().unwrap().0, Phase::Restoring);
+    assert_eq!(late(Command::Stop).unlabelled().entered().unwrap().0, Phase::Stuck, "it alone knows, and says nothing");
+    let begun = late(Command::Arm).reports(NodeState::Applying);
+    assert_eq!(begun.entered().unwrap().0, Phase::Applying, "what the node reports counts more");
+}
+
+/// The label was removed, the node began, and a user labelled it again before it could report.
+#[test]
+fn a_label_that_is_there_again_is_no_proof_that_an_armed_node_has_not_begun() {
+    let stopped = || Case::new(Phase::Armed).reports(NodeState::Armed).ordered(Command::Stop).at(301);
+    assert_eq!(stopped().entered(), None, "it waits for the node");
+    assert_eq!(stopped().reports(NodeState::Applying).entered().unwrap().0, Phase::Applying);
+    assert_eq!(stopped().reports(NodeState::Disarmed).entered().unwrap().1, Some(Phase::Refused));
+}
+
+/// Another controller may give it back on the ground of that order.
+#[test]
+fn a_node_that_was_told_to_stop_is_never_told_to_be_armed_again() {
+    let no_longer_aborted = Case::new(Phase::Armed).reports(NodeState::Armed).ordered(Command::Stop);
+    assert_eq!(no_longer_aborted.next().effects, []);
+}
+
+#[test]
+fn an_abort_before_the_first_run_ends_and_does_not_begin_again() {
+    let aborted = Case::new(Phase::Pending).annotated(names::ABORT_ANNOTATION).advance().advance().unlabelled();
+    assert_eq!(aborted.object.status.phase, Phase::Refused);
+    assert_eq!(aborted.next(), Next::default());
+}
+
+#[test]
+fn a_stuck_node_that_is_tried_again_and_deleted_at_once_is_restored() {
+    let retried = Case::new(Phase::Stuck).annotated(names::RETRY_ANNOTATION).advance();
+    assert_eq!(retried.object.status.phase, Phase::Pending);
+    assert_eq!(retried.deleted().entered().unwrap().0, Phase::Restoring);
+}
+
+/// The controller was away for longer than the deadline; the node was not.
+#[test]
+fn progress_that_was_made_while_nobody_looked_counts() {
+    for (phase, state) in [
+        (Phase::Applying, NodeState::Applying),
+        (Phase::Rebooting, NodeState::Stage2),
+        (Phase::RollingBack, NodeState::RollingBack),
+    ] {
+        let worked = Case::new(phase).reports(state).ordered(Command::RollBack).at(10_000);
+        let worked = worked.seen(|seen| seen.report.as_mut().unwrap().progress = 9);
+        assert_eq!(worked.entered(), None, "{phase}");
+        assert!(worked.advance().at(20_000).entered().is_some(), "{phase}: and is noted");
+    }
+}
+
+#[test]
+fn a_node_is_told_to_go_back_before_it_counts_as_stuck() {
+    let untold = Case::new(Phase::RollingBack).reports(NodeState::Returned).at(10_000);
+    assert_eq!((untold.entered(), untold.next().effects), (None, vec![Effect::Order(Command::RollBack)]));
+    assert_eq!(untold.ordered(Command::RollBack).entered().unwrap().0, Phase::Stuck);
+}
+
+/// It was silent for too long, and is well.
+#[test]
+fn a_stuck_node_that_comes_to_an_end_by_itself_is_given_back() {
+    let stuck = |state| Case::new(Phase::Stuck).reports(state);
+    for (state, ending) in [
+        (NodeState::Refused, Phase::Refused),
+        (NodeState::Disarmed, Phase::Refused),
+        (NodeState::RolledBack, Phase::RolledBack),
+        (NodeState::Done, Phase::Done),
+    ] {
+        assert_eq!(stuck(state).entered(), Some((Phase::Restoring, Some(ending), None)));
+    }
+    let was_busy = stuck(NodeState::Checked).ordered(Command::Check);
+    assert_eq!(was_busy.entered().unwrap().1, Some(Phase::Refused), "it was at work for another run, and is free now");
+    for state in [NodeState::Stuck, NodeState::Checked, NodeState::Applying, NodeState::Returned] {
+        assert_eq!(stuck(state).entered(), None);
+    }
+    assert_eq!(stuck(NodeState::RolledBack).node(|node| node.not_ready = Some("no".into())).entered(), None);
+    assert_eq!(Case::new(Phase::Stuck).reports_of("other", NodeState::Done).entered(), None);
+}
+
+#[test]
+fn a_node_that_works_on_for_another_run_is_not_given_back() {
+    let busy = Case::new(Phase::Preflight).reports_of("other", NodeState::Applying).at(301);
+    assert_eq!(busy.entered().unwrap().0, Phase::Stuck);
+    for phase in [Phase::Pending, Phase::Cordoned, Phase::Preflight] {
+        let busy = Case::new(phase).reports_of("other", NodeState::Applying).annotated(names::ABORT_ANNOTATION);
+        let busy = busy.but(|case| case.object.status.snapshot = Some(NodeSnapshot::default()));
+        assert_eq!(busy.entered().unwrap().0, Phase::Stuck, "{phase}: asked anew while it was Stuck, and aborted");
+    }
+}
+
+#[test]
+fn a_slot_is_not_held_for_a_node_that_cannot_begin() {
+    let held = |seen: &mut Seen| seen.slot = SlotSeen::Held;
+    let missing = |seen: &mut Seen| seen.secret = SecretSeen::Missing("s".into());
+    let waits = || Case::new(Phase::Pending).seen(held).seen(missing);
+    assert_eq!(waits().next().effects, [Effect::ReleaseSlot]);
+    let was_stuck = waits().but(|case| case.object.status.snapshot = Some(NodeSnapshot::default()));
+    assert_eq!(was_stuck.next().effects, [], "it is still away");
+    for end in [Phase::Done, Phase::Refused, Phase::RolledBack] {
+        assert_eq!(Case::new(end).seen(held).next().effects, [Effect::ReleaseSlot]);
+    }
+}
+
+#[test]
+fn the_longest_deadline_is_no_overflow() {
+    for (phase, state) in [
+        (Phase::Armed, NodeState::Armed),
+        (Phase::Applying, NodeState::Applying),
+        (Phase::Rebooting, NodeState::Stage2),
+        (Phase::Gating, NodeState::Returned),
+        (Phase::RollingBack, NodeState::RollingBack),
+    ] {
+        let command = if phase == Phase::Armed { Command::Stop } else { Command::RollBack };
+        let command = if phase == Phase::Gating { Command::Confirm } else { command };
+        let case = Case::new(phase).ordered(command).reports(state).at(10_000).but(|case| {
+            let deadlines = &mut case.object.spec.deadlines;
+            (deadlines.arm, deadlines.apply, deadlines.gate) = (u64::MAX, u64::MAX, u64::MAX);
+        });
+        assert_eq!(case.entered(), None, "{phase}");
+    }
+}
+
+#[test]
+fn a_refused_target_is_not_forgotten_with_the_report() {
+    let restoring = Case::new(Phase::Restoring).without_node().but(|case| {
+        case.object.status.ending = Some(Phase::RolledBack);
+        case.object.status.refused_target = Some("sha".into());
+    });
+    assert_eq!(restoring.advance().object.status.refused_target.as_deref(), Some("sha"));
+}
+
+#[test]
+fn the_status_of_a_run_is_written_once_and_read_by_the_next() {
+    let taken = Case::new(Phase::Pending).seen(|seen| seen.slot = SlotSeen::Held).advance();
+    let status = &taken.object.status;
+    assert_eq!((status.phase, status.attempt, status.run.as_deref()), (Phase::Cordoned, 1, Some("-1-1")));
+    assert_eq!((status.observed_generation, status.boot_id_before.as_deref()), (1, Some("one")));
+    let again = taken.but(|case| case.object.status.phase = Phase::Refused).advance();
+    let again = again.seen(|seen| seen.slot = SlotSeen::Held).advance();
+    assert_eq!(again.object.status.run.as_deref(), Some("-1-2"), "no run id is used again");
+}
+
+#[test]
+fn pods_that_cannot_be_deleted_are_not_waited_for_for_ever() {
+    let drained = |second| {
+        Case::new(Phase::Draining).at(second).but(|case| {
+            case.object.spec.drain.on_timeout = crate::OnTimeout::Delete;
+            case.seen.leaving.pods = Some("pod a/b hangs on a finalizer".into());
+        })
+    };
+    assert_eq!(drained(1200).next().effects, [Effect::DeletePods]);
+    let ended = Some(crate::codes::NOT_DRAINED.id.to_owned());
+    assert_eq!(drained(1201).entered(), Some((Phase::Restoring, Some(Phase::Refused), ended)));
+}
+
+/// The volumes of a pod that was deleted at the deadline leave after it.
+#[test]
+fn volumes_are_waited_for_after_their_pods_were_deleted() {
+    let late = Case::new(Phase::Draining).at(601).but(|case| {
+        case.object.spec.drain.on_timeout = crate::OnTimeout::Delete;
+        case.seen.leaving.volumes = Some("volume v".into());
+    });
+    assert_eq!(late.entered(), None);
+    assert_eq!(late.at(1201).entered().unwrap().0, Phase::Armed);
+}
+
+#[test]
+fn a_node_that_is_done_after_all_shows_no_failure() {
+    let done = Case::new(Phase::Restoring).but(|case| {
+        case.object.status.ending = Some(Phase::Done);
+        case.object.status.failure = Some(diagnostic(crate::codes::GATES_UNMET, "dns"));
+    });
+    assert_eq!(done.advance().object.status.failure, None);
+}
+
+/// Another controller saw it Pending without a Secret, and releases the slot only now.
+#[test]
+fn the_slot_is_taken_once_more_before_the_node_is_taken_away() {
+    let taken = || Case::new(Phase::Cordoned);
+    let free = taken().node(|node| node.is_cordoned = false);
+    assert_eq!(free.next().effects, [Effect::TakeSlot, Effect::Cordon]);
+    assert_eq!(taken().next().effects, [Effect::TakeSlot], "it was cordoned by others");
+}
