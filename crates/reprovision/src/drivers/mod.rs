@@ -6,6 +6,8 @@
 //!
 //! To add one: a module here with a [`Driver`], its line in [`of`], its name in `upgrades::Driver`.
 
+mod rhcos;
+
 use std::{collections::BTreeMap, pin::Pin};
 
 use checks::Check;
@@ -62,6 +64,7 @@ pub trait Driver: Send + Sync {
 /// The driver of this name.
 pub fn of(name: upgrades::Driver) -> Option<&'static dyn Driver> {
     match name {
-        upgrades::Driver::Rhcos | upgrades::Driver::Rhel => None,
+        upgrades::Driver::Rhcos => Some(&rhcos::Rhcos),
+        upgrades::Driver::Rhel => None,
     }
 }
