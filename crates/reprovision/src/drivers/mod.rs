@@ -6,6 +6,7 @@
 //!
 //! To add one: a module here with a [`Driver`], its line in [`of`], its name in `upgrades::Driver`.
 
+mod rhcos;
 mod rhel;
 
 use std::{collections::BTreeMap, pin::Pin};
@@ -62,9 +63,9 @@ pub trait Driver: Send + Sync {
 }
 
 /// The driver of this name.
-pub fn of(name: upgrades::Driver) -> Option<&'static dyn Driver> {
+pub fn of(name: upgrades::Driver) -> &'static dyn Driver {
     match name {
-        upgrades::Driver::Rhcos => None,
-        upgrades::Driver::Rhel => Some(&rhel::Rhel),
+        upgrades::Driver::Rhcos => &rhcos::Rhcos,
+        upgrades::Driver::Rhel => &rhel::Rhel,
     }
 }

@@ -17,11 +17,7 @@ use super::{
     reporter::{Reporter, Steps},
     units,
 };
-use crate::{
-    Run, Secret, codes,
-    drivers::{self, Driver},
-    paths,
-};
+use crate::{Run, Secret, codes, drivers, paths};
 
 /// After it was asked to reboot, a machine is down sooner than this.
 const GOING_DOWN: Duration = Duration::from_mins(2);
@@ -93,7 +89,7 @@ impl Work<'_> {
             }
         };
         let run = run_of(&note, secret);
-        let found = preflight(driver(&note)?, &run, self.host).await;
+        let found = preflight(drivers::of(note.order.driver), &run, self.host).await;
         for warning in &found.warnings {
             tracing::warn!("{warning}");
         }
@@ -131,7 +127,7 @@ impl Work<'_> {
 
     async fn stage1(&mut self, note: Note) -> Result<Note, NodeError> {
         let secret = self.secret(&note).await?;
-        let (driver, run) = (driver(&note)?, run_of(&note, secret));
+        let (driver, run) = (drivers::of(note.order.driver), run_of(&note, secret));
         let note = match self.steps(note, &driver.stage1(&run)?).await? {
             Ok(note) => note,
             Err(failed) => return Ok(failed),
@@ -149,7 +145,7 @@ impl Work<'_> {
     async fn stage2(&mut self, note: Note) -> Result<Note, NodeError> {
         let secret = self.secret(&note).await?;
         let note = if note.at == At::Stage2 { note } else { self.noted(note.at(At::Stage2, "back; stage 2"))? };
-        let list = driver(&note)?.stage2(&run_of(&note, secret))?;
+        let list = drivers::of(note.order.driver).stage2(&run_of(&note, secret))?;
         match self.steps(note, &list).await? {
             Ok(note) => self.returned(note),
             Err(failed) => Ok(failed),
@@ -190,7 +186,7 @@ impl Work<'_> {
     }
 
     async fn way_back(&self, note: Note) -> Result<Note, NodeError> {
-        let driver = driver(&note)?;
+        let driver = drivers::of(note.order.driver);
         let undos = match driver.undos(&*self.host.disk) {
             Ok(undos) => undos,
             Err(error) => return Ok(note.failed(At::Stuck, error.diagnostic().recorded())),
@@ -290,8 +286,4 @@ impl Note {
 
 fn run_of(note: &Note, secret: Secret) -> Run {
     Run { node: note.node.clone(), order: note.order.clone(), secret: Arc::new(secret) }
-}
-
-fn driver(note: &Note) -> Result<&'static dyn Driver, NodeError> {
-    drivers::of(note.order.driver).ok_or(NodeError::NoDriver(note.order.driver))
 }
