@@ -60,6 +60,11 @@ pub trait Driver: Send + Sync {
 
     /// Whether the way back needs a reboot to be complete.
     fn way_back_reboots(&self) -> bool;
+
+    /// What only the way back needed, undone once the node is confirmed; nothing by default.
+    fn finish(&self) -> Option<Undos> {
+        None
+    }
 }
 
 /// The driver of this name.

@@ -58,7 +58,7 @@ impl Work<'_> {
             Action::Stage2 => self.stage2(note).await?,
             Action::Reboot { is_forced } => return self.reboot(note, is_forced).await.map(Some),
             Action::Return => self.returned(note)?,
-            Action::Confirm => self.ended(note.at(At::Done, "done"))?,
+            Action::Confirm => self.confirm(note).await?,
             Action::GoBack(why) => note.failed(At::GoingBack, why.diagnostic()),
             Action::WayBack => self.way_back(note).await?,
             Action::RolledBack => self.rolled_back(note)?,
@@ -183,6 +183,16 @@ impl Work<'_> {
         let steps = self.reporter.map(|reporter| reporter.steps(report));
         runner.sinks.extend(steps.clone().map(|steps| steps as Arc<dyn engine::Sink>));
         (runner, steps)
+    }
+
+    /// What cannot be tidied up any more does no harm: the node is what it was to become.
+    async fn confirm(&self, note: Note) -> Result<Note, NodeError> {
+        if let Some(undos) = drivers::of(note.order.driver).finish() {
+            for failed in self.runner(&note).0.undo(&undos).await?.failed {
+                tracing::warn!(step = failed.step, "{}", explain::chain(&failed.error));
+            }
+        }
+        self.ended(note.at(At::Done, "done"))
     }
 
     async fn way_back(&self, note: Note) -> Result<Note, NodeError> {

@@ -120,6 +120,11 @@ impl Driver for Rhcos {
     fn way_back_reboots(&self) -> bool {
         true
     }
+
+    fn finish(&self) -> Option<Undos> {
+        let others = ids::ALL.iter().filter(|id| **id != PIN_DEPLOYMENT);
+        Some(Undos::new(NAME).step(PIN_DEPLOYMENT, steps::UnpinForGood).keeping(others))
+    }
 }
 
 /// How all of it is undone. None of it needs the payload: what it needs was kept.

@@ -214,6 +214,10 @@ async fn all_the_way() {
     assert_eq!(world.machine.read("/etc/crio/crio.conf").unwrap(), "new\n");
     assert!(world.machine.read(payload::ENCAPSULATED).is_none());
     assert_eq!(world.seen().1, [("new".to_owned(), "b".to_owned()), ("old".to_owned(), "p".to_owned())]);
+    let pinned = || world.seen().1.into_iter().filter(|(_, flags)| flags.contains('p')).count();
+    let report = world.runner().undo(&Rhcos.finish().unwrap()).await.unwrap();
+    assert!(report.failed.is_empty() && pinned() == 0, "{:?}", report.failed);
+    assert_eq!(world.machine.read("/etc/crio/crio.conf").unwrap(), "new\n", "nothing else is undone");
 }
 
 #[tokio::test]

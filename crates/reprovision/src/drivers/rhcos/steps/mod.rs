@@ -18,5 +18,5 @@ pub(super) use kept::KeptFiles;
 pub(super) use machine_config::MachineConfigFile;
 pub(super) use mcd::{AppliedByMcd, Returned};
 pub(super) use mcd_pull::McdImage;
-pub(super) use pin::{PinnedDeployment, Unpin};
+pub(super) use pin::{PinnedDeployment, Unpin, UnpinForGood};
 pub(super) use stale_files::StaleFiles;

@@ -72,16 +72,29 @@ impl Undo for Unpin {
             let message = "the deployment that was booted before stays pinned until the way back has come to its end";
             return Err(StepError::new(CANNOT_ROLL_BACK, message));
         }
-        let none = || StepError::new(NOTHING_KEPT, "which deployment was pinned is not noted any more");
-        let kept = kept::read(&*host.disk)?.ok_or_else(none)?;
-        let status = Status::read(host).await?;
-        let position = status.position(&kept.deployment);
-        let pinned = position.filter(|at| status.deployments.get(*at).is_some_and(|deployment| deployment.pinned));
-        if let Some(at) = pinned {
-            host.commands.run(&Cmd::new("ostree").args(["admin", "pin", "--unpin", &at.to_string()])).await?;
-        }
-        Ok(())
+        unpin(host).await
     }
+}
+
+/// The same for a node that was confirmed: nothing leads back any more.
+pub(in super::super) struct UnpinForGood;
+
+impl Undo for UnpinForGood {
+    async fn act(&self, _key: &str, host: &Host) -> Result<(), StepError> {
+        unpin(host).await
+    }
+}
+
+async fn unpin(host: &Host) -> Result<(), StepError> {
+    let none = || StepError::new(NOTHING_KEPT, "which deployment was pinned is not noted any more");
+    let kept = kept::read(&*host.disk)?.ok_or_else(none)?;
+    let status = Status::read(host).await?;
+    let position = status.position(&kept.deployment);
+    let pinned = position.filter(|at| status.deployments.get(*at).is_some_and(|deployment| deployment.pinned));
+    if let Some(at) = pinned {
+        host.commands.run(&Cmd::new("ostree").args(["admin", "pin", "--unpin", &at.to_string()])).await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
