@@ -1,6 +1,6 @@
 //! The stand-in for the APIs outside the cluster: see `stand_in_api.py`.
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
 
 use crate::{SERVER, support::Cluster};
 
@@ -41,6 +41,7 @@ fn certificates(ip: &str) -> (String, String, String) {
     let (ca_key, key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
     let mut ca = CertificateParams::default();
     ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    ca.distinguished_name.push(DnType::CommonName, "stand-in CA");
     let ca_cert = ca.self_signed(&ca_key).unwrap();
     let mut server = CertificateParams::default();
     server.subject_alt_names = vec![SanType::IpAddress(ip.parse().unwrap())];
