@@ -5,12 +5,13 @@
 //!                  └► for each object:  look ─► next (pure) ─► effects ─► status, written only over what was read
 //! ```
 //! It keeps nothing that counts: what a node is at is in its object. Killed anywhere, the next one looks again, and every effect can
-//! be done twice. A status is only written over the version that was read, so of two controllers that believe to lead one
-//! loses its turn.
+//! be done twice. Object, Node and slot are only written over the version that was read, so of two controllers that believe to
+//! lead one loses its turn. That is no error: it looks again a second later.
 
 mod access;
 mod effects;
 mod error;
+mod fence;
 mod gates;
 mod labelled;
 mod leader;
@@ -19,6 +20,8 @@ mod memory;
 mod secret;
 mod slot;
 mod telling;
+#[cfg(test)]
+mod testing;
 mod turn;
 
 use std::{collections::BTreeMap, time::Duration};

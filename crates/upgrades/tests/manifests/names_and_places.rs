@@ -46,6 +46,7 @@ fn no_label_and_no_annotation_is_unknown() {
         names::SECRET_ANNOTATION,
         names::ORDER_ANNOTATION,
         names::REPORT_ANNOTATION,
+        names::ENDED_ANNOTATION,
         names::RETRY_ANNOTATION,
         names::ABORT_ANNOTATION,
         names::FINALIZER,
@@ -60,7 +61,8 @@ fn no_label_and_no_annotation_is_unknown() {
     }
     let unknown: Vec<&String> = found.iter().filter(|word| !known.contains(&word.as_str())).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
-    for needed in [names::SCHEDULE_LABEL, names::SECRET_LABEL, names::ORDER_ANNOTATION, names::REPORT_ANNOTATION] {
+    let of_nodes = [names::ORDER_ANNOTATION, names::REPORT_ANNOTATION, names::ENDED_ANNOTATION];
+    for needed in [names::SCHEDULE_LABEL, names::SECRET_LABEL].into_iter().chain(of_nodes) {
         assert!(found.contains(needed), "{needed}");
     }
 }
