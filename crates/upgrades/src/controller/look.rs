@@ -64,6 +64,7 @@ impl Controller {
         let seen = Seen {
             now: Timestamp::now(),
             secret: secret.seen(object.spec.driver),
+            secret_uid: secret.uid.clone(),
             slot,
             others,
             no_progress: progress::blocks(&object.status.outbox, required),

@@ -11,6 +11,9 @@ impl Looking<'_> {
         // One that was Stuck is still as the last run left it.
         let is_as_it_was = self.object.status.snapshot.is_none();
         if self.is_deleted() && is_as_it_was {
+            if let Some(untold) = self.untold() {
+                return untold;
+            }
             return Next::default().after([Effect::ReleaseSlot, Effect::RemoveFinalizer]);
         }
         if self.is_aborted() {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use world::{Place, World};
 
 use super::SecretSeen;
-use crate::{Driver, NodeState, Phase, Rollback, names};
+use crate::{NodeState, Phase, Rollback, names};
 
 /// More rounds than all deadlines of a run take one after the other.
 const FAIR_ROUNDS: usize = 600;
@@ -104,7 +104,7 @@ impl World {
                 object.metadata.generation = object.metadata.generation.map(|generation| generation + 1);
             }),
             Event::Retry(at) => self.at(at).annotate(names::RETRY_ANNOTATION, now.to_string()),
-            Event::Secret(at, true) => self.at(at).secret = SecretSeen::For(Driver::Rhel),
+            Event::Secret(at, true) => self.at(at).give_secret(),
             Event::Secret(at, false) => self.at(at).secret = SecretSeen::Missing("secret".into()),
             Event::LosePower(at) => self.at(at).machine.lose_power(),
             Event::PowerOn(at) => self.at(at).machine.power_on(),
@@ -205,7 +205,7 @@ impl Place {
         self.has_good_gates = true;
         let wants_secret = self.phase() == Some(Phase::Pending) || (self.phase().is_some() && self.node.is_labelled);
         if wants_secret {
-            self.secret = SecretSeen::For(Driver::Rhel);
+            self.give_secret();
         }
         // A run that never reached the node can only be left by a person.
         let is_of_another_run = self.run() != Some(&self.machine.run);
@@ -241,6 +241,9 @@ impl Place {
     }
 
     fn check_end(&self) {
+        let noted = self.object.as_ref().and_then(|object| object.status.secret_uid.clone());
+        let is_used_up = self.phase() == Some(Phase::Done) && noted.is_some();
+        assert!(!is_used_up || self.secret_uid() != noted, "the Secret of a run that is done stays: {self:#?}");
         let said =
             self.node.report.as_ref().filter(|report| Some(&report.run) == self.run()).map(|report| report.state);
         if self.phase() == Some(Phase::Stuck) {

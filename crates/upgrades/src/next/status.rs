@@ -86,6 +86,7 @@ fn take_away(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen) 
     let uid = object.metadata.uid.as_deref().unwrap_or_default();
     status.run = Some(format!("{uid}-{generation}-{}", status.attempt));
     status.failure = None;
+    status.secret_uid.clone_from(&seen.secret_uid);
     if let SecretSeen::For(driver) = seen.secret {
         status.driver = Some(driver);
     }

@@ -26,6 +26,7 @@ impl Case {
         if phase != Phase::Pending {
             object.status.run = Some("r".into());
             object.status.observed_generation = 1;
+            object.status.secret_uid = Some("s1".into());
         }
         let is_taken = phase.holds_slot();
         object.status.snapshot = is_taken.then(NodeSnapshot::default);
@@ -39,6 +40,7 @@ impl Case {
             now: Timestamp::from_second(10).unwrap(),
             node: Some(node),
             secret: SecretSeen::For(Driver::Rhel),
+            secret_uid: Some("s1".into()),
             slot: if is_taken { SlotSeen::Held } else { SlotSeen::Free },
             others: None,
             no_progress: None,
@@ -114,6 +116,10 @@ impl Case {
         self.but(|case| {
             case.object.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         })
+    }
+
+    fn untold(self) -> Self {
+        self.but(|case| case.object.status.outbox.events.push(crate::progress::Event::default()))
     }
 
     fn unlabelled(self) -> Self {

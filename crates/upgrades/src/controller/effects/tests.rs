@@ -17,6 +17,7 @@ async fn look(client: &kubeapi::Client) -> Look {
         now: jiff::Timestamp::UNIX_EPOCH,
         node: Some(NodeSeen::default()),
         secret: SecretSeen::Missing("ipb-w1".into()),
+        secret_uid: None,
         slot: SlotSeen::Held,
         others: None,
         no_progress: None,

@@ -44,6 +44,8 @@ fn pending() {
         ("no Node", of().without_node()),
         ("abort", of().annotated(names::ABORT_ANNOTATION)),
         ("deleted", of().deleted()),
+        ("deleted, something is still to be told", of().deleted().untold()),
+        ("deleted, the API does not answer", of().deleted().untold().at(31)),
         ("label removed", of().unlabelled()),
         ("retry", of().annotated(names::RETRY_ANNOTATION)),
     ]));
@@ -282,8 +284,11 @@ fn restoring() {
 #[test]
 fn ends() {
     let all = [Phase::Done, Phase::Refused, Phase::RolledBack, Phase::Stuck];
-    let changes: [Change; 8] = [
+    let changes: [Change; 12] = [
         ("nothing", |case| case),
+        ("something is still to be told", Case::untold),
+        ("another Secret", |case| case.seen(|seen| seen.secret_uid = Some("s2".into()))),
+        ("no Secret any more", |case| case.seen(|seen| seen.secret_uid = None)),
         ("label added again", |case| case.node(|node| node.is_labelled = true)),
         ("label added again, no Secret", |case| {
             case.node(|node| node.is_labelled = true).seen(|seen| seen.secret = SecretSeen::Missing("ipb-w1".into()))
@@ -294,6 +299,7 @@ fn ends() {
         }),
         ("new generation", |case| case.but(|case| case.object.metadata.generation = Some(2))),
         ("deleted", Case::deleted),
+        ("deleted, something is still to be told", |case| case.deleted().untold()),
         ("deleted, no Node", |case| case.deleted().without_node()),
     ];
     let rows = all.into_iter().flat_map(|phase| changes.map(|(what, change)| (what, change(Case::new(phase)))));

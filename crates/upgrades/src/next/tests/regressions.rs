@@ -106,8 +106,20 @@ fn a_slot_is_not_held_for_a_node_that_cannot_begin() {
     let was_stuck = waits().but(|case| case.object.status.snapshot = Some(NodeSnapshot::default()));
     assert_eq!(was_stuck.next().effects, [], "it is still away");
     for end in [Phase::Done, Phase::Refused, Phase::RolledBack] {
-        assert_eq!(Case::new(end).seen(held).next().effects, [Effect::ReleaseSlot]);
+        assert_eq!(Case::new(end).seen(held).next().effects[0], Effect::ReleaseSlot);
     }
+}
+
+/// It is needed to tell that all was done, and a user may have made another one by then.
+#[test]
+fn only_the_secret_of_the_run_is_deleted_and_not_before_all_is_told() {
+    let done = || Case::new(Phase::Restoring).but(|case| case.object.status.ending = Some(Phase::Done)).advance();
+    assert_eq!(done().unlabelled().next().effects, [Effect::ReleaseSlot], "that it is done is still to be told");
+    let told = || done().but(|case| case.object.status.outbox.events.clear()).unlabelled();
+    assert_eq!(told().next().effects, [Effect::ReleaseSlot, Effect::DeleteSecret]);
+    let other = told().seen(|seen| seen.secret_uid = Some("s2".into()));
+    assert_eq!(other.next().effects, [Effect::ReleaseSlot]);
+    assert_eq!(told().but(|case| case.object.status.phase = Phase::RolledBack).next().effects, [Effect::ReleaseSlot]);
 }
 
 #[test]
