@@ -48,7 +48,7 @@ pub enum Effect {
     TakeSlot,
     /// Keep pods away from it.
     Cordon,
-    /// Label the Node, so that its door opens.
+    /// Label the Node, so that its door opens: once, for a person may remove the label again.
     Label,
     /// Tell the node what to do.
     Order(Command),

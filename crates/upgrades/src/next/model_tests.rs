@@ -29,6 +29,7 @@ enum Event {
     Pod(usize),
     Wait(i64),
     Label(usize),
+    Unlabel(usize),
     Abort(usize),
     NoAbort(usize),
     Delete(usize),
@@ -56,6 +57,7 @@ fn events() -> impl Strategy<Value = Event> {
         4 => at.clone().prop_map(Event::Pod),
         6 => prop::sample::select(vec![1, 10, 40, 200, 2_000]).prop_map(Event::Wait),
         6 => at.clone().prop_map(Event::Label),
+        2 => at.clone().prop_map(Event::Unlabel),
         1 => at.clone().prop_map(Event::Abort),
         1 => at.clone().prop_map(Event::NoAbort),
         1 => at.clone().prop_map(Event::Delete),
@@ -93,6 +95,7 @@ impl World {
     fn happen_to_place(&mut self, event: Event) {
         let now = self.now;
         match event {
+            Event::Unlabel(at) => self.at(at).node.write(|node| node.is_labelled = false),
             Event::Abort(at) => self.at(at).annotate(names::ABORT_ANNOTATION, String::new()),
             Event::NoAbort(at) => self.at(at).change(|object| {
                 object.metadata.annotations.get_or_insert_default().remove(names::ABORT_ANNOTATION);
@@ -307,6 +310,10 @@ fn finish_an_old_restore_in_the_next_run(mut world: World) {
     world.happen(Event::NoAbort(0));
     world.happen(Event::Label(0));
     world.round_until(Phase::Armed);
+    world.look(0, 0);
+    world.act_to_the_end(0);
+    world.happen(Event::Step(0, true));
+    world.happen(Event::Report(0));
     world.act_to_the_end(1);
     world.calm_down();
 }

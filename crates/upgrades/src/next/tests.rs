@@ -118,6 +118,15 @@ impl Case {
         })
     }
 
+    /// A machine that was rebooted while it was armed says why it is not any more.
+    fn rebooted(self) -> Self {
+        self.reports(NodeState::Disarmed).seen(|seen| {
+            if let Some(report) = &mut seen.report {
+                report.text = Message::Error(diagnostic(crate::codes::CHECKS_UNMET, "rebooted"));
+            }
+        })
+    }
+
     fn untold(self) -> Self {
         self.but(|case| case.object.status.outbox.events.push(crate::progress::Event::default()))
     }

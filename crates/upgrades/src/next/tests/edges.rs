@@ -56,6 +56,9 @@ fn cordoned() {
     let of = || Case::new(Phase::Cordoned);
     insta::assert_snapshot!(table(vec![
         ("not cordoned yet", of().node(|node| node.is_cordoned = false)),
+        ("not labelled", of().unlabelled()),
+        ("neither", of().unlabelled().node(|node| node.is_cordoned = false)),
+        ("its slot was taken", of().seen(|seen| seen.slot = SlotSeen::Full("w2".into()))),
         ("cordoned", of()),
         ("no Node", of().without_node()),
         ("abort", of().annotated(names::ABORT_ANNOTATION)),
@@ -143,6 +146,11 @@ fn armed() {
             is_armed().reports_of("other", NodeState::Armed).seen(|seen| seen.commits = true)
         ),
         ("label gone", is_armed().unlabelled()),
+        ("label removed before it is armed", ordered().unlabelled()),
+        ("label removed before it is ordered", of().unlabelled()),
+        ("label removed, told to stop", stopped().reports(NodeState::Checked).unlabelled()),
+        ("label removed, disarmed", stopped().reports(NodeState::Disarmed).unlabelled()),
+        ("label gone, rebooted", is_armed().rebooted().unlabelled()),
         ("begun", is_armed().reports(NodeState::Applying)),
         ("begun, abort", is_armed().reports(NodeState::Applying).annotated(names::ABORT_ANNOTATION)),
         ("begun, deleted", is_armed().reports(NodeState::Applying).deleted()),

@@ -110,6 +110,19 @@ fn a_slot_is_not_held_for_a_node_that_cannot_begin() {
     }
 }
 
+#[test]
+fn a_label_that_a_person_removes_is_not_put_back() {
+    let aborted = Some((Phase::Restoring, Some(Phase::Refused), Some(crate::codes::ABORTED.id.to_owned())));
+    let checked = |phase| Case::new(phase).ordered(Command::Check).reports(NodeState::Checked).unlabelled();
+    for phase in [Phase::Preflight, Phase::Draining] {
+        assert_eq!(checked(phase).entered(), aborted, "{phase}");
+        assert!(!checked(phase).next().effects.contains(&Effect::Label), "{phase}");
+    }
+    let armed = Case::new(Phase::Armed).ordered(Command::Arm).reports(NodeState::Checked).unlabelled();
+    assert_eq!(armed.next().effects, [Effect::Order(Command::Stop)]);
+    assert_eq!(armed.ordered(Command::Stop).reports(NodeState::Disarmed).entered(), aborted);
+}
+
 /// It is needed to tell that all was done, and a user may have made another one by then.
 #[test]
 fn only_the_secret_of_the_run_is_deleted_and_not_before_all_is_told() {
@@ -200,5 +213,7 @@ fn the_slot_is_taken_once_more_before_the_node_is_taken_away() {
     let taken = || Case::new(Phase::Cordoned);
     let free = taken().node(|node| node.is_cordoned = false);
     assert_eq!(free.next().effects, [Effect::TakeSlot, Effect::Cordon]);
+    let retried = taken().unlabelled().node(|node| node.is_cordoned = false);
+    assert_eq!(retried.next().effects, [Effect::TakeSlot, Effect::Cordon, Effect::Label]);
     assert_eq!(taken().next().effects, [Effect::TakeSlot], "it was cordoned by others");
 }
