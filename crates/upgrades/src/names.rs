@@ -27,7 +27,7 @@ pub const REPORT_ANNOTATION: &str = "blackstart.io/upgrade-report";
 pub const ENDED_ANNOTATION: &str = "blackstart.io/upgrade-ended";
 /// The annotation of a `NodeUpgrade` by which a user asks for another attempt: any new value.
 pub const RETRY_ANNOTATION: &str = "blackstart.io/retry";
-/// The annotation of a `NodeUpgrade` by which a user stops it before the commit: any value.
+/// The annotation of a `NodeUpgrade` by which a user stops it before the commit: any new value.
 pub const ABORT_ANNOTATION: &str = "blackstart.io/abort";
 /// Keeps a `NodeUpgrade` until its node is as it was.
 pub const FINALIZER: &str = "blackstart.io/restore";

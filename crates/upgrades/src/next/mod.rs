@@ -150,9 +150,10 @@ impl Looking<'_> {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// A user wants it to stop.
+    /// A user wants it to stop. What was followed once, or came when it was too late, is no wish for another run.
     fn is_aborted(&self) -> bool {
-        self.is_deleted() || self.object.annotation(names::ABORT_ANNOTATION).is_some()
+        let asked = self.object.annotation(names::ABORT_ANNOTATION);
+        self.is_deleted() || (asked.is_some() && asked != self.object.status.aborted.as_deref())
     }
 
     /// Whether so many seconds have passed since the phase began, or since the node showed progress.

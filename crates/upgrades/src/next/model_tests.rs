@@ -96,7 +96,7 @@ impl World {
         let now = self.now;
         match event {
             Event::Unlabel(at) => self.at(at).node.write(|node| node.is_labelled = false),
-            Event::Abort(at) => self.at(at).annotate(names::ABORT_ANNOTATION, String::new()),
+            Event::Abort(at) => self.at(at).annotate(names::ABORT_ANNOTATION, (now % 2).to_string()),
             Event::NoAbort(at) => self.at(at).change(|object| {
                 object.metadata.annotations.get_or_insert_default().remove(names::ABORT_ANNOTATION);
             }),

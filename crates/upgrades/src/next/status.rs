@@ -9,6 +9,8 @@ use crate::{NodeUpgrade, NodeUpgradeStatus, Phase, conditions, names, object::Pr
 pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeStatus {
     let mut status = object.status.clone();
     status.waits_for.clone_from(&next.waits_for);
+    // One that is gone may come again with the same value.
+    status.aborted = status.aborted.filter(|_| abort(object).is_some());
     note_progress(&mut status, seen);
     // Before a phase is entered: the node says it of the one that it is in.
     progress::note_state(&mut status, seen);
@@ -50,6 +52,9 @@ fn enter_phase(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen
         let target = report.and_then(|report| report.target()).map(str::to_owned);
         status.refused_target = target.or_else(|| status.refused_target.take());
     }
+    if *phase == Phase::Restoring || phase.is_end() {
+        status.aborted = abort(object);
+    }
     if phase.is_end() {
         (status.waits_for, status.gates_since) = (None, None);
         // A stuck node was not restored.
@@ -67,11 +72,16 @@ fn begin_again(status: &mut NodeUpgradeStatus, object: &NodeUpgrade) {
         // A stuck node was never restored: what it was before is still true.
         snapshot: status.snapshot.take(),
         retried: retry,
+        aborted: status.aborted.take(),
         conditions: std::mem::take(&mut status.conditions),
         // Numbers are never used again, and what the last attempt has to tell is still told.
         outbox: std::mem::take(&mut status.outbox),
         ..NodeUpgradeStatus::default()
     };
+}
+
+fn abort(object: &NodeUpgrade) -> Option<String> {
+    object.annotation(names::ABORT_ANNOTATION).map(str::to_owned)
 }
 
 /// Whatever comes of it, it is the answer to what is asked for now.

@@ -37,6 +37,26 @@ fn an_abort_before_the_first_run_ends_and_does_not_begin_again() {
 }
 
 #[test]
+fn an_abort_is_followed_once_and_labelling_again_works() {
+    let abort = |case: Case| case.annotated(names::ABORT_ANNOTATION);
+    let aborted = abort(Case::new(Phase::Preflight)).advance().advance();
+    assert_eq!((aborted.object.status.phase, aborted.object.status.aborted.as_deref()), (Phase::Refused, Some("now")));
+    let again =
+        |case: Case| case.node(|node| node.is_labelled = true).seen(|seen| seen.slot = SlotSeen::Held).advance();
+    let again = again(again(aborted));
+    assert_eq!((again.object.status.phase, again.object.status.aborted.as_deref()), (Phase::Cordoned, Some("now")));
+    let anew = again.but(|case| {
+        case.object.metadata.annotations = Some([(names::ABORT_ANNOTATION.to_owned(), "later".to_owned())].into());
+    });
+    assert_eq!(anew.entered().unwrap().0, Phase::Restoring);
+
+    let too_late = abort(Case::new(Phase::Gating)).reports(NodeState::Done).advance().advance();
+    assert_eq!((too_late.object.status.phase, too_late.object.status.aborted.as_deref()), (Phase::Done, Some("now")));
+    let removed = too_late.but(|case| case.object.metadata.annotations = None).advance();
+    assert_eq!(removed.object.status.aborted, None, "so that the same value counts again");
+}
+
+#[test]
 fn a_stuck_node_that_is_tried_again_and_deleted_at_once_is_restored() {
     let retried = Case::new(Phase::Stuck).annotated(names::RETRY_ANNOTATION).advance();
     assert_eq!(retried.object.status.phase, Phase::Pending);
