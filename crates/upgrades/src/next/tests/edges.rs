@@ -186,6 +186,10 @@ fn applying() {
         ("new progress, late", works().at(3901).seen(|seen| seen.report.as_mut().unwrap().progress = 2)),
         ("no progress, late, never back", works().at(3901).but(|case| case.object.spec.rollback = Rollback::Never)),
         ("reboots", of().reports(NodeState::Rebooting)),
+        (
+            "reboots, another Secret",
+            of().reports(NodeState::Rebooting).seen(|seen| seen.secret_uid = Some("s2".into()))
+        ),
         ("returned already", of().reports(NodeState::Returned)),
         ("goes back", of().reports(NodeState::RollingBack)),
         ("is back", of().reports(NodeState::RolledBack)),

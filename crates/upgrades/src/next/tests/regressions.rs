@@ -131,6 +131,18 @@ fn a_slot_is_not_held_for_a_node_that_cannot_begin() {
 }
 
 #[test]
+fn the_tokens_go_when_the_node_has_used_them_and_what_comes_later_stays() {
+    let blank = [Effect::BlankSecret];
+    for state in [NodeState::Rebooting, NodeState::RollingBack, NodeState::RolledBack, NodeState::Stuck] {
+        assert_eq!(Case::new(Phase::Applying).reports(state).next().effects, blank, "{state}");
+    }
+    assert_eq!(Case::new(Phase::Applying).reports(NodeState::Applying).at(10_000).next().effects, blank, "given up");
+    for phase in [Phase::Rebooting, Phase::Gating] {
+        assert_eq!(Case::new(phase).reports(NodeState::RollingBack).next().effects, [], "{phase}: gone already");
+    }
+}
+
+#[test]
 fn a_label_that_a_person_removes_is_not_put_back() {
     let aborted = Some((Phase::Restoring, Some(Phase::Refused), Some(crate::codes::ABORTED.id.to_owned())));
     let checked = |phase| Case::new(phase).ordered(Command::Check).reports(NodeState::Checked).unlabelled();
