@@ -46,6 +46,8 @@ explain::codes! {
         "it runs in a pod of the DaemonSet ipb-daemonset: `kubectl apply -k infrastructure/in-place`";
     SIGNALS = "BS-IPB-022", "cannot install signal handlers",
         "this is a bug in blackstart, or a limit of the system: please report it with the message";
+    NO_SIGN = "BS-IPB-023", "the pod cannot show its probes how it is",
+        "it needs a /tmp that can be written: compare it with `infrastructure/in-place/daemonset.yaml`";
     BOOTSTRAP_REFUSED = "BS-IPB-060", "the bootstrap API refuses the node's token",
         "create the node's Secret again with a token for this worker, cluster and region";
     BOOTSTRAP_NOT_READY = "BS-IPB-061", "the bootstrap API has no payload yet",

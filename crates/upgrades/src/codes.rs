@@ -58,6 +58,8 @@ explain::codes! {
         "it runs in a pod of the Deployment ipb-controller: `kubectl apply -k infrastructure/in-place`";
     SIGNALS = "BS-UPG-041", "cannot install signal handlers",
         "this is a bug in blackstart, or a limit of the system: please report it with the message";
+    NO_SIGN = "BS-UPG-042", "the controller cannot show its probes how it is",
+        "its pod needs a /tmp that can be written: compare it with `infrastructure/in-place/controller.yaml`";
 }
 
 #[cfg(test)]

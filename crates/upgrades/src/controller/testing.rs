@@ -15,7 +15,7 @@ use kubeapi::{Client, kube::Config};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::{Controller, Leader, Memory, Options};
+use super::{Controller, Heartbeat, Leader, Memory, Options, Ready};
 
 type Answer = (StatusCode, Json<Value>);
 
@@ -30,6 +30,8 @@ pub(super) struct Held {
     pub(super) leases: BTreeMap<String, Value>,
     /// What another client writes to the Node before the next patch of it arrives.
     pub(super) interferes: Option<Value>,
+    /// Whether it refuses whatever is asked.
+    pub(super) is_away: bool,
     version: u64,
 }
 
@@ -84,6 +86,9 @@ impl Held {
     }
 
     fn answer(&mut self, method: &Method, path: &str, body: &Value) -> Answer {
+        if self.is_away {
+            return refused(StatusCode::SERVICE_UNAVAILABLE);
+        }
         let there = |value: &Value| {
             if value.is_null() { refused(StatusCode::NOT_FOUND) } else { (StatusCode::OK, Json(value.clone())) }
         };
@@ -144,7 +149,10 @@ impl Server {
 pub(super) fn controller(client: &Client) -> Controller {
     let options =
         Options { identity: "c0".to_owned(), max_unavailable: operations::slots::Limit::Nodes(1), commits: false };
+    let dir = tempfile::tempdir().unwrap();
     Controller {
+        heartbeat: Heartbeat::start(dir.path().join("healthy")).unwrap(),
+        ready: Ready::not_yet(dir.path().join("ready")).unwrap(),
         leader: Leader::new(client, &options.identity),
         client: client.clone(),
         options,

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
+use kubeapi::pod::{HEALTHY, READY};
 use serde_json::{Value, json};
 use upgrades::names;
 
@@ -107,6 +108,17 @@ fn the_controller_needs_nothing_of_its_node() {
     });
     assert_eq!(container["securityContext"], expected);
     assert!(pod["volumes"].as_array().unwrap().iter().all(|volume| volume["hostPath"].is_null()));
+}
+
+#[test]
+fn probes_ask_for_the_files_that_the_pods_keep() {
+    for kind in ["DaemonSet", "Deployment"] {
+        let container = &one(kind)["spec"]["template"]["spec"]["containers"][0];
+        for (probe, file) in [("livenessProbe", HEALTHY), ("readinessProbe", READY)] {
+            assert_eq!(container[probe]["exec"]["command"], json!(["cat", file]), "{kind}");
+        }
+        assert!(container["volumeMounts"].as_array().unwrap().iter().any(|mount| mount["mountPath"] == "/tmp"));
+    }
 }
 
 #[test]
