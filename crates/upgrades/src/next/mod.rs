@@ -13,6 +13,7 @@
 
 mod after;
 mod before;
+mod note;
 mod seen;
 mod status;
 

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{Enter, Next, SecretSeen, Seen};
-use crate::{NodeUpgrade, NodeUpgradeStatus, Phase, conditions, names, object::Progress, progress};
+use super::{Enter, Next, SecretSeen, Seen, note};
+use crate::{NodeUpgrade, NodeUpgradeStatus, Phase, conditions, names, object::Progress};
 
 /// The status after what comes next was done; the same if nothing is new.
 pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeStatus {
@@ -13,7 +13,7 @@ pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeSta
     status.aborted = status.aborted.filter(|_| abort(object).is_some());
     note_progress(&mut status, seen);
     // Before a phase is entered: the node says it of the one that it is in.
-    progress::note_state(&mut status, seen);
+    note::note_state(&mut status, seen);
     status.gates_since = match (next.gates_hold, status.gates_since) {
         (false, _) => None,
         (true, since) => since.or(Some(seen.now)),
@@ -21,7 +21,7 @@ pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeSta
     if let Some(enter) = &next.enter {
         enter_phase(&mut status, object, seen, enter);
     }
-    progress::note_phase(&mut status, seen, next.enter.is_some());
+    note::note_phase(&mut status, seen, next.enter.is_some());
     status.conditions = conditions(&status, seen.now);
     status
 }
