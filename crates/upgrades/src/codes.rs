@@ -38,7 +38,7 @@ explain::codes! {
         "give the node another payload, or annotate its NodeUpgrade with blackstart.io/retry and any new value";
     FAILED = "BS-UPG-015", "the node reports a failure",
         "the message has what the node reports; it goes back to what it was where that is possible";
-    STUCK = "BS-UPG-016", "the node could not go back",
+    STUCK = "BS-UPG-016", "the node could not go back, or is not to",
         "the node stays cordoned and keeps its slot. Repair it by hand (`journalctl -u blackstart-reprovision`), then annotate its \
          NodeUpgrade with blackstart.io/retry, or delete it, which restores labels, taints and the cordon";
     BAD_REPORT = "BS-UPG-017", "unreadable report of a node",

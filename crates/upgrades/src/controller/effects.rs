@@ -17,7 +17,7 @@ use super::{
     fence::Went,
     look::{Look, drain},
 };
-use crate::{Command, NodeUpgrade, Order, names, next::Effect, order::FORMAT};
+use crate::{Command, NodeUpgrade, Order, Rollback, names, next::Effect, order::FORMAT};
 
 impl Controller {
     pub(super) async fn affect(
@@ -68,6 +68,7 @@ impl Controller {
             secret: look.secret.name.clone(),
             apply_seconds: deadlines.apply,
             confirm_seconds: deadlines.confirm,
+            goes_back: object.spec.rollback == Rollback::Auto,
         };
         tracing::info!(node, run, ?command, "orders");
         let text = json!(order).to_string();

@@ -136,8 +136,11 @@ impl Looking<'_> {
         }
     }
 
-    /// The node goes back by itself.
+    /// The node goes back by itself, or stays where it failed.
     fn goes_back(&self, report: &NodeReport) -> Next {
+        if report.state == NodeState::Stuck {
+            return Next::failed(Phase::Stuck, failure_of(report, codes::STUCK)).after(self.blank());
+        }
         self.roll_back(failure_of(report, codes::FAILED))
     }
 

@@ -94,8 +94,7 @@ impl Looking<'_> {
 
     /// The node is given back as it was, unless it still works on another run: a person asked anew while it was Stuck.
     fn give_back(&self, failure: Diagnostic<String>) -> Next {
-        let is_at_work = |report: &&NodeReport| report.state.has_begun() && !report.state.is_end();
-        let other = self.seen.report.as_ref().filter(is_at_work).filter(|_| self.object.status.snapshot.is_some());
+        let other = self.at_work().filter(|_| self.object.status.snapshot.is_some());
         let Some(other) = other else { return Next::restore(Phase::Refused, Some(failure)) };
         let message = format!("the node still works on run {}: `{}`", other.run, other.state);
         Next::failed(Phase::Stuck, diagnostic(codes::NO_ANSWER, message))

@@ -175,6 +175,11 @@ impl Looking<'_> {
         self.report().is_some_and(|report| Some(report.progress) != noted)
     }
 
+    /// What a node that is at work reports, for whatever run.
+    fn at_work(&self) -> Option<&NodeReport> {
+        self.seen.report.as_ref().filter(|report| report.state.has_begun() && !report.state.is_end())
+    }
+
     /// The node is Ready in the very boot that it reports.
     fn is_ready_in_boot_of(&self, report: &NodeReport) -> bool {
         self.seen.node.as_ref().is_some_and(|node| node.not_ready.is_none() && node.boot_id == report.boot_id)
@@ -200,6 +205,11 @@ impl Looking<'_> {
         let (object, status) = (self.object, &self.object.status);
         let is_stuck = status.phase == Phase::Stuck;
         if self.is_deleted() {
+            if let Some(report) = self.at_work().filter(|_| is_stuck) {
+                let (run, state, node) = (&report.run, report.state, object.node());
+                let what = format!("the end of run {run}, which the node still works on: `{state}`");
+                return Next::wait(Message::text(format!("{what}; if the machine is gone, delete Node {node}")));
+            }
             if let Some(untold) = self.untold() {
                 return untold;
             }

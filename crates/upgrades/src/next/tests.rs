@@ -79,6 +79,7 @@ impl Case {
                 secret: "s".into(),
                 apply_seconds: 1,
                 confirm_seconds: 1,
+                goes_back: true,
             });
         })
     }

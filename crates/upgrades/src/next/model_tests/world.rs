@@ -337,5 +337,6 @@ fn order(object: &NodeUpgrade, command: Command) -> Order {
         secret: names::secret("w"),
         apply_seconds: 60,
         confirm_seconds: object.spec.deadlines.confirm,
+        goes_back: object.spec.rollback == Rollback::Auto,
     }
 }

@@ -296,7 +296,7 @@ fn restoring() {
 #[test]
 fn ends() {
     let all = [Phase::Done, Phase::Refused, Phase::RolledBack, Phase::Stuck];
-    let changes: [Change; 12] = [
+    let changes: [Change; 15] = [
         ("nothing", |case| case),
         ("something is still to be told", Case::untold),
         ("another Secret", |case| case.seen(|seen| seen.secret_uid = Some("s2".into()))),
@@ -313,6 +313,9 @@ fn ends() {
         ("deleted", Case::deleted),
         ("deleted, something is still to be told", |case| case.deleted().untold()),
         ("deleted, no Node", |case| case.deleted().without_node()),
+        ("deleted, at work", |case| case.deleted().reports(NodeState::Stage2)),
+        ("deleted, at work for another run", |case| case.deleted().reports_of("other", NodeState::Stage2)),
+        ("deleted, at its end", |case| case.deleted().reports(NodeState::Stuck)),
     ];
     let rows = all.into_iter().flat_map(|phase| changes.map(|(what, change)| (what, change(Case::new(phase)))));
     insta::assert_snapshot!(table(rows));
