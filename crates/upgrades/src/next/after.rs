@@ -80,6 +80,7 @@ impl Looking<'_> {
         let not_ready = self.seen.node.as_ref().map_or(Some("the Node is gone"), |node| node.not_ready.as_deref());
         let unmet = not_ready
             .map(|why| diagnostic(codes::GATES_UNMET, format!("the node is not Ready: {why}")))
+            .or_else(|| self.not_returned())
             .or_else(|| self.seen.gates.first().cloned());
         match unmet {
             None => {
@@ -92,6 +93,14 @@ impl Looking<'_> {
             Some(unmet) if self.is_late(self.object.spec.deadlines.gate, false) => self.give_up(unmet),
             Some(unmet) => Next::wait(Message::Error(unmet)),
         }
+    }
+
+    /// A node is confirmed in the boot in which it waits for that: one that went down since may come back as another.
+    fn not_returned(&self) -> Option<Diagnostic<String>> {
+        let report = self.report().filter(|report| report.state == NodeState::Returned);
+        let is_returned = report.is_some_and(|report| self.is_ready_in_boot_of(report));
+        (!is_returned)
+            .then(|| diagnostic(codes::GATES_UNMET, "the node does not report that it has returned in its boot"))
     }
 
     pub(super) fn rolling_back(&self) -> Next {

@@ -140,7 +140,7 @@ impl Looking<'_> {
         if report.is_some_and(|report| report.state.has_begun()) {
             return Next::enter(Phase::Applying);
         }
-        let Some(node) = &self.seen.node else { return Next::restore(Phase::Refused, Some(self.gone())) };
+        let Some(node) = &self.seen.node else { return self.vanished() };
         let state = report.map(|report| report.state);
         // Nobody but a person removes the label of a node that does not report to be armed.
         let is_late = self.is_late(self.object.spec.deadlines.arm, false);
@@ -178,6 +178,18 @@ impl Looking<'_> {
             }
             None => Next::wait(Message::text("the node to report whether it has begun")),
         }
+    }
+
+    /// Its report is gone with it: an armed node may have begun, and may register again.
+    fn vanished(&self) -> Next {
+        let deadlines = &self.object.spec.deadlines;
+        if self.is_deleted() {
+            return Next::restore(Phase::Refused, Some(self.gone()));
+        }
+        if self.is_late(deadlines.arm.saturating_add(deadlines.r#return), false) {
+            return Next::failed(Phase::Stuck, self.gone());
+        }
+        Next::wait(Message::Error(self.gone()))
     }
 
     /// A person wants it to stop, and says so by the annotation or by the label.

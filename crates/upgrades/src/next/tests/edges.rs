@@ -167,6 +167,10 @@ fn armed() {
         ("told to stop, label gone", stopped().reports(NodeState::Checked).unlabelled()),
         ("told to stop, label gone, silent", stopped().reports(NodeState::Checked).unlabelled().at(901)),
         ("no Node", is_armed().without_node()),
+        ("no Node, abort", is_armed().without_node().annotated(names::ABORT_ANNOTATION)),
+        ("no Node, at the deadlines", is_armed().without_node().at(900)),
+        ("no Node, late", is_armed().without_node().at(901)),
+        ("no Node, deleted", is_armed().without_node().deleted()),
     ]));
 }
 
@@ -247,6 +251,10 @@ fn gating() {
         ("all hold, at the end of the soak", held().at(5)),
         ("all hold long enough", held().at(6)),
         ("no Node", held().without_node()),
+        ("all hold, in another boot than the report's", held().at(6).node(|node| node.boot_id = "two".into())),
+        ("all hold, no report of this run", held().at(6).reports_of("other", NodeState::Returned)),
+        ("all hold, the report is behind", held().at(6).reports(NodeState::Stage2)),
+        ("the report is behind, late", held().at(601).reports(NodeState::Stage2)),
         ("confirmed", confirmed()),
         (
             "confirmed, a gate does not hold",
