@@ -1,4 +1,5 @@
-//! The Kubernetes API: a client from a kubeconfig, server-side apply, and what workloads still wait for.
+//! The Kubernetes API: a client from a kubeconfig, server-side apply, and what workloads still wait for; and how a pod of ours
+//! answers the probes of its kubelet.
 //!
 //! Objects are JSON values, as manifests have them: what is applied may be of kinds this program has never heard of. An
 //! object is *as wanted* when applying it would change nothing, and only the API server knows: it is asked with a dry
@@ -9,6 +10,7 @@ mod client;
 pub mod codes;
 mod error;
 mod manifest;
+pub mod pod;
 mod remove;
 mod resource;
 mod secret;

@@ -1,5 +1,5 @@
 //! What others have set on a Node: its labels, its taints and whether it is cordoned. Taken before a machine is worked on, and
-//! restored afterwards, also on a new Node of the same name.
+//! restored afterwards by whoever has taken it, also on a new Node of the same name.
 //!
 //! Only what is missing comes back: what was added or changed meanwhile was wanted by others and stays. The cordon is the
 //! exception, because a Node cannot say whose it is: it is as it was before. Taints by which Kubernetes says how a node is
@@ -7,14 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use kubeapi::{
-    ApiError, Client,
-    k8s_openapi::api::core::v1::{Node, Taint},
-    kube::{
-        self, Api,
-        api::{Patch, PatchParams},
-    },
-};
+use kubeapi::k8s_openapi::api::core::v1::{Node, Taint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -31,8 +24,6 @@ const LIFECYCLE: [&str; 7] = [
     "node.kubernetes.io/pid-pressure",
     "node.kubernetes.io/network-unavailable",
 ];
-/// While the Node changes under our hands it is looked at again.
-const TRIES: u8 = 5;
 
 /// What others have set on a Node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -56,24 +47,9 @@ impl NodeSnapshot {
         }
     }
 
-    /// Restores what the Node lacks; false if it lacked nothing.
-    pub async fn restore(&self, client: &Client, name: &str) -> Result<bool, ApiError> {
-        let nodes: Api<Node> = Api::all(client.clone());
-        let mut tries = TRIES;
-        loop {
-            let node = nodes.get(name).await.map_err(ApiError::of(format!("see node {name}")))?;
-            let Some(patch) = self.patch(&node) else { return Ok(false) };
-            match nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await {
-                Ok(_) => return Ok(true),
-                Err(kube::Error::Api(status)) if status.code == 409 && tries > 1 => tries -= 1,
-                Err(error) => return Err(ApiError::of(format!("restore labels and taints of {name}"))(error)),
-            }
-        }
-    }
-
-    /// A merge patch with what the Node lacks. It carries the version that was seen: taints are replaced as a whole, and one
-    /// that is set in between must not be lost.
-    fn patch(&self, node: &Node) -> Option<Value> {
+    /// A merge patch with what the Node lacks; none where it lacks nothing. It carries the version that was seen: taints are
+    /// replaced as a whole, and one that is set in between must not be lost.
+    pub fn patch(&self, node: &Node) -> Option<Value> {
         let has = |key: &String| node.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(key));
         let labels: BTreeMap<_, _> = self.labels.iter().filter(|(key, _)| !has(key)).collect();
         let is_there =
@@ -101,7 +77,6 @@ fn taints(node: &Node) -> &[Taint] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Server;
 
     fn node(labels: &Value, spec: &Value) -> Node {
         let metadata = json!({ "name": "w1", "uid": "u", "resourceVersion": "7", "labels": labels });
@@ -158,35 +133,5 @@ mod tests {
         }
         let cordoned = NodeSnapshot { unschedulable: true, ..NodeSnapshot::default() };
         assert_eq!(cordoned.patch(&node(&none, &none)).unwrap()["spec"], json!({ "unschedulable": true }));
-    }
-
-    #[tokio::test]
-    async fn a_node_is_restored_once() {
-        let server = Server::default();
-        let client = server.serve().await;
-        server.with(|held| held.node["spec"] = json!({ "taints": [taint("new", "")], "unschedulable": true }));
-        let before = node(&json!({ "disk": "fast" }), &json!({ "taints": [taint("dedicated", "db")] }));
-        let snapshot = NodeSnapshot::of(&before);
-        assert!(snapshot.restore(&client, "w1").await.unwrap());
-        let node = server.with(|held| held.node.clone());
-        assert_eq!(node["metadata"]["labels"], json!({ "disk": "fast" }));
-        assert_eq!(
-            node["spec"],
-            json!({ "taints": [taint("new", ""), taint("dedicated", "db")], "unschedulable": false })
-        );
-        assert!(!snapshot.restore(&client, "w1").await.unwrap());
-        assert!(snapshot.restore(&client, "w2").await.is_err(), "a Node that is gone cannot be restored");
-    }
-
-    #[tokio::test]
-    async fn a_node_that_changes_meanwhile_is_looked_at_again() {
-        let server = Server::default();
-        let client = server.serve().await;
-        let snapshot =
-            NodeSnapshot::of(&node(&json!({ "disk": "fast" }), &json!({ "taints": [taint("dedicated", "db")] })));
-        server.with(|held| held.interferes = Some(json!({ "spec": { "taints": [taint("new", "")] } })));
-        assert!(snapshot.restore(&client, "w1").await.unwrap());
-        let taints = server.with(|held| held.node["spec"]["taints"].clone());
-        assert_eq!(taints, json!([taint("new", ""), taint("dedicated", "db")]));
     }
 }

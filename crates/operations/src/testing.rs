@@ -26,8 +26,6 @@ pub(crate) struct Held {
     pub(crate) leases: BTreeMap<String, Value>,
     pub(crate) nodes: usize,
     pub(crate) node: Value,
-    /// What another client writes to the Node before the next patch of it arrives.
-    pub(crate) interferes: Option<Value>,
     pub(crate) pods: BTreeMap<String, Value>,
     /// A budget that allows no eviction.
     pub(crate) budget: Option<&'static str>,
@@ -36,14 +34,6 @@ pub(crate) struct Held {
     /// Whether it refuses whatever is asked.
     pub(crate) is_away: bool,
     version: u64,
-}
-
-impl Held {
-    fn write_node(&mut self, patch: &Value) {
-        merge(&mut self.node, patch);
-        self.version += 1;
-        self.node["metadata"]["resourceVersion"] = self.version.to_string().into();
-    }
 }
 
 fn refused(code: StatusCode) -> Answer {
@@ -97,20 +87,6 @@ impl Server {
         (StatusCode::OK, Json(json!({ "kind": kind, "apiVersion": "v1", "metadata": metadata, "items": items })))
     }
 
-    fn patch_node(&self, patch: &Value) -> Answer {
-        self.asked(|held| {
-            if let Some(other) = held.interferes.take() {
-                held.write_node(&other);
-            }
-            let version = &patch["metadata"]["resourceVersion"];
-            if !version.is_null() && *version != held.node["metadata"]["resourceVersion"] {
-                return refused(StatusCode::CONFLICT);
-            }
-            held.write_node(patch);
-            (StatusCode::OK, Json(held.node.clone()))
-        })
-    }
-
     fn end_pod(&self, how: &str, name: &str, options: &Value) -> Answer {
         self.asked(|held| {
             if let Some(budget) = held.budget.filter(|_| how == "evict") {
@@ -153,9 +129,6 @@ impl Server {
         };
         let node =
             |State(server): State<Self>| async move { server.asked(|held| (StatusCode::OK, Json(held.node.clone()))) };
-        let patch = |State(server): State<Self>, body: String| async move {
-            server.patch_node(&serde_json::from_str(&body).unwrap_or_default())
-        };
         let pods = |State(server): State<Self>| async move {
             server.asked(|held| Self::list("PodList", &held.pods.values().cloned().collect::<Vec<_>>(), 0))
         };
@@ -172,7 +145,7 @@ impl Server {
             .route(LEASES, get(leases).post(create))
             .route(&format!("{LEASES}/{{name}}"), delete(remove).put(replace))
             .route("/api/v1/nodes", get(nodes))
-            .route("/api/v1/nodes/w1", get(node).patch(patch))
+            .route("/api/v1/nodes/w1", get(node))
             .with_state(self.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -180,16 +153,5 @@ impl Server {
         let mut config = Config::new(url.parse().unwrap());
         config.default_retry = false;
         Client::try_from(config).unwrap()
-    }
-}
-
-/// As RFC 7386 has it.
-fn merge(into: &mut Value, patch: &Value) {
-    let Some(fields) = patch.as_object() else {
-        *into = patch.clone();
-        return;
-    };
-    for (name, value) in fields {
-        merge(&mut into[name], value);
     }
 }

@@ -14,7 +14,6 @@
 //! no pod could say how many others work at the same time.
 
 mod cluster;
-mod heartbeat;
 mod metrics;
 mod next;
 mod node_events;
@@ -32,6 +31,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use explain::{Explain, Message};
 use host::{Commands, Host, RealCommands};
 use jiff::Timestamp;
+use kubeapi::pod::{self, Heartbeat};
 use operations::slots::Slots;
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -40,7 +40,6 @@ use tokio::{
 
 use self::{
     cluster::Cluster,
-    heartbeat::Heartbeat,
     metrics::Metrics,
     next::{History, pause},
     put::Putting,
@@ -119,7 +118,7 @@ impl Pod {
         }
         let signs = Signs::default();
         // What an earlier container of this pod has left says nothing.
-        heartbeat::remove(&signs.ready()).map_err(unwritable(&signs.ready()))?;
+        pod::remove(&signs.ready()).map_err(unwritable(&signs.ready()))?;
         let heartbeat = Heartbeat::start(signs.healthy()).map_err(unwritable(&signs.healthy()))?;
         tracing::info!(node = settings.node, %prep, check_interval = ?settings.check_interval, "started");
         Ok(Self {
@@ -186,7 +185,7 @@ impl Pod {
         let done = if report.state.is_fine() {
             std::fs::write(&file, format!("{}\n", report.state))
         } else {
-            heartbeat::remove(&file)
+            pod::remove(&file)
         };
         if let Err(error) = done {
             tracing::warn!(%error, "cannot write {}", file.display());

@@ -44,6 +44,8 @@ explain::codes! {
         "it runs in a pod of the DaemonSet ipb-daemonset: `kubectl apply -k infrastructure/in-place`";
     SIGNALS = "BS-IPB-022", "cannot install signal handlers",
         "this is a bug in blackstart, or a limit of the system: please report it with the message";
+    NO_SIGN = "BS-IPB-023", "the pod cannot show its probes how it is",
+        "it needs a /tmp that can be written: compare it with `infrastructure/in-place/daemonset.yaml`";
     NOT_BUILT = "BS-IPB-030", "the ignition server has not built the payload yet",
         "wait: the node asks again by itself. If it stays so, check the NodePool and the pod ignition-server of the hosted cluster";
     WRONG_TOKEN = "BS-IPB-031", "the ignition server refuses the token",

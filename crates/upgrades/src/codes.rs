@@ -32,13 +32,13 @@ explain::codes! {
     GATES_UNMET = "BS-UPG-012", "the node is back, and the cluster is not well",
         "the message has what is missing. It must hold before the next node is taken; when the deadline is over the node \
          goes back to what it was, if `rollback` is auto";
-    ABORTED = "BS-UPG-013", "aborted on request",
+    ABORTED = "BS-UPG-013", "aborted on request, or its label was removed",
         "nothing was changed on the node. Label it again to start anew";
     REFUSED_BEFORE = "BS-UPG-014", "this very target was rolled back on this node before",
         "give the node another payload, or annotate its NodeUpgrade with blackstart.io/retry and any new value";
     FAILED = "BS-UPG-015", "the node reports a failure",
         "the message has what the node reports; it goes back to what it was where that is possible";
-    STUCK = "BS-UPG-016", "the node could not go back",
+    STUCK = "BS-UPG-016", "the node could not go back, or is not to",
         "the node stays cordoned and keeps its slot. Repair it by hand (`journalctl -u blackstart-reprovision`), then annotate its \
          NodeUpgrade with blackstart.io/retry, or delete it, which restores labels, taints and the cordon";
     BAD_REPORT = "BS-UPG-017", "unreadable report of a node",
@@ -58,6 +58,8 @@ explain::codes! {
         "it runs in a pod of the Deployment ipb-controller: `kubectl apply -k infrastructure/in-place`";
     SIGNALS = "BS-UPG-041", "cannot install signal handlers",
         "this is a bug in blackstart, or a limit of the system: please report it with the message";
+    NO_SIGN = "BS-UPG-042", "the controller cannot show its probes how it is",
+        "its pod needs a /tmp that can be written: compare it with `infrastructure/in-place/controller.yaml`";
 }
 
 #[cfg(test)]

@@ -23,9 +23,11 @@ pub const SECRET_ANNOTATION: &str = "blackstart.io/ipb-secret";
 pub const ORDER_ANNOTATION: &str = "blackstart.io/upgrade-order";
 /// The annotation of a Node with how far it is: a [`NodeReport`](crate::NodeReport).
 pub const REPORT_ANNOTATION: &str = "blackstart.io/upgrade-report";
+/// The annotation of a Node with the run whose order was removed last: so that the end of a run always changes its Node.
+pub const ENDED_ANNOTATION: &str = "blackstart.io/upgrade-ended";
 /// The annotation of a `NodeUpgrade` by which a user asks for another attempt: any new value.
 pub const RETRY_ANNOTATION: &str = "blackstart.io/retry";
-/// The annotation of a `NodeUpgrade` by which a user stops it before the commit: any value.
+/// The annotation of a `NodeUpgrade` by which a user stops it before the commit: any new value.
 pub const ABORT_ANNOTATION: &str = "blackstart.io/abort";
 /// Keeps a `NodeUpgrade` until its node is as it was.
 pub const FINALIZER: &str = "blackstart.io/restore";

@@ -23,8 +23,16 @@ pub struct Order {
     pub secret: String,
     /// How long the work may take without any progress.
     pub apply_seconds: u64,
-    /// For how long the node waits to be confirmed before it goes back by itself.
+    /// For how long the node waits to be confirmed.
     pub confirm_seconds: u64,
+    /// Whether it goes back by itself where it fails or is not confirmed; else it stays as it is, for a person to look at. An
+    /// order without a word of it is of a controller that knew no other way.
+    #[serde(default = "yes")]
+    pub goes_back: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl Order {
@@ -44,7 +52,7 @@ pub enum Command {
     Arm,
     /// Keep what was done.
     Confirm,
-    /// Go back to what was before.
+    /// Go back to what was before, whatever the order said first.
     RollBack,
     /// Be disarmed, if nothing was begun.
     Stop,
@@ -64,10 +72,12 @@ mod tests {
             secret: "ipb-w1".into(),
             apply_seconds: 3600,
             confirm_seconds: 900,
+            goes_back: true,
         };
         let text = serde_json::to_string(&order).unwrap();
-        insta::assert_snapshot!(text, @r#"{"version":1,"run":"uid-1-1","command":"roll-back","driver":"rhel","secret":"ipb-w1","applySeconds":3600,"confirmSeconds":900}"#);
-        assert_eq!(Order::read(&text), Some(order));
+        insta::assert_snapshot!(text, @r#"{"version":1,"run":"uid-1-1","command":"roll-back","driver":"rhel","secret":"ipb-w1","applySeconds":3600,"confirmSeconds":900,"goesBack":true}"#);
+        assert_eq!(Order::read(&text).as_ref(), Some(&order));
+        assert_eq!(Order::read(&text.replace(r#","goesBack":true"#, "")), Some(order), "of an older controller");
         for strange in ["", "{}", &text.replace(":1,", ":2,"), &text.replace("roll-back", "explode")] {
             assert_eq!(Order::read(strange), None, "{strange}");
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use kubeapi::{
     ApiError, Client, FIELD_MANAGER,
     k8s_openapi::api::core::v1::Node,
@@ -43,10 +44,11 @@ pub async fn start(client: &Client, node: &str, data: &BTreeMap<String, String>)
     Ok(())
 }
 
-/// Stops what has not begun to change the node; what has is not stopped.
+/// Stops what has not begun to change the node; what has is not stopped. Each value counts once, so it is the time.
 pub async fn abort(client: &Client, node: &str) -> Result<NodeUpgrade, ApiError> {
     let api: Api<NodeUpgrade> = Api::all(client.clone());
-    let patch = json!({ "metadata": { "annotations": { names::ABORT_ANNOTATION: "true" } } });
+    let now = Timestamp::now().to_string();
+    let patch = json!({ "metadata": { "annotations": { names::ABORT_ANNOTATION: now } } });
     let patched = api.patch(node, &PatchParams::default(), &Patch::Merge(patch)).await;
     patched.map_err(ApiError::of(format!("abort NodeUpgrade {node}")))
 }

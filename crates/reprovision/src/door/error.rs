@@ -32,6 +32,15 @@ pub enum DoorError {
     /// The API.
     #[error(transparent)]
     Api(#[from] ApiError),
+    /// How the pod is cannot be shown to its probes.
+    #[error("cannot keep {file}")]
+    NoSign {
+        /// Where in the pod.
+        file: &'static str,
+        /// The system's error.
+        #[source]
+        source: io::Error,
+    },
     /// Signals cannot be handled.
     #[error("cannot install a signal handler")]
     Signals(#[source] io::Error),
@@ -45,6 +54,7 @@ impl Explain for DoorError {
             Self::Systemd(_) => codes::NOT_STARTED,
             Self::NoAccount(_) => codes::NO_ACCOUNT,
             Self::Api(error) => error.code(),
+            Self::NoSign { .. } => codes::NO_SIGN,
             Self::Signals(_) => codes::SIGNALS,
         }
     }

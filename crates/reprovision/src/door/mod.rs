@@ -16,6 +16,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use explain::{Explain, chain};
 use host::{Commands, Host, RealCommands};
 use jiff::Timestamp;
+use kubeapi::pod::{HEALTHY, Heartbeat, READY, Ready};
 use nodekit::from_pod::{HOST, Journal, ask, is_running, on_node};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -30,8 +31,6 @@ use crate::paths;
 pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off,tower=off";
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
-/// There is as long as the loop goes on: the pod's probe asks for it.
-const HEALTHY: &str = "/tmp/healthy";
 
 /// Where the lines of the work go; the one place that prints is elsewhere.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -44,6 +43,8 @@ pub async fn run(node: &str, program: &Path, say: Say) -> Result<(), DoorError> 
         return Err(DoorError::NoHost);
     }
     let mut door = Door {
+        heartbeat: Heartbeat::start(HEALTHY.into()).map_err(unkept(HEALTHY))?,
+        ready: Ready::not_yet(READY.into()).map_err(unkept(READY))?,
         node: node.to_owned(),
         host: Host::rooted(HOST),
         commands: Arc::new(RealCommands),
@@ -61,7 +62,14 @@ pub async fn run(node: &str, program: &Path, say: Say) -> Result<(), DoorError> 
     Ok(())
 }
 
+fn unkept(file: &'static str) -> impl FnOnce(std::io::Error) -> DoorError {
+    move |source| DoorError::NoSign { file, source }
+}
+
 struct Door {
+    heartbeat: Heartbeat,
+    /// The unit is on the node, and was started.
+    ready: Ready,
     node: String,
     /// The node's file system.
     host: Host,
@@ -74,7 +82,13 @@ impl Door {
     async fn forever(&mut self) {
         let mut failure = None;
         loop {
-            let why = self.turn().await.err().map(|error| (error.code().id, error.advice(), chain(&error)));
+            self.heartbeat.beat();
+            let done = self.turn().await;
+            // What was started goes on without the API.
+            if !matches!(done, Err(DoorError::Api(_))) {
+                self.ready.show(done.is_ok());
+            }
+            let why = done.err().map(|error| (error.code().id, error.advice(), chain(&error)));
             match (&failure, &why) {
                 (before, Some((code, hint, why))) if before.as_ref() != Some(&(*code, hint.clone(), why.clone())) => {
                     tracing::warn!(code, hint, "{why}; trying on");
@@ -83,9 +97,6 @@ impl Door {
                 _ => {}
             }
             failure = why;
-            if let Err(error) = std::fs::write(HEALTHY, "") {
-                tracing::warn!(%error, "cannot write {HEALTHY}");
-            }
             sleep(PAUSE).await;
         }
     }
@@ -94,6 +105,7 @@ impl Door {
         if self.put.put(&self.host, &self.node)? {
             self.systemctl(&["daemon-reload"]).await?;
         }
+        self.heartbeat.beat();
         let look = self.cluster.look().await?;
         if !look.is_over() && !is_running(&*self.commands, paths::UNIT).await.map_err(DoorError::Systemd)? {
             self.systemctl(&["enable", "--quiet", paths::UNIT, paths::BOOT_UNIT]).await?;

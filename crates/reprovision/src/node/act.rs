@@ -60,6 +60,7 @@ impl Work<'_> {
             Action::Return => self.returned(note)?,
             Action::Confirm => self.confirm(note).await?,
             Action::GoBack(why) => note.failed(At::GoingBack, why.diagnostic()),
+            Action::StayStuck => note.failed(At::Stuck, Why::NotConfirmed.diagnostic()),
             Action::WayBack => self.way_back(note).await?,
             Action::RolledBack => self.rolled_back(note)?,
         };
@@ -138,7 +139,7 @@ impl Work<'_> {
                 Ok(note.at(At::Rebooting { boot, tries: 0 }, "stage 1 is done; rebooting"))
             }
             Ok(false) => Ok(note.at(At::Stage2, "stage 1 is done; no reboot is needed")),
-            Err(error) => Ok(note.failed(At::GoingBack, error.diagnostic().recorded())),
+            Err(error) => Ok(note.gives_up(error.diagnostic().recorded())),
         }
     }
 
@@ -158,7 +159,7 @@ impl Work<'_> {
         Ok(note.at(At::Returned { boot, since }, "all is done; waits to be confirmed"))
     }
 
-    /// Runs a list of steps; the note of a run that failed goes back.
+    /// Runs a list of steps; the note of a run that failed says where to.
     async fn steps(&self, note: Note, list: &Playbook) -> Result<Result<Note, Note>, NodeError> {
         let seconds = note.order.apply_seconds;
         let (runner, steps) = self.runner(&note);
@@ -174,7 +175,7 @@ impl Work<'_> {
                 Some(failed) => failed.error.diagnostic().recorded(),
             },
         };
-        Ok(Err(note.failed(At::GoingBack, failure)))
+        Ok(Err(note.gives_up(failure)))
     }
 
     fn runner(&self, note: &Note) -> (Runner, Option<Arc<Steps>>) {
@@ -283,6 +284,12 @@ impl Note {
         self
     }
 
+    /// The work has failed: back, or left to a person as it is.
+    fn gives_up(self, failure: Diagnostic<String>) -> Self {
+        let at = if self.order.goes_back { At::GoingBack } else { At::Stuck };
+        self.failed(at, failure)
+    }
+
     /// Further on the way back, with the reason why.
     fn keeping_failure(mut self, at: At) -> Self {
         self.at = at;
@@ -296,4 +303,30 @@ impl Note {
 
 fn run_of(note: &Note, secret: Secret) -> Run {
     Run { node: note.node.clone(), order: note.order.clone(), secret: Arc::new(secret) }
+}
+
+#[cfg(test)]
+mod tests {
+    use upgrades::{Command, Order};
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_failed_goes_back_unless_it_is_not_to() {
+        for (goes_back, expected) in [(true, At::GoingBack), (false, At::Stuck)] {
+            let order = Order {
+                version: 1,
+                run: "r".into(),
+                command: Command::Check,
+                driver: upgrades::Driver::Rhel,
+                secret: "s".into(),
+                apply_seconds: 1,
+                confirm_seconds: 1,
+                goes_back,
+            };
+            let failure = Diagnostic::new(codes::TIMED_OUT, "stage 1").recorded();
+            let failed = Note::new("w1", order).gives_up(failure.clone());
+            assert_eq!((failed.at, failed.failure), (expected, Some(failure)));
+        }
+    }
 }

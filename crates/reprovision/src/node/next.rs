@@ -7,7 +7,8 @@
 //! refused     disarmed  disarmed                                      going back ─► rebooting ─► rolled back
 //! ```
 //! Up to the commit nothing is changed and any new boot ends the run: nobody can know what happened meanwhile. From the commit
-//! on the node goes on by itself, and needs the cluster only to be told that it may stay what it has become.
+//! on the node goes on by itself, and needs the cluster only to be told that it may stay what it has become. A node that is not to
+//! go back by itself (`rollback: never`) is stuck instead, from wherever it would go back; told to go back, it still does.
 
 use std::time::Duration;
 
@@ -65,6 +66,8 @@ pub(crate) enum Action {
     Confirm,
     /// Go back, because of this.
     GoBack(Why),
+    /// It is not to go back by itself: it stays as it is, for a person to look at.
+    StayStuck,
     /// On the way back.
     WayBack,
     /// It is back at what it was; let that be seen.
@@ -129,7 +132,7 @@ pub(crate) fn next(note: Option<&Note>, around: &Around) -> Action {
             Some(Command::Confirm) => Action::Confirm,
             Some(Command::RollBack) => Action::GoBack(Why::Ordered),
             _ if around.uptime.saturating_sub(*since).as_secs() > note.order.confirm_seconds => {
-                Action::GoBack(Why::NotConfirmed)
+                if note.order.goes_back { Action::GoBack(Why::NotConfirmed) } else { Action::StayStuck }
             }
             _ => Action::Wait,
         },
@@ -171,6 +174,7 @@ mod tests {
             secret: "ipb-w1".into(),
             apply_seconds: 3600,
             confirm_seconds: 900,
+            goes_back: true,
         }
     }
 
@@ -263,6 +267,13 @@ mod tests {
         let returned = note(At::Returned { boot: boot(), since: Duration::from_secs(100) });
         assert_eq!(next(Some(&returned), &around(1000)), Action::Wait);
         assert_eq!(next(Some(&returned), &around(1001)), Action::GoBack(Why::NotConfirmed));
+        let mut stays = returned;
+        stays.order.goes_back = false;
+        assert_eq!(next(Some(&stays), &around(1000)), Action::Wait);
+        assert_eq!(next(Some(&stays), &around(1001)), Action::StayStuck);
+        let told = order(RUN, Command::RollBack);
+        let told = Around { node: Some(Seen { order: Some(&told), is_labelled: false }), ..around(1001) };
+        assert_eq!(next(Some(&stays), &told), Action::GoBack(Why::Ordered));
     }
 
     #[test]

@@ -1,64 +1,61 @@
-//! Does what [`next`](crate::next) wants done. Each can be done again.
+//! Does what [`next`](crate::next) wants done. Each can be done again, and none over what was not seen.
 
 use explain::counted;
 use kubeapi::{
-    FIELD_MANAGER,
-    k8s_openapi::api::core::v1::{Node, Secret},
+    ApiError, FIELD_MANAGER,
+    k8s_openapi::api::core::v1::Secret,
     kube::{
         self, Api,
         api::{DeleteParams, Patch, PatchParams, Preconditions},
     },
     unless_gone,
 };
-use operations::cordon::cordon;
 use serde_json::{Map, Value, json};
 
 use super::{
     Controller, ControllerError, access,
+    fence::Went,
     look::{Look, drain},
 };
-use crate::{Command, NodeUpgrade, Order, names, next::Effect, order::FORMAT};
+use crate::{Command, NodeUpgrade, Order, Rollback, names, next::Effect, order::FORMAT};
 
 impl Controller {
     pub(super) async fn affect(
         &mut self,
         object: &NodeUpgrade,
-        look: &Look,
+        look: &mut Look,
         effect: Effect,
-    ) -> Result<(), ControllerError> {
+    ) -> Result<Went, ControllerError> {
         let node = object.node();
         match effect {
-            Effect::TakeSlot => drop(self.take_slot(node, look.is_master).await?),
-            Effect::ReleaseSlot => self.release_slot(node, look.is_master).await?,
-            Effect::Cordon => cordon(&self.client, node).await?,
-            Effect::Label => {
-                self.patch_node(node, None, json!({ "labels": { names::SCHEDULE_LABEL: names::SCHEDULED } })).await?;
-            }
-            Effect::RemoveLabel => {
-                self.patch_node(node, None, json!({ "labels": { names::SCHEDULE_LABEL: null } })).await?;
-            }
-            Effect::Order(command) => self.order(object, look, command).await?,
-            Effect::RemoveOrder => {
-                self.patch_node(node, None, json!({ "annotations": { names::ORDER_ANNOTATION: null } })).await?;
-                access::revoke(&self.client, node).await?;
-            }
+            Effect::TakeSlot => return self.renew_slot(node, look.is_master).await,
+            Effect::ReleaseSlot => self.release_slot(node).await?,
+            Effect::Cordon => return self.write_node(look, json!({ "spec": { "unschedulable": true } })).await,
+            Effect::Label => return self.write_node(look, label(Some(names::SCHEDULED))).await,
+            Effect::RemoveLabel => return self.write_node(look, label(None)).await,
+            Effect::Order(command) => return self.order(object, look, command).await,
+            Effect::RemoveOrder => return self.remove_order(object, look).await,
             Effect::Evict => {
                 let left = drain(node).once(&self.client).await?;
                 self.memory.of(node).leaving = left;
             }
             Effect::DeletePods => drain(node).delete(&self.client).await?,
-            Effect::Restore => self.restore(object).await?,
-            Effect::BlankSecret => self.blank_secret(look).await?,
-            Effect::DeleteSecret => self.delete_secret(look).await?,
+            Effect::Restore => return self.restore(object, look).await,
+            Effect::BlankSecret => return self.blank_secret(look).await,
+            Effect::DeleteSecret => return self.delete_secret(look).await,
             Effect::RemoveFinalizer => self.remove_finalizer(object).await?,
         }
-        Ok(())
+        Ok(Went::On)
+    }
+
+    async fn write_node(&self, look: &mut Look, patch: Value) -> Result<Went, ControllerError> {
+        Ok(look.node.write(&self.client, patch).await?)
     }
 
     /// The right to the Secret first: the node asks for it as soon as it sees the order. The order only to the very Node that was
     /// seen: with its label, it cannot have begun.
-    async fn order(&self, object: &NodeUpgrade, look: &Look, command: Command) -> Result<(), ControllerError> {
-        let (Some(run), Some(driver)) = (&object.status.run, object.status.driver) else { return Ok(()) };
+    async fn order(&self, object: &NodeUpgrade, look: &mut Look, command: Command) -> Result<Went, ControllerError> {
+        let (Some(run), Some(driver)) = (&object.status.run, object.status.driver) else { return Ok(Went::On) };
         let (node, deadlines) = (object.node(), &object.spec.deadlines);
         if matches!(command, Command::Check | Command::Arm) {
             access::grant(&self.client, node, &look.secret.name).await?;
@@ -71,54 +68,56 @@ impl Controller {
             secret: look.secret.name.clone(),
             apply_seconds: deadlines.apply,
             confirm_seconds: deadlines.confirm,
+            goes_back: object.spec.rollback == Rollback::Auto,
         };
+        tracing::info!(node, run, ?command, "orders");
         let text = json!(order).to_string();
-        tracing::info!(node, run, ?command, "ordered");
-        self.patch_node(node, look.version.as_deref(), json!({ "annotations": { names::ORDER_ANNOTATION: text } }))
-            .await
+        self.write_node(look, json!({ "metadata": { "annotations": { names::ORDER_ANNOTATION: text } } })).await
     }
 
-    async fn patch_node(&self, node: &str, version: Option<&str>, mut metadata: Value) -> Result<(), ControllerError> {
-        if let Some(version) = version {
-            metadata["resourceVersion"] = version.into();
+    /// Noting the run changes the Node even where it had no order: a cordon or a label that was decided on before does not land
+    /// after the node was given back.
+    async fn remove_order(&self, object: &NodeUpgrade, look: &mut Look) -> Result<Went, ControllerError> {
+        let annotations = json!({ names::ORDER_ANNOTATION: null, names::ENDED_ANNOTATION: object.status.run });
+        let went = self.write_node(look, json!({ "metadata": { "annotations": annotations } })).await?;
+        if went == Went::On {
+            access::revoke(&self.client, object.node()).await?;
         }
-        let patch = Patch::Merge(json!({ "metadata": metadata }));
-        let patched = Api::<Node>::all(self.client.clone()).patch(node, &PatchParams::default(), &patch).await;
-        match patched {
-            // It changed meanwhile: what is to be done now is decided anew.
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-            patched => unless_gone(patched, format!("change node {node}")).map(drop).map_err(Into::into),
+        Ok(went)
+    }
+
+    async fn restore(&self, object: &NodeUpgrade, look: &mut Look) -> Result<Went, ControllerError> {
+        let snapshot = object.status.snapshot.as_ref();
+        let patch = look.node.node().zip(snapshot).and_then(|(node, snapshot)| snapshot.patch(node));
+        match patch {
+            Some(patch) => self.write_node(look, patch).await,
+            None => Ok(Went::On),
         }
     }
 
-    async fn restore(&self, object: &NodeUpgrade) -> Result<(), ControllerError> {
-        let Some(snapshot) = &object.status.snapshot else { return Ok(()) };
-        snapshot.restore(&self.client, object.node()).await?;
-        Ok(())
-    }
-
-    async fn blank_secret(&self, look: &Look) -> Result<(), ControllerError> {
+    /// Of the very Secret that was seen: what a user writes into it meanwhile is for another run.
+    async fn blank_secret(&self, look: &Look) -> Result<Went, ControllerError> {
         let there = names::key::OF_THE_NODE.into_iter().filter(|key| look.secret.has(key));
         let data: Map<String, Value> = there.map(|key| (key.to_owned(), Value::Null)).collect();
         if data.is_empty() {
-            return Ok(());
+            return Ok(Went::On);
         }
         let name = &look.secret.name;
-        tracing::info!(secret = name, "removed {}, which the node has used", counted(data.len(), "key"));
+        tracing::info!(secret = name, "removes {}, which the node has used", counted(data.len(), "key"));
+        let metadata = json!({ "uid": look.secret.uid, "resourceVersion": look.secret.version });
+        let patch = Patch::Merge(json!({ "metadata": metadata, "data": data }));
         let api: Api<Secret> = Api::namespaced(self.client.clone(), names::NAMESPACE);
-        let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(json!({ "data": data }))).await;
-        unless_gone(patched, format!("remove the tokens of Secret {name}"))?;
-        Ok(())
+        let patched = api.patch(name, &PatchParams::default(), &patch).await;
+        Ok(went(patched, format!("remove the tokens of Secret {name}"))?)
     }
 
     /// The very one of the run.
-    async fn delete_secret(&self, look: &Look) -> Result<(), ControllerError> {
+    async fn delete_secret(&self, look: &Look) -> Result<Went, ControllerError> {
         let name = &look.secret.name;
-        let same = Preconditions { uid: look.secret.uid.clone(), resource_version: None };
+        let same = Preconditions { uid: look.secret.uid.clone(), resource_version: look.secret.version.clone() };
         let api: Api<Secret> = Api::namespaced(self.client.clone(), names::NAMESPACE);
         let deleted = api.delete(name, &DeleteParams::default().preconditions(same)).await;
-        unless_gone(deleted, format!("delete Secret {name}"))?;
-        Ok(())
+        Ok(went(deleted, format!("delete Secret {name}"))?)
     }
 
     async fn remove_finalizer(&self, object: &NodeUpgrade) -> Result<(), ControllerError> {
@@ -128,7 +127,22 @@ impl Controller {
         let api: Api<NodeUpgrade> = Api::all(self.client.clone());
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let patched = api.patch(object.node(), &params, &Patch::Merge(json!({ "metadata": metadata }))).await;
-        unless_gone(patched, format!("let NodeUpgrade {} go", object.node()))?;
+        // It is the last effect of all, and one that changed meanwhile is looked at again.
+        went(patched, format!("let NodeUpgrade {} go", object.node()))?;
         Ok(())
     }
 }
+
+fn label(value: Option<&str>) -> Value {
+    json!({ "metadata": { "labels": { names::SCHEDULE_LABEL: value } } })
+}
+
+fn went<T>(done: Result<T, kube::Error>, doing: String) -> Result<Went, ApiError> {
+    match done {
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(Went::Stop),
+        done => unless_gone(done, doing).map(|_| Went::On),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,15 @@ pub enum ControllerError {
     /// Signals cannot be handled.
     #[error("cannot install a signal handler")]
     Signals(#[source] io::Error),
+    /// How the pod is cannot be shown to its probes.
+    #[error("cannot keep {file}")]
+    NoSign {
+        /// Where in the pod.
+        file: &'static str,
+        /// The system's error.
+        #[source]
+        source: io::Error,
+    },
     /// The API.
     #[error(transparent)]
     Api(#[from] ApiError),
@@ -30,6 +39,7 @@ impl Explain for ControllerError {
         match self {
             Self::NoAccount(_) => codes::NO_ACCOUNT,
             Self::Signals(_) => codes::SIGNALS,
+            Self::NoSign { .. } => codes::NO_SIGN,
             Self::Api(error) => error.code(),
             Self::Drain(error) => error.code(),
         }

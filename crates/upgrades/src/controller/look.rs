@@ -1,15 +1,25 @@
 //! From the cluster to [`Seen`]. What is dear is looked at only in the phase that needs it.
+//!
+//! Object and Node are one view: the Node is looked at while the object is what it was read as. Else what an old object says would
+//! be done to a Node of the next run.
+
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use kubeapi::{
     ApiError,
-    k8s_openapi::api::{core::v1::Node, storage::v1::VolumeAttachment},
+    k8s_openapi::{
+        api::{core::v1::Node, storage::v1::VolumeAttachment},
+        apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    },
     kube::{Api, api::ListParams},
 };
 use operations::{cordon::is_cordoned, drain::Drain, node_snapshot::NodeSnapshot, readiness::Readiness};
 
 use super::{
-    Controller, ControllerError, gates,
+    Controller, ControllerError,
+    fence::SeenNode,
+    gates,
     secret::{self, OfNode},
 };
 use crate::{
@@ -21,20 +31,28 @@ use crate::{
 /// What was looked at, beside what is decided from.
 pub(super) struct Look {
     pub(super) seen: Seen,
-    /// Which version of the Node was seen: an order must not be given to another.
-    pub(super) version: Option<String>,
+    /// What is written to the Node is written over this.
+    pub(super) node: SeenNode,
     pub(super) secret: OfNode,
     /// A master, of which only one is taken at a time.
     pub(super) is_master: bool,
 }
 
 impl Controller {
-    pub(super) async fn look(&mut self, object: &NodeUpgrade) -> Result<Look, ControllerError> {
+    /// None where the object is another by now.
+    pub(super) async fn look(&mut self, object: &NodeUpgrade) -> Result<Option<Look>, ControllerError> {
         let (name, phase) = (object.node(), object.status.phase);
-        let node = Api::<Node>::all(self.client.clone()).get_opt(name).await;
-        let node = node.map_err(ApiError::of(format!("see node {name}")))?;
-        let secret = secret::read(&self.client, &secret_name(object, node.as_ref())).await?;
-        let is_master = node.as_ref().is_some_and(is_master);
+        let seen_node = SeenNode::look(&self.client, name).await?;
+        // Where nothing is done to the Node there is nothing to be sure of.
+        let is_left_alone = phase.is_end() && object.metadata.deletion_timestamp.is_none();
+        if !is_left_alone && !self.is_still(object).await? {
+            return Ok(None);
+        }
+        let node = seen_node.node();
+        let secret = secret::read(&self.client, &secret_name(object, node)).await?;
+        // The slot of a master whose Node is gone is a master's.
+        let noted = object.status.snapshot.as_ref().map(|snapshot| &snapshot.labels);
+        let is_master = node.and_then(|node| node.metadata.labels.as_ref()).or(noted).is_some_and(is_master);
         let slot = self.slot(object, is_master).await?;
         let others = match (phase, &slot) {
             (Phase::Pending, SlotSeen::Free) => gates::others(&self.client, |node| node == name).await?,
@@ -46,19 +64,25 @@ impl Controller {
         let seen = Seen {
             now: Timestamp::now(),
             secret: secret.seen(object.spec.driver),
+            secret_uid: secret.uid.clone(),
             slot,
             others,
             no_progress: progress::blocks(&object.status.outbox, required),
-            report: node
-                .as_ref()
-                .and_then(|node| annotation(node, names::REPORT_ANNOTATION))
-                .and_then(NodeReport::read),
+            report: node.and_then(|node| annotation(node, names::REPORT_ANNOTATION)).and_then(NodeReport::read),
             leaving,
             gates,
             commits: self.options.commits,
-            node: node.as_ref().map(node_seen),
+            node: node.map(node_seen),
         };
-        Ok(Look { seen, version: node.and_then(|node| node.metadata.resource_version), secret, is_master })
+        Ok(Some(Look { seen, node: seen_node, secret, is_master }))
+    }
+
+    async fn is_still(&self, object: &NodeUpgrade) -> Result<bool, ApiError> {
+        let api: Api<NodeUpgrade> = Api::all(self.client.clone());
+        let now = api.get_metadata_opt(object.node()).await;
+        let now = now.map_err(ApiError::of(format!("see NodeUpgrade {}", object.node())))?;
+        let of = |metadata: &ObjectMeta| (metadata.uid.clone(), metadata.resource_version.clone());
+        Ok(now.is_some_and(|now| of(&now.metadata) == of(&object.metadata)))
     }
 
     async fn leaving(&mut self, object: &NodeUpgrade) -> Result<Leaving, ControllerError> {
@@ -116,10 +140,9 @@ fn secret_name(object: &NodeUpgrade, node: Option<&Node>) -> String {
     }
 }
 
-fn is_master(node: &Node) -> bool {
-    let labels = node.metadata.labels.iter().flatten();
+fn is_master(labels: &BTreeMap<String, String>) -> bool {
     let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
-    labels.map(|(key, _)| key.as_str()).any(|key| roles.contains(&key))
+    roles.iter().any(|role| labels.contains_key(*role))
 }
 
 fn annotation<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
@@ -141,7 +164,8 @@ mod tests {
         }))
         .unwrap();
         let seen = node_seen(&node);
-        assert_eq!((seen.is_labelled, seen.is_cordoned, is_master(&node)), (false, true, true), "only `true` counts");
+        let is_master = is_master(node.metadata.labels.as_ref().unwrap());
+        assert_eq!((seen.is_labelled, seen.is_cordoned, is_master), (false, true, true), "only `true` counts");
         assert_eq!(seen.not_ready.as_deref(), Some("not Ready"));
         let mut object = NodeUpgrade::new("w1", crate::NodeUpgradeSpec::default());
         assert_eq!(secret_name(&object, Some(&node)), "other");

@@ -17,6 +17,8 @@ pub(super) struct OfNode {
     /// Made when a slot is first needed; it remembers what it has seen of others.
     pub(super) slots: Option<Slots>,
     pub(super) held: Option<(Held, Instant)>,
+    /// Whether the slot that an earlier process may have left was looked for.
+    pub(super) is_searched: bool,
     /// Who held all slots, and when that was seen.
     pub(super) full: Option<(String, Instant)>,
     /// Which pods are left, and what holds them back.

@@ -5,12 +5,13 @@
 //!                  └► for each object:  look ─► next (pure) ─► effects ─► status, written only over what was read
 //! ```
 //! It keeps nothing that counts: what a node is at is in its object. Killed anywhere, the next one looks again, and every effect can
-//! be done twice. A status is only written over the version that was read, so of two controllers that believe to lead one
-//! loses its turn.
+//! be done twice. Object, Node and slot are only written over the version that was read, so of two controllers that believe to
+//! lead one loses its turn. That is no error: it looks again a second later.
 
 mod access;
 mod effects;
 mod error;
+mod fence;
 mod gates;
 mod labelled;
 mod leader;
@@ -19,6 +20,8 @@ mod memory;
 mod secret;
 mod slot;
 mod telling;
+#[cfg(test)]
+mod testing;
 mod turn;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -27,6 +30,7 @@ use explain::{Explain, chain};
 use kubeapi::{
     ApiError, Client,
     kube::{Api, Config, api::ListParams},
+    pod::{HEALTHY, Heartbeat, READY, Ready},
 };
 use operations::slots::Limit;
 use tokio::{
@@ -63,8 +67,14 @@ pub async fn run(options: Options) -> Result<(), ControllerError> {
     let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
     let client = in_cluster()?;
     tracing::info!(identity = options.identity, max_unavailable = ?options.max_unavailable, "started");
-    let mut controller =
-        Controller { leader: Leader::new(&client, &options.identity), client, options, memory: Memory::default() };
+    let mut controller = Controller {
+        heartbeat: Heartbeat::start(HEALTHY.into()).map_err(unkept(HEALTHY))?,
+        ready: Ready::not_yet(READY.into()).map_err(unkept(READY))?,
+        leader: Leader::new(&client, &options.identity),
+        client,
+        options,
+        memory: Memory::default(),
+    };
     tokio::select! {
         () = controller.forever() => {}
         _ = terminate.recv() => {}
@@ -84,7 +94,13 @@ fn in_cluster() -> Result<Client, ControllerError> {
     Client::try_from(config).map_err(|error| unusable(&error))
 }
 
+fn unkept(file: &'static str) -> impl FnOnce(std::io::Error) -> ControllerError {
+    move |source| ControllerError::NoSign { file, source }
+}
+
 struct Controller {
+    heartbeat: Heartbeat,
+    ready: Ready,
     client: Client,
     options: Options,
     leader: Leader,
@@ -95,7 +111,8 @@ impl Controller {
     async fn forever(&mut self) {
         let mut failure = None;
         loop {
-            let done = timeout(ROUND, self.round()).await.unwrap_or_else(|_| {
+            self.heartbeat.beat();
+            let done = timeout(ROUND, Box::pin(self.round())).await.unwrap_or_else(|_| {
                 let why = format!("no answer within {} s", ROUND.as_secs());
                 Err(ApiError::Unreachable { doing: "look at the nodes".to_owned(), why }.into())
             });
@@ -111,8 +128,15 @@ impl Controller {
         }
     }
 
+    /// One that waits for its turn, and sees who leads, is ready too.
+    async fn leads(&mut self) -> Result<bool, ApiError> {
+        let leads = self.leader.leads().await;
+        self.ready.show(leads.is_ok());
+        leads
+    }
+
     async fn round(&mut self) -> Result<(), ControllerError> {
-        if !self.leader.leads().await? {
+        if !self.leads().await? {
             self.memory = Memory::default();
             return Ok(());
         }
@@ -128,5 +152,32 @@ impl Controller {
             self.turn(object).await;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{Server, controller};
+
+    #[tokio::test]
+    async fn who_leads_and_who_sees_the_one_that_leads_are_ready() {
+        let server = Server::default();
+        let client = server.serve().await;
+        let dir = tempfile::tempdir().unwrap();
+        let mut two = ["c0", "c1"].map(|name| {
+            let mut one = controller(&client);
+            one.leader = super::Leader::new(&client, name);
+            one.ready = super::Ready::not_yet(dir.path().join(name)).unwrap();
+            one
+        });
+        let are_ready = || ["c0", "c1"].map(|name| dir.path().join(name).exists());
+        assert_eq!(are_ready(), [false, false]);
+        for (one, expected) in two.iter_mut().zip([true, false]) {
+            assert_eq!(one.leads().await.unwrap(), expected);
+        }
+        assert_eq!(are_ready(), [true, true]);
+        server.with(|held| held.is_away = true);
+        two[1].leads().await.unwrap_err();
+        assert_eq!(are_ready(), [true, false]);
     }
 }

@@ -22,6 +22,7 @@ const RHEL: [&str; 5] = [key::BOOTSTRAP_URL, key::BOOTSTRAP_TOKEN, key::WORKER, 
 pub(super) struct OfNode {
     pub(super) name: String,
     pub(super) uid: Option<String>,
+    pub(super) version: Option<String>,
     /// Keys that have a value; none if there is no Secret of this name.
     keys: Option<Vec<String>>,
     /// Where progress is reported to, or what is wrong with that.
@@ -33,17 +34,20 @@ pub(super) async fn read(client: &Client, name: &str) -> Result<OfNode, ApiError
     let api: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
     let found = api.get_opt(name).await.map_err(ApiError::of(format!("read Secret {name}")))?;
     let Some(found) = found else {
-        return Ok(OfNode { name: name.to_owned(), uid: None, keys: None, destination: Ok(None) });
+        let (uid, version, keys) = (None, None, None);
+        return Ok(OfNode { name: name.to_owned(), uid, version, keys, destination: Ok(None) });
     };
-    Ok(OfNode::new(name, found.metadata.uid, &found.data.unwrap_or_default()))
+    let (uid, version) = (found.metadata.uid, found.metadata.resource_version);
+    Ok(OfNode { uid, version, ..OfNode::new(name, &found.data.unwrap_or_default()) })
 }
 
 impl OfNode {
-    fn new(name: &str, uid: Option<String>, data: &BTreeMap<String, ByteString>) -> Self {
+    fn new(name: &str, data: &BTreeMap<String, ByteString>) -> Self {
         // A key that is there and empty is one that somebody forgot to fill.
         let is_filled = |value: &ByteString| value.0.iter().any(|byte| !byte.is_ascii_whitespace());
         let keys = data.iter().filter(|(_, value)| is_filled(value)).map(|(key, _)| key.clone()).collect();
-        Self { name: name.to_owned(), uid, keys: Some(keys), destination: Destination::read(data) }
+        let (uid, version, keys) = (None, None, Some(keys));
+        Self { name: name.to_owned(), uid, version, keys, destination: Destination::read(data) }
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -89,13 +93,13 @@ mod tests {
     fn of(keys: &[&str]) -> OfNode {
         let value = |key: &str| if key == key::REGION { " eu \n" } else { "x" };
         let data = keys.iter().map(|key| ((*key).to_owned(), ByteString(value(key).into()))).collect();
-        OfNode::new("ipb-w1", None, &data)
+        OfNode::new("ipb-w1", &data)
     }
 
     #[test]
     fn the_keys_say_which_driver() {
         let both: Vec<&str> = RHCOS.into_iter().chain(RHEL).collect();
-        let none = OfNode { name: "ipb-w1".into(), uid: None, keys: None, destination: Ok(None) };
+        let none = OfNode { keys: None, ..of(&[]) };
         let empty = [(key::BOOTSTRAP_URL.to_owned(), ByteString(b" \n".to_vec()))].into();
         let lines = [
             ("none", None, none),
@@ -105,7 +109,7 @@ mod tests {
             ("both, rhel wanted", Some(Driver::Rhel), of(&both)),
             ("neither", None, of(&[key::CA])),
             ("half", None, of(&RHEL[..3])),
-            ("empty", None, OfNode::new("ipb-w1", None, &empty)),
+            ("empty", None, OfNode::new("ipb-w1", &empty)),
             ("another is wanted", Some(Driver::Rhcos), of(&RHEL)),
             ("no token for progress", None, of(&[RHEL.as_slice(), &[key::PROGRESS_URL]].concat())),
         ]

@@ -11,7 +11,7 @@ use kubeapi::{
 };
 use serde_json::json;
 
-use super::{Controller, ControllerError, telling};
+use super::{Controller, ControllerError, fence::Went, telling};
 use crate::{
     NodeUpgrade, NodeUpgradeStatus, names,
     next::{advance, next},
@@ -51,12 +51,18 @@ impl Controller {
         {
             return self.add_finalizer(object).await;
         }
-        let look = self.look(object).await?;
+        let Some(mut look) = self.look(object).await? else { return Ok(None) };
         let outbox = telling::deliver(object, &look, self.memory.of(object.node())).await;
         let told = NodeUpgrade { status: NodeUpgradeStatus { outbox, ..object.status.clone() }, ..object.clone() };
         let next = next(&told, &look.seen);
         for effect in &next.effects {
-            self.affect(&told, &look, *effect).await?;
+            if self.affect(&told, &mut look, *effect).await? == Went::Stop {
+                // What was delivered meanwhile is true all the same.
+                if told.status != object.status {
+                    self.write(told).await?;
+                }
+                return Ok(None);
+            }
         }
         let status = advance(&told, &look.seen, &next);
         if status == object.status {

@@ -1,4 +1,5 @@
-//! After the commit: the node works, and has a way back.
+//! After the commit: the node works, and has a way back. It has used its Secret by the time it reboots or goes back, so its tokens
+//! go then.
 
 use explain::{Diagnostic, Message};
 
@@ -14,9 +15,9 @@ impl Looking<'_> {
             None => Message::text("the node to report"),
             Some(report) => match report.state {
                 NodeState::Rebooting | NodeState::Stage2 | NodeState::Returned | NodeState::Done => {
-                    return Next::enter(Phase::Rebooting).after([Effect::BlankSecret]);
+                    return Next::enter(Phase::Rebooting).after(self.blank());
                 }
-                NodeState::RollingBack | NodeState::RolledBack | NodeState::Stuck => return goes_back(report),
+                NodeState::RollingBack | NodeState::RolledBack | NodeState::Stuck => return self.goes_back(report),
                 _ => report.text.clone(),
             },
         };
@@ -32,7 +33,7 @@ impl Looking<'_> {
         let not_ready = node.and_then(|node| node.not_ready.as_deref());
         let waits_for = match self.report() {
             Some(report) => match report.state {
-                NodeState::RollingBack | NodeState::RolledBack | NodeState::Stuck => return goes_back(report),
+                NodeState::RollingBack | NodeState::RolledBack | NodeState::Stuck => return self.goes_back(report),
                 NodeState::Returned | NodeState::Done => {
                     // A Node stays Ready for a while after its machine went down: only the boot is proof.
                     let is_this_boot = node.is_some_and(|node| node.boot_id == report.boot_id);
@@ -64,7 +65,7 @@ impl Looking<'_> {
             Some(report)
                 if matches!(report.state, NodeState::RollingBack | NodeState::RolledBack | NodeState::Stuck) =>
             {
-                return goes_back(report);
+                return self.goes_back(report);
             }
             _ => {}
         }
@@ -79,6 +80,7 @@ impl Looking<'_> {
         let not_ready = self.seen.node.as_ref().map_or(Some("the Node is gone"), |node| node.not_ready.as_deref());
         let unmet = not_ready
             .map(|why| diagnostic(codes::GATES_UNMET, format!("the node is not Ready: {why}")))
+            .or_else(|| self.not_returned())
             .or_else(|| self.seen.gates.first().cloned());
         match unmet {
             None => {
@@ -91,6 +93,14 @@ impl Looking<'_> {
             Some(unmet) if self.is_late(self.object.spec.deadlines.gate, false) => self.give_up(unmet),
             Some(unmet) => Next::wait(Message::Error(unmet)),
         }
+    }
+
+    /// A node is confirmed in the boot in which it waits for that: one that went down since may come back as another.
+    fn not_returned(&self) -> Option<Diagnostic<String>> {
+        let report = self.report().filter(|report| report.state == NodeState::Returned);
+        let is_returned = report.is_some_and(|report| self.is_ready_in_boot_of(report));
+        (!is_returned)
+            .then(|| diagnostic(codes::GATES_UNMET, "the node does not report that it has returned in its boot"))
     }
 
     pub(super) fn rolling_back(&self) -> Next {
@@ -130,15 +140,30 @@ impl Looking<'_> {
     /// The node is told to go back, or is left to a person.
     fn give_up(&self, failure: Diagnostic<String>) -> Next {
         match self.object.spec.rollback {
-            Rollback::Auto => Next::failed(Phase::RollingBack, failure),
+            Rollback::Auto => self.roll_back(failure),
             Rollback::Never => Next::failed(Phase::Stuck, failure),
         }
     }
-}
 
-/// The node goes back by itself.
-fn goes_back(report: &NodeReport) -> Next {
-    Next::failed(Phase::RollingBack, failure_of(report, codes::FAILED))
+    /// The node goes back by itself, or stays where it failed.
+    fn goes_back(&self, report: &NodeReport) -> Next {
+        if report.state == NodeState::Stuck {
+            return Next::failed(Phase::Stuck, failure_of(report, codes::STUCK)).after(self.blank());
+        }
+        self.roll_back(failure_of(report, codes::FAILED))
+    }
+
+    /// What the node needs on its way back it has by then.
+    fn roll_back(&self, failure: Diagnostic<String>) -> Next {
+        Next::failed(Phase::RollingBack, failure).after(self.blank())
+    }
+
+    /// Once, and only the Secret of the run: what a user writes or makes afterwards is for another.
+    fn blank(&self) -> Option<Effect> {
+        let status = &self.object.status;
+        let is_unused = status.phase == Phase::Applying && self.seen.secret_uid == status.secret_uid;
+        is_unused.then_some(Effect::BlankSecret)
+    }
 }
 
 fn failure_of(report: &NodeReport, code: explain::Code) -> Diagnostic<String> {

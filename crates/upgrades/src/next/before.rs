@@ -11,6 +11,9 @@ impl Looking<'_> {
         // One that was Stuck is still as the last run left it.
         let is_as_it_was = self.object.status.snapshot.is_none();
         if self.is_deleted() && is_as_it_was {
+            if let Some(untold) = self.untold() {
+                return untold;
+            }
             return Next::default().after([Effect::ReleaseSlot, Effect::RemoveFinalizer]);
         }
         if self.is_aborted() {
@@ -23,7 +26,7 @@ impl Looking<'_> {
         match &seen.slot {
             SlotSeen::Held => Next::enter(Phase::Cordoned),
             // Whoever holds a slot is the reason why others are not Ready.
-            SlotSeen::Full(holders) => Next::wait_for(codes::NO_SLOT, format!("all slots are held: {holders}")),
+            SlotSeen::Full(holders) => no_slot(holders),
             SlotSeen::Free => match &seen.others {
                 Some(why) => Next::wait_for(codes::OTHERS_NOT_READY, why),
                 None => Next::default().after([Effect::TakeSlot]),
@@ -48,22 +51,32 @@ impl Looking<'_> {
         seen.no_progress.as_ref().map(|why| Next::wait_for(codes::PROGRESS_REQUIRED, why))
     }
 
-    /// The slot is taken once more: whoever saw this node Pending may have just released it, or may be about to.
+    /// The slot is taken once more: whoever saw this node Pending may have just released it, or may be about to. One that is to be
+    /// tried again has no label; from here on it has one, so that its removal is somebody's wish.
     pub(super) fn cordoned(&self) -> Next {
-        match &self.seen.node {
-            _ if self.is_aborted() => self.give_back(aborted()),
-            None => Next::restore(Phase::Refused, Some(self.gone())),
-            Some(node) if node.is_cordoned => Next::enter(Phase::Preflight).after([Effect::TakeSlot]),
-            Some(_) => Next::wait(Message::text("being cordoned")).after([Effect::TakeSlot, Effect::Cordon]),
+        if self.is_aborted() {
+            return self.give_back(aborted());
         }
+        let Some(node) = &self.seen.node else { return Next::restore(Phase::Refused, Some(self.gone())) };
+        if let SlotSeen::Full(holders) = &self.seen.slot {
+            return no_slot(holders);
+        }
+        let lacks = [(node.is_cordoned, Effect::Cordon), (node.is_labelled, Effect::Label)];
+        let lacks: Vec<Effect> = lacks.into_iter().filter(|(has, _)| !has).map(|(_, effect)| effect).collect();
+        let next = if lacks.is_empty() {
+            Next::enter(Phase::Preflight)
+        } else {
+            Next::wait(Message::text("being cordoned and labelled"))
+        };
+        next.after([Effect::TakeSlot].into_iter().chain(lacks).collect::<Vec<_>>())
     }
 
     pub(super) fn preflight(&self) -> Next {
         let Some(node) = &self.seen.node else { return Next::restore(Phase::Refused, Some(self.gone())) };
-        if self.is_aborted() {
-            return self.give_back(aborted());
+        if self.is_aborted() || !node.is_labelled {
+            return self.give_back(self.taken_back());
         }
-        let effects = self.order(Command::Check).into_iter().chain((!node.is_labelled).then_some(Effect::Label));
+        let order = self.order(Command::Check);
         let late = self.is_late(self.object.spec.deadlines.preflight, false);
         let next = match self.report() {
             Some(report) if report.state.has_begun() => return Next::enter(Phase::Applying),
@@ -76,13 +89,12 @@ impl Looking<'_> {
             None if late => return self.give_back(self.silent()),
             None => Next::wait(Message::text("the node's pod to report")),
         };
-        next.after(effects.collect::<Vec<_>>())
+        next.after(order)
     }
 
     /// The node is given back as it was, unless it still works on another run: a person asked anew while it was Stuck.
     fn give_back(&self, failure: Diagnostic<String>) -> Next {
-        let is_at_work = |report: &&NodeReport| report.state.has_begun() && !report.state.is_end();
-        let other = self.seen.report.as_ref().filter(is_at_work).filter(|_| self.object.status.snapshot.is_some());
+        let other = self.at_work().filter(|_| self.object.status.snapshot.is_some());
         let Some(other) = other else { return Next::restore(Phase::Refused, Some(failure)) };
         let message = format!("the node still works on run {}: `{}`", other.run, other.state);
         Next::failed(Phase::Stuck, diagnostic(codes::NO_ANSWER, message))
@@ -99,11 +111,9 @@ impl Looking<'_> {
 
     pub(super) fn draining(&self) -> Next {
         let (drain, leaving) = (&self.object.spec.drain, &self.seen.leaving);
-        if self.seen.node.is_none() {
-            return Next::restore(Phase::Refused, Some(self.gone()));
-        }
-        if self.is_aborted() {
-            return Next::restore(Phase::Refused, Some(aborted()));
+        let Some(node) = &self.seen.node else { return Next::restore(Phase::Refused, Some(self.gone())) };
+        if self.is_aborted() || !node.is_labelled {
+            return Next::restore(Phase::Refused, Some(self.taken_back()));
         }
         if drain.policy == DrainPolicy::Never {
             return Next::enter(Phase::Armed);
@@ -130,15 +140,20 @@ impl Looking<'_> {
         if report.is_some_and(|report| report.state.has_begun()) {
             return Next::enter(Phase::Applying);
         }
-        let Some(node) = &self.seen.node else { return Next::restore(Phase::Refused, Some(self.gone())) };
+        let Some(node) = &self.seen.node else { return self.vanished() };
         let state = report.map(|report| report.state);
+        // Nobody but a person removes the label of a node that does not report to be armed.
+        let is_late = self.is_late(self.object.spec.deadlines.arm, false);
+        let is_taken_back = self.is_aborted() || (!node.is_labelled && state != Some(NodeState::Armed) && !is_late);
         if let Some(report) = report.filter(|report| matches!(report.state, NodeState::Refused | NodeState::Disarmed)) {
-            return if self.is_aborted() { Next::restore(Phase::Refused, Some(aborted())) } else { refused(report) };
+            let has_reason = report.text.error().is_some() || !report.problems.is_empty();
+            let is_wanted = is_taken_back && (self.is_aborted() || !has_reason);
+            return if is_wanted { Next::restore(Phase::Refused, Some(self.taken_back())) } else { refused(report) };
         }
         // Once told to stop it is never told to be armed again: it may be given back at any moment.
         let is_told_to_stop = self.order(Command::Stop).is_none();
-        if is_told_to_stop || self.is_aborted() || self.is_late(self.object.spec.deadlines.arm, false) {
-            let failure = if self.is_aborted() { aborted() } else { self.silent() };
+        if is_told_to_stop || is_taken_back || is_late {
+            let failure = if is_taken_back { self.taken_back() } else { self.silent() };
             return self.stop(!node.is_labelled || state == Some(NodeState::Armed), failure);
         }
         let commit =
@@ -165,6 +180,26 @@ impl Looking<'_> {
         }
     }
 
+    /// Its report is gone with it: an armed node may have begun, and may register again.
+    fn vanished(&self) -> Next {
+        let deadlines = &self.object.spec.deadlines;
+        if self.is_deleted() {
+            return Next::restore(Phase::Refused, Some(self.gone()));
+        }
+        if self.is_late(deadlines.arm.saturating_add(deadlines.r#return), false) {
+            return Next::failed(Phase::Stuck, self.gone());
+        }
+        Next::wait(Message::Error(self.gone()))
+    }
+
+    /// A person wants it to stop, and says so by the annotation or by the label.
+    fn taken_back(&self) -> Diagnostic<String> {
+        if self.is_aborted() {
+            return aborted();
+        }
+        diagnostic(codes::ABORTED, "its label was removed before the node began")
+    }
+
     pub(super) fn gone(&self) -> Diagnostic<String> {
         diagnostic(codes::NODE_GONE, format!("Node {} is gone", self.object.node()))
     }
@@ -176,6 +211,10 @@ impl Looking<'_> {
         };
         diagnostic(codes::NO_ANSWER, message)
     }
+}
+
+fn no_slot(holders: &str) -> Next {
+    Next::wait_for(codes::NO_SLOT, format!("all slots are held: {holders}"))
 }
 
 fn aborted() -> Diagnostic<String> {

@@ -13,6 +13,7 @@
 
 mod after;
 mod before;
+mod note;
 mod seen;
 mod status;
 
@@ -23,6 +24,9 @@ pub use seen::{Leaving, NodeSeen, SecretSeen, Seen, SlotSeen};
 pub use status::advance;
 
 use crate::{Command, NodeReport, NodeState, NodeUpgrade, Phase, names};
+
+/// For so many seconds a deleted object waits until all is told.
+const LAST_WORDS: u64 = 30;
 
 /// What comes next.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,7 +49,7 @@ pub enum Effect {
     TakeSlot,
     /// Keep pods away from it.
     Cordon,
-    /// Label the Node, so that its door opens.
+    /// Label the Node, so that its door opens: once, for a person may remove the label again.
     Label,
     /// Tell the node what to do.
     Order(Command),
@@ -147,9 +151,10 @@ impl Looking<'_> {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// A user wants it to stop.
+    /// A user wants it to stop. What was followed once, or came when it was too late, is no wish for another run.
     fn is_aborted(&self) -> bool {
-        self.is_deleted() || self.object.annotation(names::ABORT_ANNOTATION).is_some()
+        let asked = self.object.annotation(names::ABORT_ANNOTATION);
+        self.is_deleted() || (asked.is_some() && asked != self.object.status.aborted.as_deref())
     }
 
     /// Whether so many seconds have passed since the phase began, or since the node showed progress.
@@ -170,6 +175,11 @@ impl Looking<'_> {
         self.report().is_some_and(|report| Some(report.progress) != noted)
     }
 
+    /// What a node that is at work reports, for whatever run.
+    fn at_work(&self) -> Option<&NodeReport> {
+        self.seen.report.as_ref().filter(|report| report.state.has_begun() && !report.state.is_end())
+    }
+
     /// The node is Ready in the very boot that it reports.
     fn is_ready_in_boot_of(&self, report: &NodeReport) -> bool {
         self.seen.node.as_ref().is_some_and(|node| node.not_ready.is_none() && node.boot_id == report.boot_id)
@@ -186,20 +196,27 @@ impl Looking<'_> {
     fn restoring(&self) -> Next {
         let ending = self.object.status.ending.unwrap_or(Phase::Refused);
         // The order first: an armed node must not take the removal of the label for the commit.
-        let mut effects = vec![Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
-        effects.extend((ending == Phase::Done).then_some(Effect::DeleteSecret));
-        effects.push(Effect::ReleaseSlot);
-        let effects = if self.seen.node.is_some() { effects } else { vec![Effect::ReleaseSlot] };
-        Next::enter(ending).after(effects)
+        let restore = [Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
+        let restore = restore.into_iter().filter(|_| self.seen.node.is_some());
+        Next::enter(ending).after(restore.chain([Effect::ReleaseSlot]).collect::<Vec<_>>())
     }
 
     fn ended(&self) -> Next {
         let (object, status) = (self.object, &self.object.status);
         let is_stuck = status.phase == Phase::Stuck;
         if self.is_deleted() {
+            if let Some(report) = self.at_work().filter(|_| is_stuck) {
+                let (run, state, node) = (&report.run, report.state, object.node());
+                let what = format!("the end of run {run}, which the node still works on: `{state}`");
+                return Next::wait(Message::text(format!("{what}; if the machine is gone, delete Node {node}")));
+            }
+            if let Some(untold) = self.untold() {
+                return untold;
+            }
             let restore = [Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
             let restore = restore.into_iter().filter(|_| is_stuck && self.seen.node.is_some());
-            let effects = restore.chain([Effect::ReleaseSlot, Effect::RemoveFinalizer]);
+            let secret = self.is_secret_of_run().then_some(Effect::DeleteSecret);
+            let effects = restore.chain([Effect::ReleaseSlot]).chain(secret).chain([Effect::RemoveFinalizer]);
             return Next::default().after(effects.collect::<Vec<_>>());
         }
         if let Some(ending) = self.late_ending().filter(|_| is_stuck) {
@@ -214,10 +231,27 @@ impl Looking<'_> {
                 Next::wait_for(crate::codes::NO_SECRET, format!("labelled again, and there is no Secret {name}"))
             }
             _ if is_asked || is_labelled => Next::enter(Phase::Pending),
-            // Taken by a controller that had not heard of the end.
-            _ if self.seen.slot == SlotSeen::Held && !is_stuck => Next::default().after([Effect::ReleaseSlot]),
-            _ => Next::default(),
+            _ => {
+                // Taken by a controller that had not heard of the end.
+                let slot = (self.seen.slot == SlotSeen::Held && !is_stuck).then_some(Effect::ReleaseSlot);
+                let is_used_up = self.is_secret_of_run() && status.outbox.is_settled();
+                let secret = is_used_up.then_some(Effect::DeleteSecret);
+                Next::default().after(slot.into_iter().chain(secret).collect::<Vec<_>>())
+            }
         }
+    }
+
+    /// The Secret of a run that is done is of use only to tell so. One that has come in its place is a user's, for another run.
+    fn is_secret_of_run(&self) -> bool {
+        let (status, uid) = (&self.object.status, &self.seen.secret_uid);
+        status.phase == Phase::Done && uid.is_some() && *uid == status.secret_uid
+    }
+
+    /// An object that goes takes what is still to be told with it; an API that does not answer does not keep it.
+    fn untold(&self) -> Option<Next> {
+        let since = self.object.metadata.deletion_timestamp.as_ref()?.0;
+        let is_told = self.object.status.outbox.is_settled() || is_over(since, LAST_WORDS, self.seen.now);
+        (!is_told).then(|| Next::wait(Message::text("the progress API to hear how it ended")))
     }
 
     /// The end that a node which was silent for too long has come to by itself.

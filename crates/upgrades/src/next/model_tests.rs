@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use world::{Place, World};
 
 use super::SecretSeen;
-use crate::{Driver, NodeState, Phase, Rollback, names};
+use crate::{NodeState, Phase, Rollback, names};
 
 /// More rounds than all deadlines of a run take one after the other.
 const FAIR_ROUNDS: usize = 600;
@@ -29,6 +29,7 @@ enum Event {
     Pod(usize),
     Wait(i64),
     Label(usize),
+    Unlabel(usize),
     Abort(usize),
     NoAbort(usize),
     Delete(usize),
@@ -56,6 +57,7 @@ fn events() -> impl Strategy<Value = Event> {
         4 => at.clone().prop_map(Event::Pod),
         6 => prop::sample::select(vec![1, 10, 40, 200, 2_000]).prop_map(Event::Wait),
         6 => at.clone().prop_map(Event::Label),
+        2 => at.clone().prop_map(Event::Unlabel),
         1 => at.clone().prop_map(Event::Abort),
         1 => at.clone().prop_map(Event::NoAbort),
         1 => at.clone().prop_map(Event::Delete),
@@ -93,7 +95,8 @@ impl World {
     fn happen_to_place(&mut self, event: Event) {
         let now = self.now;
         match event {
-            Event::Abort(at) => self.at(at).annotate(names::ABORT_ANNOTATION, String::new()),
+            Event::Unlabel(at) => self.at(at).node.write(|node| node.is_labelled = false),
+            Event::Abort(at) => self.at(at).annotate(names::ABORT_ANNOTATION, (now % 2).to_string()),
             Event::NoAbort(at) => self.at(at).change(|object| {
                 object.metadata.annotations.get_or_insert_default().remove(names::ABORT_ANNOTATION);
             }),
@@ -104,7 +107,7 @@ impl World {
                 object.metadata.generation = object.metadata.generation.map(|generation| generation + 1);
             }),
             Event::Retry(at) => self.at(at).annotate(names::RETRY_ANNOTATION, now.to_string()),
-            Event::Secret(at, true) => self.at(at).secret = SecretSeen::For(Driver::Rhel),
+            Event::Secret(at, true) => self.at(at).give_secret(),
             Event::Secret(at, false) => self.at(at).secret = SecretSeen::Missing("secret".into()),
             Event::LosePower(at) => self.at(at).machine.lose_power(),
             Event::PowerOn(at) => self.at(at).machine.power_on(),
@@ -205,7 +208,7 @@ impl Place {
         self.has_good_gates = true;
         let wants_secret = self.phase() == Some(Phase::Pending) || (self.phase().is_some() && self.node.is_labelled);
         if wants_secret {
-            self.secret = SecretSeen::For(Driver::Rhel);
+            self.give_secret();
         }
         // A run that never reached the node can only be left by a person.
         let is_of_another_run = self.run() != Some(&self.machine.run);
@@ -241,6 +244,9 @@ impl Place {
     }
 
     fn check_end(&self) {
+        let noted = self.object.as_ref().and_then(|object| object.status.secret_uid.clone());
+        let is_used_up = self.phase() == Some(Phase::Done) && noted.is_some();
+        assert!(!is_used_up || self.secret_uid() != noted, "the Secret of a run that is done stays: {self:#?}");
         let said =
             self.node.report.as_ref().filter(|report| Some(&report.run) == self.run()).map(|report| report.state);
         if self.phase() == Some(Phase::Stuck) {
@@ -304,6 +310,10 @@ fn finish_an_old_restore_in_the_next_run(mut world: World) {
     world.happen(Event::NoAbort(0));
     world.happen(Event::Label(0));
     world.round_until(Phase::Armed);
+    world.look(0, 0);
+    world.act_to_the_end(0);
+    world.happen(Event::Step(0, true));
+    world.happen(Event::Report(0));
     world.act_to_the_end(1);
     world.calm_down();
 }

@@ -15,6 +15,8 @@ pub struct Seen {
     pub node: Option<NodeSeen>,
     /// The node's Secret.
     pub secret: SecretSeen,
+    /// Which one it is: a new one of the same name is another.
+    pub secret_uid: Option<String>,
     /// Whether the node may be taken away from the cluster.
     pub slot: SlotSeen,
     /// Why no further node may be taken away now.

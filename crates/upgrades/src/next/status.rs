@@ -2,16 +2,18 @@
 
 use jiff::Timestamp;
 
-use super::{Enter, Next, SecretSeen, Seen};
-use crate::{NodeUpgrade, NodeUpgradeStatus, Phase, conditions, names, object::Progress, progress};
+use super::{Enter, Next, SecretSeen, Seen, note};
+use crate::{NodeUpgrade, NodeUpgradeStatus, Phase, conditions, names, object::Progress};
 
 /// The status after what comes next was done; the same if nothing is new.
 pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeStatus {
     let mut status = object.status.clone();
     status.waits_for.clone_from(&next.waits_for);
+    // One that is gone may come again with the same value.
+    status.aborted = status.aborted.filter(|_| abort(object).is_some());
     note_progress(&mut status, seen);
     // Before a phase is entered: the node says it of the one that it is in.
-    progress::note_state(&mut status, seen);
+    note::note_state(&mut status, seen);
     status.gates_since = match (next.gates_hold, status.gates_since) {
         (false, _) => None,
         (true, since) => since.or(Some(seen.now)),
@@ -19,7 +21,7 @@ pub fn advance(object: &NodeUpgrade, seen: &Seen, next: &Next) -> NodeUpgradeSta
     if let Some(enter) = &next.enter {
         enter_phase(&mut status, object, seen, enter);
     }
-    progress::note_phase(&mut status, seen, next.enter.is_some());
+    note::note_phase(&mut status, seen, next.enter.is_some());
     status.conditions = conditions(&status, seen.now);
     status
 }
@@ -50,6 +52,9 @@ fn enter_phase(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen
         let target = report.and_then(|report| report.target()).map(str::to_owned);
         status.refused_target = target.or_else(|| status.refused_target.take());
     }
+    if *phase == Phase::Restoring || phase.is_end() {
+        status.aborted = abort(object);
+    }
     if phase.is_end() {
         (status.waits_for, status.gates_since) = (None, None);
         // A stuck node was not restored.
@@ -67,11 +72,16 @@ fn begin_again(status: &mut NodeUpgradeStatus, object: &NodeUpgrade) {
         // A stuck node was never restored: what it was before is still true.
         snapshot: status.snapshot.take(),
         retried: retry,
+        aborted: status.aborted.take(),
         conditions: std::mem::take(&mut status.conditions),
         // Numbers are never used again, and what the last attempt has to tell is still told.
         outbox: std::mem::take(&mut status.outbox),
         ..NodeUpgradeStatus::default()
     };
+}
+
+fn abort(object: &NodeUpgrade) -> Option<String> {
+    object.annotation(names::ABORT_ANNOTATION).map(str::to_owned)
 }
 
 /// Whatever comes of it, it is the answer to what is asked for now.
@@ -86,6 +96,7 @@ fn take_away(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen) 
     let uid = object.metadata.uid.as_deref().unwrap_or_default();
     status.run = Some(format!("{uid}-{generation}-{}", status.attempt));
     status.failure = None;
+    status.secret_uid.clone_from(&seen.secret_uid);
     if let SecretSeen::For(driver) = seen.secret {
         status.driver = Some(driver);
     }

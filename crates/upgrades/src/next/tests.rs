@@ -26,6 +26,7 @@ impl Case {
         if phase != Phase::Pending {
             object.status.run = Some("r".into());
             object.status.observed_generation = 1;
+            object.status.secret_uid = Some("s1".into());
         }
         let is_taken = phase.holds_slot();
         object.status.snapshot = is_taken.then(NodeSnapshot::default);
@@ -39,6 +40,7 @@ impl Case {
             now: Timestamp::from_second(10).unwrap(),
             node: Some(node),
             secret: SecretSeen::For(Driver::Rhel),
+            secret_uid: Some("s1".into()),
             slot: if is_taken { SlotSeen::Held } else { SlotSeen::Free },
             others: None,
             no_progress: None,
@@ -77,6 +79,7 @@ impl Case {
                 secret: "s".into(),
                 apply_seconds: 1,
                 confirm_seconds: 1,
+                goes_back: true,
             });
         })
     }
@@ -114,6 +117,19 @@ impl Case {
         self.but(|case| {
             case.object.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         })
+    }
+
+    /// A machine that was rebooted while it was armed says why it is not any more.
+    fn rebooted(self) -> Self {
+        self.reports(NodeState::Disarmed).seen(|seen| {
+            if let Some(report) = &mut seen.report {
+                report.text = Message::Error(diagnostic(crate::codes::CHECKS_UNMET, "rebooted"));
+            }
+        })
+    }
+
+    fn untold(self) -> Self {
+        self.but(|case| case.object.status.outbox.events.push(crate::progress::Event::default()))
     }
 
     fn unlabelled(self) -> Self {

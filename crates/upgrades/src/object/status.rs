@@ -64,6 +64,9 @@ pub struct NodeUpgradeStatus {
     /// The value of the retry annotation that was followed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retried: Option<String>,
+    /// The value of the abort annotation that was followed last, or that came too late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<String>,
     /// What an outside API is still to hear about it.
     #[serde(skip_serializing_if = "Outbox::is_empty")]
     pub outbox: Outbox,

@@ -1,7 +1,7 @@
 //! Progress of a node, reported to an API outside the cluster.
 //!
 //! ```text
-//!  next::advance ─► note ─► Outbox (in the object's status) ─ due ─► CloudEvent ─► Destination::send ─► Answer
+//!  next::advance ─────────► Outbox (in the object's status) ─ due ─► CloudEvent ─► Destination::send ─► Answer
 //!                             ▲                                                                          │
 //!                             └───────────────────────────────── after ◄─────────────────────────────────┘
 //! ```
@@ -14,7 +14,6 @@
 mod delivery;
 mod destination;
 mod event;
-mod note;
 mod outbox;
 mod sender;
 mod signature;
@@ -24,5 +23,3 @@ pub use destination::{Destination, Whose};
 pub use event::{CloudEvent, Data};
 pub use outbox::{Event, Noted, Outbox, blocks};
 pub use signature::SigningKey;
-
-pub(crate) use note::{note_phase, note_state};

@@ -119,7 +119,7 @@ impl Outbox {
     }
 
     /// One more to be told; it gets its number here.
-    pub(super) fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         self.seq += 1;
         self.noted_at = Some(event.at);
         if self.stopped {
@@ -135,7 +135,7 @@ impl Outbox {
 
     /// Whether a node that waits for the API would wait for ever: what failed was dropped, and nothing else is there to show
     /// that the API, or the Secret, was repaired.
-    pub(super) fn has_nothing_to_ask(&self, now: Timestamp) -> bool {
+    pub(crate) fn has_nothing_to_ask(&self, now: Timestamp) -> bool {
         self.events.is_empty() && self.noted_at.is_none_or(|noted| now.duration_since(noted) >= ASK_AGAIN)
     }
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
+use kubeapi::pod::{HEALTHY, READY};
 use serde_json::{Value, json};
 use upgrades::names;
 
@@ -46,6 +47,7 @@ fn no_label_and_no_annotation_is_unknown() {
         names::SECRET_ANNOTATION,
         names::ORDER_ANNOTATION,
         names::REPORT_ANNOTATION,
+        names::ENDED_ANNOTATION,
         names::RETRY_ANNOTATION,
         names::ABORT_ANNOTATION,
         names::FINALIZER,
@@ -60,7 +62,8 @@ fn no_label_and_no_annotation_is_unknown() {
     }
     let unknown: Vec<&String> = found.iter().filter(|word| !known.contains(&word.as_str())).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
-    for needed in [names::SCHEDULE_LABEL, names::SECRET_LABEL, names::ORDER_ANNOTATION, names::REPORT_ANNOTATION] {
+    let of_nodes = [names::ORDER_ANNOTATION, names::REPORT_ANNOTATION, names::ENDED_ANNOTATION];
+    for needed in [names::SCHEDULE_LABEL, names::SECRET_LABEL].into_iter().chain(of_nodes) {
         assert!(found.contains(needed), "{needed}");
     }
 }
@@ -105,6 +108,17 @@ fn the_controller_needs_nothing_of_its_node() {
     });
     assert_eq!(container["securityContext"], expected);
     assert!(pod["volumes"].as_array().unwrap().iter().all(|volume| volume["hostPath"].is_null()));
+}
+
+#[test]
+fn probes_ask_for_the_files_that_the_pods_keep() {
+    for kind in ["DaemonSet", "Deployment"] {
+        let container = &one(kind)["spec"]["template"]["spec"]["containers"][0];
+        for (probe, file) in [("livenessProbe", HEALTHY), ("readinessProbe", READY)] {
+            assert_eq!(container[probe]["exec"]["command"], json!(["cat", file]), "{kind}");
+        }
+        assert!(container["volumeMounts"].as_array().unwrap().iter().any(|mount| mount["mountPath"] == "/tmp"));
+    }
 }
 
 #[test]

@@ -97,7 +97,8 @@ fn policies_are_in_force_for_their_account() {
     }
     let own_node = policies[0]["spec"].to_string();
     assert!(own_node.contains("authentication.kubernetes.io/node-name"), "{own_node}");
-    let own = format!("['{}', '{}']", names::ORDER_ANNOTATION, names::REPORT_ANNOTATION);
+    let own = [names::ORDER_ANNOTATION, names::REPORT_ANNOTATION, names::ENDED_ANNOTATION];
+    let own = format!("[{}]", own.map(|key| format!("'{key}'")).join(", "));
     assert!(policies[1]["spec"].to_string().contains(&own), "annotations of Nodes");
     let label = format!("labels['{}'] == '{}'", names::SECRET_LABEL, names::SCHEDULED);
     assert!(policies[2]["spec"].to_string().contains(&label), "Secrets");

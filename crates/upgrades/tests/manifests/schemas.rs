@@ -186,6 +186,7 @@ fn full() -> NodeUpgrade {
         progress: Some(Progress { count: 7, at }),
         gates_since: Some(at),
         refused_target: Some("sha256:ab".into()),
+        aborted: Some("2026-01-01T00:00:00Z".into()),
         retried: Some("1".into()),
         secret_uid: Some("u".into()),
         outbox: outbox(at),

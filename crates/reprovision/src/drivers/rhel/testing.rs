@@ -168,6 +168,7 @@ pub(super) fn with(id: &str, other: &[(&str, &str)]) -> Run {
         secret: "ipb-worker-01".to_owned(),
         apply_seconds: 3600,
         confirm_seconds: 900,
+        goes_back: true,
     };
     Run { node: "worker-01".to_owned(), order, secret: Arc::new(Secret::new(data)) }
 }

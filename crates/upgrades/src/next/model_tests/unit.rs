@@ -46,6 +46,8 @@ pub(super) struct Machine {
     pub(super) state: NodeState,
     pub(super) begun: BTreeMap<String, u32>,
     pub(super) ledger: BTreeMap<String, NodeState>,
+    /// Of its first order.
+    goes_back: bool,
     armed_in: Option<u32>,
     returned_at: i64,
     progress: u64,
@@ -61,6 +63,7 @@ impl Default for Machine {
             state: NodeState::Disarmed,
             begun: BTreeMap::new(),
             ledger: BTreeMap::new(),
+            goes_back: true,
             armed_in: None,
             returned_at: 0,
             progress: 0,
@@ -109,6 +112,7 @@ impl Machine {
         match order.filter(|order| order.run == self.run || self.follows(order)) {
             Some(order) if order.run != self.run => {
                 self.run = order.run;
+                self.goes_back = order.goes_back;
                 self.become_(NodeState::Checking);
                 false
             }
@@ -160,10 +164,15 @@ impl Machine {
         false
     }
 
+    /// Back, or left to a person.
+    fn fail(&mut self) {
+        self.become_(if self.goes_back { NodeState::RollingBack } else { NodeState::Stuck });
+    }
+
     /// The node decides alone only backwards.
     fn check_dead_man(&mut self, now: i64, confirm_seconds: u64) {
         if self.state == NodeState::Returned && now - self.returned_at > i64::try_from(confirm_seconds).unwrap() {
-            self.become_(NodeState::RollingBack);
+            self.fail();
         }
     }
 
@@ -172,7 +181,7 @@ impl Machine {
             (NodeState::Checking, true) => self.become_(NodeState::Checked),
             (NodeState::Checking, false) => self.become_(NodeState::Refused),
             (NodeState::Applying, true) => self.become_(NodeState::Rebooting),
-            (NodeState::Applying | NodeState::Stage2, false) => self.become_(NodeState::RollingBack),
+            (NodeState::Applying | NodeState::Stage2, false) => self.fail(),
             (NodeState::Rebooting, _) => self.reboot(),
             (NodeState::Stage2, true) => {
                 // As a kubelet that registers anew.

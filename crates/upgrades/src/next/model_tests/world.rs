@@ -21,6 +21,7 @@ pub(super) struct Place {
     pub(super) node: ApiNode,
     pub(super) machine: Machine,
     pub(super) secret: SecretSeen,
+    secret_uid: u64,
     pub(super) pods: u8,
     pub(super) has_good_gates: bool,
     pub(super) before: NodeSnapshot,
@@ -41,6 +42,7 @@ impl Place {
             node,
             machine: Machine::default(),
             secret: SecretSeen::For(Driver::Rhel),
+            secret_uid: 1,
             pods: 2,
             has_good_gates: true,
             before,
@@ -64,6 +66,16 @@ impl Place {
 
     pub(super) fn phase(&self) -> Option<Phase> {
         self.object.as_ref().map(|object| object.status.phase)
+    }
+
+    /// A user writes the Secret, or makes a new one.
+    pub(super) fn give_secret(&mut self) {
+        self.secret_uid += u64::from(matches!(self.secret, SecretSeen::Missing(_)));
+        self.secret = SecretSeen::For(Driver::Rhel);
+    }
+
+    pub(super) fn secret_uid(&self) -> Option<String> {
+        (!matches!(self.secret, SecretSeen::Missing(_))).then(|| self.secret_uid.to_string())
     }
 
     fn uid(&self) -> Option<&String> {
@@ -177,6 +189,7 @@ impl World {
                 snapshot: node.of_others.clone(),
             }),
             secret: place.secret.clone(),
+            secret_uid: place.secret_uid(),
             slot,
             others: (others.count() >= self.limit).then(|| "not ready".into()),
             no_progress: None,
@@ -190,7 +203,9 @@ impl World {
     /// A controller looks and decides; what it had decided before is forgotten, as if it had been killed.
     pub(super) fn look(&mut self, controller: usize, at: usize) {
         let place = &self.places[at];
-        self.plans[controller] = place.object.clone().map(|object| {
+        self.plans[controller] = place.object.clone().map(|mut object| {
+            // No Secret here names an API.
+            object.status.outbox = object.status.outbox.unwanted();
             let seen = self.seen(at);
             let next = next(&object, &seen);
             let (version, node_version, slot) = (place.version, place.node.version, self.slots.get(&at).copied());
@@ -245,8 +260,11 @@ impl World {
             }
             Effect::Evict => self.remove_pods(at, 1),
             Effect::DeletePods => self.remove_pods(at, u8::MAX),
-            Effect::BlankSecret => self.set_secret(at, SecretSeen::Bad("blank".into())),
-            Effect::DeleteSecret => self.set_secret(at, SecretSeen::Missing("secret".into())),
+            Effect::BlankSecret => self.set_secret(plan, SecretSeen::Bad("blank".into())),
+            Effect::DeleteSecret => {
+                assert_eq!(plan.seen.secret_uid, plan.object.status.secret_uid, "not of this run");
+                self.set_secret(plan, SecretSeen::Missing("secret".into()))
+            }
             Effect::RemoveFinalizer => {
                 let place = &mut self.places[at];
                 let removed = place.object.take_if(|_| place.version == plan.version);
@@ -262,9 +280,14 @@ impl World {
         true
     }
 
-    fn set_secret(&mut self, at: usize, secret: SecretSeen) -> bool {
-        self.places[at].secret = secret;
-        true
+    /// The very one that was seen.
+    fn set_secret(&mut self, plan: &Plan, secret: SecretSeen) -> bool {
+        let place = &mut self.places[plan.place];
+        let is_the_same = (&place.secret, place.secret_uid()) == (&plan.seen.secret, plan.seen.secret_uid.clone());
+        if is_the_same {
+            place.secret = secret;
+        }
+        is_the_same
     }
 
     fn apply_to_node(&mut self, plan: &mut Plan, effect: Effect) -> bool {
@@ -314,5 +337,6 @@ fn order(object: &NodeUpgrade, command: Command) -> Order {
         secret: names::secret("w"),
         apply_seconds: 60,
         confirm_seconds: object.spec.deadlines.confirm,
+        goes_back: object.spec.rollback == Rollback::Auto,
     }
 }

@@ -44,6 +44,8 @@ fn pending() {
         ("no Node", of().without_node()),
         ("abort", of().annotated(names::ABORT_ANNOTATION)),
         ("deleted", of().deleted()),
+        ("deleted, something is still to be told", of().deleted().untold()),
+        ("deleted, the API does not answer", of().deleted().untold().at(31)),
         ("label removed", of().unlabelled()),
         ("retry", of().annotated(names::RETRY_ANNOTATION)),
     ]));
@@ -54,6 +56,9 @@ fn cordoned() {
     let of = || Case::new(Phase::Cordoned);
     insta::assert_snapshot!(table(vec![
         ("not cordoned yet", of().node(|node| node.is_cordoned = false)),
+        ("not labelled", of().unlabelled()),
+        ("neither", of().unlabelled().node(|node| node.is_cordoned = false)),
+        ("its slot was taken", of().seen(|seen| seen.slot = SlotSeen::Full("w2".into()))),
         ("cordoned", of()),
         ("no Node", of().without_node()),
         ("abort", of().annotated(names::ABORT_ANNOTATION)),
@@ -141,6 +146,11 @@ fn armed() {
             is_armed().reports_of("other", NodeState::Armed).seen(|seen| seen.commits = true)
         ),
         ("label gone", is_armed().unlabelled()),
+        ("label removed before it is armed", ordered().unlabelled()),
+        ("label removed before it is ordered", of().unlabelled()),
+        ("label removed, told to stop", stopped().reports(NodeState::Checked).unlabelled()),
+        ("label removed, disarmed", stopped().reports(NodeState::Disarmed).unlabelled()),
+        ("label gone, rebooted", is_armed().rebooted().unlabelled()),
         ("begun", is_armed().reports(NodeState::Applying)),
         ("begun, abort", is_armed().reports(NodeState::Applying).annotated(names::ABORT_ANNOTATION)),
         ("begun, deleted", is_armed().reports(NodeState::Applying).deleted()),
@@ -157,6 +167,10 @@ fn armed() {
         ("told to stop, label gone", stopped().reports(NodeState::Checked).unlabelled()),
         ("told to stop, label gone, silent", stopped().reports(NodeState::Checked).unlabelled().at(901)),
         ("no Node", is_armed().without_node()),
+        ("no Node, abort", is_armed().without_node().annotated(names::ABORT_ANNOTATION)),
+        ("no Node, at the deadlines", is_armed().without_node().at(900)),
+        ("no Node, late", is_armed().without_node().at(901)),
+        ("no Node, deleted", is_armed().without_node().deleted()),
     ]));
 }
 
@@ -176,6 +190,10 @@ fn applying() {
         ("new progress, late", works().at(3901).seen(|seen| seen.report.as_mut().unwrap().progress = 2)),
         ("no progress, late, never back", works().at(3901).but(|case| case.object.spec.rollback = Rollback::Never)),
         ("reboots", of().reports(NodeState::Rebooting)),
+        (
+            "reboots, another Secret",
+            of().reports(NodeState::Rebooting).seen(|seen| seen.secret_uid = Some("s2".into()))
+        ),
         ("returned already", of().reports(NodeState::Returned)),
         ("goes back", of().reports(NodeState::RollingBack)),
         ("is back", of().reports(NodeState::RolledBack)),
@@ -233,6 +251,10 @@ fn gating() {
         ("all hold, at the end of the soak", held().at(5)),
         ("all hold long enough", held().at(6)),
         ("no Node", held().without_node()),
+        ("all hold, in another boot than the report's", held().at(6).node(|node| node.boot_id = "two".into())),
+        ("all hold, no report of this run", held().at(6).reports_of("other", NodeState::Returned)),
+        ("all hold, the report is behind", held().at(6).reports(NodeState::Stage2)),
+        ("the report is behind, late", held().at(601).reports(NodeState::Stage2)),
         ("confirmed", confirmed()),
         (
             "confirmed, a gate does not hold",
@@ -282,8 +304,11 @@ fn restoring() {
 #[test]
 fn ends() {
     let all = [Phase::Done, Phase::Refused, Phase::RolledBack, Phase::Stuck];
-    let changes: [Change; 8] = [
+    let changes: [Change; 15] = [
         ("nothing", |case| case),
+        ("something is still to be told", Case::untold),
+        ("another Secret", |case| case.seen(|seen| seen.secret_uid = Some("s2".into()))),
+        ("no Secret any more", |case| case.seen(|seen| seen.secret_uid = None)),
         ("label added again", |case| case.node(|node| node.is_labelled = true)),
         ("label added again, no Secret", |case| {
             case.node(|node| node.is_labelled = true).seen(|seen| seen.secret = SecretSeen::Missing("ipb-w1".into()))
@@ -294,7 +319,11 @@ fn ends() {
         }),
         ("new generation", |case| case.but(|case| case.object.metadata.generation = Some(2))),
         ("deleted", Case::deleted),
+        ("deleted, something is still to be told", |case| case.deleted().untold()),
         ("deleted, no Node", |case| case.deleted().without_node()),
+        ("deleted, at work", |case| case.deleted().reports(NodeState::Stage2)),
+        ("deleted, at work for another run", |case| case.deleted().reports_of("other", NodeState::Stage2)),
+        ("deleted, at its end", |case| case.deleted().reports(NodeState::Stuck)),
     ];
     let rows = all.into_iter().flat_map(|phase| changes.map(|(what, change)| (what, change(Case::new(phase)))));
     insta::assert_snapshot!(table(rows));

@@ -37,6 +37,26 @@ fn an_abort_before_the_first_run_ends_and_does_not_begin_again() {
 }
 
 #[test]
+fn an_abort_is_followed_once_and_labelling_again_works() {
+    let abort = |case: Case| case.annotated(names::ABORT_ANNOTATION);
+    let aborted = abort(Case::new(Phase::Preflight)).advance().advance();
+    assert_eq!((aborted.object.status.phase, aborted.object.status.aborted.as_deref()), (Phase::Refused, Some("now")));
+    let again =
+        |case: Case| case.node(|node| node.is_labelled = true).seen(|seen| seen.slot = SlotSeen::Held).advance();
+    let again = again(again(aborted));
+    assert_eq!((again.object.status.phase, again.object.status.aborted.as_deref()), (Phase::Cordoned, Some("now")));
+    let anew = again.but(|case| {
+        case.object.metadata.annotations = Some([(names::ABORT_ANNOTATION.to_owned(), "later".to_owned())].into());
+    });
+    assert_eq!(anew.entered().unwrap().0, Phase::Restoring);
+
+    let too_late = abort(Case::new(Phase::Gating)).reports(NodeState::Done).advance().advance();
+    assert_eq!((too_late.object.status.phase, too_late.object.status.aborted.as_deref()), (Phase::Done, Some("now")));
+    let removed = too_late.but(|case| case.object.metadata.annotations = None).advance();
+    assert_eq!(removed.object.status.aborted, None, "so that the same value counts again");
+}
+
+#[test]
 fn a_stuck_node_that_is_tried_again_and_deleted_at_once_is_restored() {
     let retried = Case::new(Phase::Stuck).annotated(names::RETRY_ANNOTATION).advance();
     assert_eq!(retried.object.status.phase, Phase::Pending);
@@ -106,8 +126,45 @@ fn a_slot_is_not_held_for_a_node_that_cannot_begin() {
     let was_stuck = waits().but(|case| case.object.status.snapshot = Some(NodeSnapshot::default()));
     assert_eq!(was_stuck.next().effects, [], "it is still away");
     for end in [Phase::Done, Phase::Refused, Phase::RolledBack] {
-        assert_eq!(Case::new(end).seen(held).next().effects, [Effect::ReleaseSlot]);
+        assert_eq!(Case::new(end).seen(held).next().effects[0], Effect::ReleaseSlot);
     }
+}
+
+#[test]
+fn the_tokens_go_when_the_node_has_used_them_and_what_comes_later_stays() {
+    let blank = [Effect::BlankSecret];
+    for state in [NodeState::Rebooting, NodeState::RollingBack, NodeState::RolledBack, NodeState::Stuck] {
+        assert_eq!(Case::new(Phase::Applying).reports(state).next().effects, blank, "{state}");
+    }
+    assert_eq!(Case::new(Phase::Applying).reports(NodeState::Applying).at(10_000).next().effects, blank, "given up");
+    for phase in [Phase::Rebooting, Phase::Gating] {
+        assert_eq!(Case::new(phase).reports(NodeState::RollingBack).next().effects, [], "{phase}: gone already");
+    }
+}
+
+#[test]
+fn a_label_that_a_person_removes_is_not_put_back() {
+    let aborted = Some((Phase::Restoring, Some(Phase::Refused), Some(crate::codes::ABORTED.id.to_owned())));
+    let checked = |phase| Case::new(phase).ordered(Command::Check).reports(NodeState::Checked).unlabelled();
+    for phase in [Phase::Preflight, Phase::Draining] {
+        assert_eq!(checked(phase).entered(), aborted, "{phase}");
+        assert!(!checked(phase).next().effects.contains(&Effect::Label), "{phase}");
+    }
+    let armed = Case::new(Phase::Armed).ordered(Command::Arm).reports(NodeState::Checked).unlabelled();
+    assert_eq!(armed.next().effects, [Effect::Order(Command::Stop)]);
+    assert_eq!(armed.ordered(Command::Stop).reports(NodeState::Disarmed).entered(), aborted);
+}
+
+/// It is needed to tell that all was done, and a user may have made another one by then.
+#[test]
+fn only_the_secret_of_the_run_is_deleted_and_not_before_all_is_told() {
+    let done = || Case::new(Phase::Restoring).but(|case| case.object.status.ending = Some(Phase::Done)).advance();
+    assert_eq!(done().unlabelled().next().effects, [Effect::ReleaseSlot], "that it is done is still to be told");
+    let told = || done().but(|case| case.object.status.outbox.events.clear()).unlabelled();
+    assert_eq!(told().next().effects, [Effect::ReleaseSlot, Effect::DeleteSecret]);
+    let other = told().seen(|seen| seen.secret_uid = Some("s2".into()));
+    assert_eq!(other.next().effects, [Effect::ReleaseSlot]);
+    assert_eq!(told().but(|case| case.object.status.phase = Phase::RolledBack).next().effects, [Effect::ReleaseSlot]);
 }
 
 #[test]
@@ -188,5 +245,7 @@ fn the_slot_is_taken_once_more_before_the_node_is_taken_away() {
     let taken = || Case::new(Phase::Cordoned);
     let free = taken().node(|node| node.is_cordoned = false);
     assert_eq!(free.next().effects, [Effect::TakeSlot, Effect::Cordon]);
+    let retried = taken().unlabelled().node(|node| node.is_cordoned = false);
+    assert_eq!(retried.next().effects, [Effect::TakeSlot, Effect::Cordon, Effect::Label]);
     assert_eq!(taken().next().effects, [Effect::TakeSlot], "it was cordoned by others");
 }

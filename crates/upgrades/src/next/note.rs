@@ -1,13 +1,16 @@
-//! What is to be told: each phase that is entered, and each state that the node reports. Pure.
+//! What is to be told of the progress of a node: each phase that is entered, and each state that the node reports. Pure.
 //!
 //! Both are noted in the status that is about to be written, so that nothing is told that did not happen, and nothing happens
 //! that is not told. The same seen again is noted once.
 
-use super::outbox::{Event, Noted};
-use crate::{NodeReport, NodeUpgradeStatus, Phase, next::Seen};
+use super::Seen;
+use crate::{
+    NodeReport, NodeUpgradeStatus, Phase,
+    progress::{Event, Noted},
+};
 
 /// Notes the state of the node, where it is another than the last one of this run.
-pub(crate) fn note_state(status: &mut NodeUpgradeStatus, seen: &Seen) {
+pub(super) fn note_state(status: &mut NodeUpgradeStatus, seen: &Seen) {
     let Some(report) = report(status, seen) else { return };
     let noted = Noted { run: report.run.clone(), state: report.state };
     if status.outbox.noted.as_ref() == Some(&noted) {
@@ -23,7 +26,7 @@ pub(crate) fn note_state(status: &mut NodeUpgradeStatus, seen: &Seen) {
 }
 
 /// Notes the phase: one that was entered, the first of all, and the one in which a node waits for nothing but the API.
-pub(crate) fn note_phase(status: &mut NodeUpgradeStatus, seen: &Seen, is_entered: bool) {
+pub(super) fn note_phase(status: &mut NodeUpgradeStatus, seen: &Seen, is_entered: bool) {
     let is_first = status.outbox.seq == 0;
     let is_held_up =
         status.phase == Phase::Pending && seen.no_progress.is_some() && status.outbox.has_nothing_to_ask(seen.now);

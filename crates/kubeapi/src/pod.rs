@@ -1,6 +1,11 @@
-//! The heartbeat: `/tmp/healthy` is there as long as the loop goes on.
+//! The files by which a pod of ours says how it is; its probes ask for them.
 //!
-//! A thread of its own looks after it, so that it notices too when the loop's own thread is stuck.
+//! | file | there as long as |
+//! |---|---|
+//! | [`HEALTHY`] | the pod's loop goes on: its [`Heartbeat`] |
+//! | [`READY`] | it does what it is there for: [`Ready`] |
+//!
+//! A thread of its own looks after the heartbeat, so that it notices too when the loop's own thread is stuck.
 
 use std::{
     fs, io,
@@ -13,21 +18,25 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// There as long as the loop goes on.
+pub const HEALTHY: &str = "/tmp/healthy";
+/// There as long as the pod does what it is there for.
+pub const READY: &str = "/tmp/ready";
 /// The loop beats every few seconds; one silent for longer is stuck. Long enough for a slow disk to take a program.
 const STUCK: Duration = Duration::from_mins(3);
 /// Between two checks.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Where the loop says that it goes on.
-#[derive(Clone)]
-pub(super) struct Heartbeat {
+#[derive(Debug, Clone)]
+pub struct Heartbeat {
     began: Instant,
     beat: Arc<AtomicU64>,
 }
 
 impl Heartbeat {
     /// Begins to look after the file.
-    pub(super) fn start(file: PathBuf) -> io::Result<Self> {
+    pub fn start(file: PathBuf) -> io::Result<Self> {
         let heartbeat = Self { began: Instant::now(), beat: Arc::default() };
         let own = heartbeat.clone();
         thread::Builder::new().name("heartbeat".to_owned()).spawn(move || {
@@ -41,7 +50,7 @@ impl Heartbeat {
     }
 
     /// The loop goes on.
-    pub(super) fn beat(&self) {
+    pub fn beat(&self) {
         self.beat.store(self.seconds(), Ordering::Relaxed);
     }
 
@@ -62,8 +71,34 @@ impl Heartbeat {
     }
 }
 
+/// Whether the pod does what it is there for.
+#[derive(Debug)]
+pub struct Ready {
+    file: PathBuf,
+    is_shown: bool,
+}
+
+impl Ready {
+    /// Not yet, whatever an earlier container of this pod has left.
+    pub fn not_yet(file: PathBuf) -> io::Result<Self> {
+        remove(&file)?;
+        Ok(Self { file, is_shown: false })
+    }
+
+    /// From now on.
+    pub fn show(&mut self, is_ready: bool) {
+        if is_ready == self.is_shown {
+            return;
+        }
+        match if is_ready { fs::write(&self.file, "") } else { remove(&self.file) } {
+            Ok(()) => self.is_shown = is_ready,
+            Err(error) => tracing::warn!(%error, "cannot keep {}", self.file.display()),
+        }
+    }
+}
+
 /// Removes a file, if it is there.
-pub(super) fn remove(file: &Path) -> io::Result<()> {
+pub fn remove(file: &Path) -> io::Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -73,6 +108,20 @@ pub(super) fn remove(file: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pod_is_ready_from_when_it_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("ready");
+        fs::write(&file, "of an earlier container").unwrap();
+        let mut ready = Ready::not_yet(file.clone()).unwrap();
+        assert!(!file.exists());
+        for is_ready in [true, true, false, false, true] {
+            ready.show(is_ready);
+            assert_eq!(file.exists(), is_ready);
+        }
+        assert!(Ready::not_yet(dir.path().join("ready")).is_ok_and(|_| !file.exists()));
+    }
 
     #[test]
     fn the_file_is_there_as_long_as_the_loop_beats() {

@@ -12,6 +12,7 @@ fn seen(second: i64) -> Seen {
         now: Timestamp::from_second(second).unwrap(),
         node: Some(NodeSeen::default()),
         secret: SecretSeen::For(Driver::Rhel),
+        secret_uid: None,
         slot: SlotSeen::Held,
         others: None,
         no_progress: None,
