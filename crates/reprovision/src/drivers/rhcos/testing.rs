@@ -100,6 +100,7 @@ fn run() -> Run {
         secret: "ipb-w1".into(),
         apply_seconds: 3600,
         confirm_seconds: 900,
+        goes_back: true,
     };
     let data = [("ignition-url", "https://ignition.lab"), ("ignition-token", "hunter2"), ("ca.crt", "a CA")];
     let data = data.map(|(key, value)| (key.to_owned(), value.to_owned()));
