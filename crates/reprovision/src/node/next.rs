@@ -98,7 +98,10 @@ pub(crate) fn next(note: Option<&Note>, around: &Around) -> Action {
             _ if is_left_alone => Action::Leave,
             _ => Action::Wait,
         },
-        _ if note.at.is_before_commit() && is_superseded(note, order) => Action::Disarm { is_new_boot: false },
+        // Given up: the cluster has begun another run, or wants nothing of the node any more.
+        _ if note.at.is_before_commit() && (is_left_alone || is_superseded(note, order)) => {
+            Action::Disarm { is_new_boot: false }
+        }
         // Nothing here can be done without a cluster.
         At::Checking | At::Returned { .. } if around.is_boot => Action::Wait,
         At::Checking => match command {
