@@ -12,11 +12,15 @@
 #![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]
 
 mod api;
+#[path = "../support/cases.rs"]
+#[expect(dead_code, reason = "shared with suites that need more of it")]
+mod cases;
 mod given;
 mod machine;
 mod node;
 mod refused;
 mod rhel;
+mod struck;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
 mod support;
@@ -38,7 +42,7 @@ fn nodes_are_worked_on_in_place() {
     let borrowed = std::env::var("BLACKSTART_REPROVISION_LAB").ok();
     let is_borrowed = borrowed.is_some();
     let cluster = ManuallyDrop::new(borrowed.map_or_else(made, |name| Cluster { lab: TestLab { name } }));
-    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS];
+    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, struck::CHECKS];
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cluster.check(lists)));
     if !is_borrowed {
         drop(ManuallyDrop::into_inner(cluster));
