@@ -19,13 +19,14 @@ pub mod names;
 pub mod next;
 mod object;
 mod order;
+pub mod plan;
 pub mod progress;
 mod report;
 mod start;
 
 pub use object::{
     Conditions, Deadlines, Drain, DrainPolicy, Driver, NodeUpgrade, NodeUpgradeSpec, NodeUpgradeStatus, OnTimeout,
-    Phase, Progress, Rollback, Soak, conditions,
+    Phase, Progress, Rollback, Soak, UpgradePlan, UpgradePlanSpec, UpgradePlanStatus, conditions,
 };
 pub use order::{Command, Order};
 pub use report::{NodeReport, NodeState};

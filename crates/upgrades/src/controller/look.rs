@@ -52,7 +52,7 @@ impl Controller {
         let secret = secret::read(&self.client, &secret_name(object, node)).await?;
         // The slot of a master whose Node is gone is a master's.
         let noted = object.status.snapshot.as_ref().map(|snapshot| &snapshot.labels);
-        let is_master = node.and_then(|node| node.metadata.labels.as_ref()).or(noted).is_some_and(is_master);
+        let is_master = node.and_then(|node| node.metadata.labels.as_ref()).or(noted).is_some_and(has_master_label);
         let slot = self.slot(object, is_master).await?;
         let others = match (phase, &slot) {
             (Phase::Pending, SlotSeen::Free) => gates::others(&self.client, |node| node == name).await?,
@@ -140,7 +140,7 @@ fn secret_name(object: &NodeUpgrade, node: Option<&Node>) -> String {
     }
 }
 
-fn is_master(labels: &BTreeMap<String, String>) -> bool {
+pub(super) fn has_master_label(labels: &BTreeMap<String, String>) -> bool {
     let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
     roles.iter().any(|role| labels.contains_key(*role))
 }
@@ -164,7 +164,7 @@ mod tests {
         }))
         .unwrap();
         let seen = node_seen(&node);
-        let is_master = is_master(node.metadata.labels.as_ref().unwrap());
+        let is_master = has_master_label(node.metadata.labels.as_ref().unwrap());
         assert_eq!((seen.is_labelled, seen.is_cordoned, is_master), (false, true, true), "only `true` counts");
         assert_eq!(seen.not_ready.as_deref(), Some("not Ready"));
         let mut object = NodeUpgrade::new("w1", crate::NodeUpgradeSpec::default());

@@ -1,7 +1,7 @@
 //! The controller: the cluster's side of the work on its nodes.
 //!
 //! ```text
-//! leader (a Lease) ─► labelled Nodes without an object ─► make it
+//! leader (a Lease) ─► labelled Nodes without an object, nodes that a plan begins ─► make it
 //!                  └► for each object:  look ─► next (pure) ─► effects ─► status, written only over what was read
 //! ```
 //! It keeps nothing that counts: what a node is at is in its object. Killed anywhere, the next one looks again, and every effect can
@@ -17,6 +17,7 @@ mod labelled;
 mod leader;
 mod look;
 mod memory;
+mod plans;
 mod secret;
 mod slot;
 mod telling;
@@ -147,6 +148,7 @@ impl Controller {
         for made in labelled::adopt(&self.client, &known).await? {
             known.insert(made.node().to_owned(), made);
         }
+        self.plans(&mut known).await?;
         self.memory.keep_only(|node| known.contains_key(node));
         for object in known.into_values() {
             self.turn(object).await;

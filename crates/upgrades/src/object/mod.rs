@@ -2,6 +2,7 @@
 
 mod conditions;
 mod phase;
+mod plan;
 mod spec;
 mod status;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use conditions::{Conditions, conditions};
 pub use phase::Phase;
+pub use plan::{UpgradePlan, UpgradePlanSpec, UpgradePlanStatus};
 pub use spec::{Deadlines, Drain, DrainPolicy, Driver, NodeUpgradeSpec, OnTimeout, Rollback, Soak};
 pub use status::{NodeUpgradeStatus, Progress};
 
