@@ -25,6 +25,10 @@ pub use status::advance;
 
 use crate::{Command, NodeReport, NodeState, NodeUpgrade, Phase, names};
 
+/// A node that is labelled again as it was waits for so many seconds, times its attempts.
+const BACK_OFF: u64 = 60;
+/// And no longer.
+const LONGEST_BACK_OFF: u64 = 900;
 /// For so many seconds a deleted object waits until all is told.
 const LAST_WORDS: u64 = 30;
 
@@ -226,19 +230,42 @@ impl Looking<'_> {
             || object.annotation(names::RETRY_ANNOTATION) != status.retried.as_deref();
         // Every run removes the label at its end, so one that is there is a new wish.
         let is_labelled = self.seen.node.as_ref().is_some_and(|node| node.is_labelled) && !is_stuck;
+        // Taken by a controller that had not heard of the end.
+        let slot = (self.seen.slot == SlotSeen::Held && !is_stuck).then_some(Effect::ReleaseSlot);
         match &self.seen.secret {
-            SecretSeen::Missing(name) if is_labelled && !is_asked && status.phase == Phase::Done => {
-                Next::wait_for(crate::codes::NO_SECRET, format!("labelled again, and there is no Secret {name}"))
+            _ if is_asked => Next::enter(Phase::Pending),
+            SecretSeen::Missing(name) if is_labelled && status.phase == Phase::Done => {
+                let message = format!("labelled again, and there is no Secret {name}");
+                Next::wait_for(crate::codes::NO_SECRET, message).after(slot)
             }
-            _ if is_asked || is_labelled => Next::enter(Phase::Pending),
+            _ if is_labelled => match self.back_off() {
+                Some(waits) => waits.after(slot),
+                None => Next::enter(Phase::Pending),
+            },
             _ => {
-                // Taken by a controller that had not heard of the end.
-                let slot = (self.seen.slot == SlotSeen::Held && !is_stuck).then_some(Effect::ReleaseSlot);
                 let is_used_up = self.is_secret_of_run() && status.outbox.is_settled();
                 let secret = is_used_up.then_some(Effect::DeleteSecret);
                 Next::default().after(slot.into_iter().chain(secret).collect::<Vec<_>>())
             }
         }
+    }
+
+    /// Something that labels a node again and again changes nothing about what was wrong with it. A person who has stopped it
+    /// may want it after all.
+    fn back_off(&self) -> Option<Next> {
+        let status = &self.object.status;
+        let has_failed = matches!(status.phase, Phase::Refused | Phase::RolledBack);
+        let is_stopped = status.failure.as_ref().is_some_and(|failure| failure.code == crate::codes::ABORTED.id);
+        let is_the_same = has_failed && !is_stopped && self.seen.secret_uid == status.secret_uid;
+        let seconds = u64::from(status.attempt).saturating_mul(BACK_OFF).min(LONGEST_BACK_OFF);
+        let is_over = status.since.is_none_or(|since| is_over(since, seconds, self.seen.now));
+        let message = format!(
+            "labelled again, and nothing has changed: attempt {} begins {seconds} s after the last has ended, or at once with a \
+             new Secret or the annotation {}",
+            status.attempt.saturating_add(1),
+            names::RETRY_ANNOTATION,
+        );
+        (is_the_same && !is_over).then(|| Next::wait(Message::text(message)))
     }
 
     /// The Secret of a run that is done is of use only to tell so. One that has come in its place is a user's, for another run.

@@ -26,6 +26,7 @@ impl Case {
         if phase != Phase::Pending {
             object.status.run = Some("r".into());
             object.status.observed_generation = 1;
+            object.status.attempt = 1;
             object.status.secret_uid = Some("s1".into());
         }
         let is_taken = phase.holds_slot();
