@@ -8,8 +8,7 @@ use crate::{Command, DrainPolicy, NodeReport, NodeState, OnTimeout, Phase, codes
 impl Looking<'_> {
     pub(super) fn pending(&self) -> Next {
         let seen = self.seen;
-        // One that was Stuck is still as the last run left it.
-        let is_as_it_was = self.object.status.snapshot.is_none();
+        let is_as_it_was = !self.object.status.is_as_left();
         if self.is_deleted() && is_as_it_was {
             if let Some(untold) = self.untold() {
                 return untold;

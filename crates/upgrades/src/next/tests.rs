@@ -29,7 +29,7 @@ impl Case {
             object.status.attempt = 1;
             object.status.secret_uid = Some("s1".into());
         }
-        let is_taken = phase.holds_slot();
+        let is_taken = object.status.holds_slot();
         object.status.snapshot = is_taken.then(NodeSnapshot::default);
         let node = NodeSeen {
             boot_id: "one".into(),
