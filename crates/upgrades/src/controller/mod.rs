@@ -112,7 +112,7 @@ impl Controller {
         let mut failure = None;
         loop {
             self.heartbeat.beat();
-            let done = timeout(ROUND, self.round()).await.unwrap_or_else(|_| {
+            let done = timeout(ROUND, Box::pin(self.round())).await.unwrap_or_else(|_| {
                 let why = format!("no answer within {} s", ROUND.as_secs());
                 Err(ApiError::Unreachable { doing: "look at the nodes".to_owned(), why }.into())
             });
