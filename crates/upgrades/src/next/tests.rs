@@ -8,7 +8,7 @@ use kubeapi::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use operations::node_snapshot::NodeSnapshot;
 
 use super::*;
-use crate::{Driver, NodeUpgradeSpec, Order, order::FORMAT};
+use crate::{Driver, NodeState, NodeUpgradeSpec, Order, order::FORMAT};
 
 /// Where a run is, and what is seen of it.
 struct Case {
