@@ -27,6 +27,8 @@ pub(crate) struct Looked {
     pub(crate) is_labelled: bool,
     /// The run for which the Node shows that this machine is armed.
     pub(crate) armed_for: Option<String>,
+    /// A Node that was made anew has none.
+    pub(crate) has_report: bool,
 }
 
 /// The cluster as this node sees it.
@@ -51,6 +53,7 @@ impl Api {
         let labels = looked.metadata.labels.unwrap_or_default();
         let report = annotations.get(names::REPORT_ANNOTATION).and_then(|report| NodeReport::read(report));
         Some(Looked {
+            has_report: report.is_some(),
             armed_for: report.filter(|report| report.state == NodeState::Armed).map(|report| report.run),
             order: annotations.get(names::ORDER_ANNOTATION).and_then(|order| Order::read(order)),
             is_labelled: labels.get(names::SCHEDULE_LABEL).is_some_and(|value| value == names::SCHEDULED),

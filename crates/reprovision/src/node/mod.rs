@@ -79,6 +79,9 @@ pub async fn follow(host: &Host, options: &Options) -> Result<(), NodeError> {
         if let Some(note) = &note {
             reporter.show(note.report(&boot_id, host.clock.now()));
         }
+        if seen.is_some_and(|seen| !seen.has_report) {
+            reporter.show_again();
+        }
         if is_waiting {
             sleep(PAUSE).await;
         }
