@@ -144,7 +144,7 @@ fn forget(cluster: &Cluster, machine: &str) {
 }
 
 fn evidence(cluster: &Cluster) -> String {
-    let line = "cat /var/lib/cluster-state/progress.json; echo; systemctl --failed --no-legend --plain; \
+    let line = "timeout 20 ceph health detail; timeout 20 ceph status; cat /var/lib/cluster-state/progress.json; echo; systemctl --failed --no-legend --plain; \
                 journalctl -o short-precise --no-pager -u cluster-bootstrap -u 'ceph-*' -n 60";
     [FIRST, LAST].map(|machine| format!("{machine}:\n{}", cluster.try_sh(machine, line).out)).concat()
 }

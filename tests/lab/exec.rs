@@ -1,8 +1,13 @@
 //! Commands in machines, files in and out, logs.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    fs,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::Path,
+    process::{Child, Stdio},
+};
 
-use crate::support::{TestLab, run, turn};
+use crate::support::{CommandOutput, TestLab, eventually, run, turn};
 
 #[test]
 fn commands_files_and_logs() {
@@ -12,6 +17,7 @@ fn commands_files_and_logs() {
     words_and_input(&lab);
     copies(&lab);
     logs(&lab);
+    open_commands_hold_no_reboot_up(&lab);
     commands_die_with_the_machine(&lab);
 }
 
@@ -81,12 +87,52 @@ fn logs(lab: &TestLab) {
     assert!(lab.run("logs", &["master-01"]).ok().contains("systemd-journald"));
 }
 
+/// A command that is stopped before it is ended, as all are at a reboot, must be reaped; whoever called it may be there,
+/// dead, or stopped with Ctrl-Z.
+fn open_commands_hold_no_reboot_up(lab: &TestLab) {
+    let before = lab.boot("master-01");
+    let mut dead = open(lab, "exec", &["master-01", "--", "sleep", "3001"]);
+    let stopped = open(lab, "exec", &["master-01", "--", "sleep", "3002"]);
+    let there = open(lab, "exec", &["master-01", "--", "sleep", "infinity"]);
+    let follows = open(lab, "logs", &["master-01", "--follow"]);
+    for words in ["sleep 3001", "sleep 3002", "sleep infinity", "journalctl --no-pager --follow"] {
+        eventually(words, || {
+            lab.lines("master-01").iter().any(|line| line.ends_with(words) && !line.contains("nsenter"))
+        });
+    }
+    dead.kill().unwrap();
+    dead.wait().unwrap();
+    signal("-TSTP", &stopped);
+
+    lab.run("exec", &["master-01", "systemctl", "reboot"]);
+    eventually("master-01 has rebooted", || lab.state("master-01") == "running" && lab.boot("master-01") != before);
+    signal("-CONT", &stopped);
+    for open in [stopped, there, follows] {
+        CommandOutput::from(open.wait_with_output().unwrap()).refused(255, "BS-LAB-022");
+    }
+    let left = || lab.lines("master-01").into_iter().filter(|line| line.contains("nsenter")).collect::<Vec<_>>();
+    eventually("the helpers have ended", || left().is_empty());
+}
+
+/// A command that is left open, in a process group of its own, as a shell does it.
+fn open(lab: &TestLab, command: &str, arguments: &[&str]) -> Child {
+    let mut open = lab.command(command);
+    open.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap()
+}
+
+fn signal(signal: &str, open: &Child) {
+    run("kill", &[signal, "--", &format!("-{}", open.id())]).ok();
+}
+
 /// Also one that has detached itself.
 fn commands_die_with_the_machine(lab: &TestLab) {
     lab.sh("master-01", "setsid sh -c 'sleep 1234; :' > /dev/null 2>&1 < /dev/null &");
     let left = lab.process("master-01", "sleep 1234");
     assert!(Path::new("/proc").join(left.to_string()).exists());
+    let open = open(lab, "exec", &["master-01", "sleep", "infinity"]);
+    eventually("it runs", || lab.lines("master-01").iter().any(|line| line == "sleep infinity"));
     lab.run("kill", &["master-01"]).ok();
+    CommandOutput::from(open.wait_with_output().unwrap()).refused(255, "BS-LAB-022");
     assert!(!Path::new("/proc").join(left.to_string()).exists());
     lab.run("exec", &["master-01", "true"]).refused(1, "BS-LAB-004");
 }

@@ -43,4 +43,7 @@ explain::codes! {
         "`blackstart ignition validate FILE` checks its config; `blackstart lab up` tries again";
     NO_CONFIG = "BS-LAB-021", "a machine of the lab has no Ignition config",
         "render it: `blackstart ignition render DIR --sealed SEALED --out OUT`, and give --ignition OUT";
+    WENT_DOWN = "BS-LAB-022", "the machine went down during a command",
+        "no action if that was intended; `blackstart lab status` shows whether it is up again, `blackstart lab logs NAME --console` why \
+         it went down";
 }

@@ -36,6 +36,9 @@ pub enum LabError {
         /// What it is instead.
         state: String,
     },
+    /// The machine ended, and a command in it with it.
+    #[error("machine `{0}` went down while the command ran")]
+    WentDown(String),
     /// Root is needed.
     #[error("this needs root, and runs as user {0}")]
     NotRoot(u32),
@@ -141,6 +144,7 @@ impl Explain for LabError {
             Self::UnknownLab(_) => codes::UNKNOWN_LAB,
             Self::UnknownMachine { .. } => codes::UNKNOWN_MACHINE,
             Self::NotRunning { .. } => codes::NOT_RUNNING,
+            Self::WentDown(_) => codes::WENT_DOWN,
             Self::NotRoot(_) => codes::NOT_ROOT,
             Self::NoPackages(_) => codes::NO_PACKAGES,
             Self::Busy(_) => codes::BUSY,

@@ -17,6 +17,7 @@ mod config;
 mod copy;
 mod cuts;
 mod destroy;
+mod enter;
 mod error;
 mod first_boot;
 mod lock;

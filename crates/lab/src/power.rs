@@ -10,7 +10,7 @@ use std::{
 use nix::libc;
 use tokio::time::sleep;
 
-use crate::{LabError, Machine, MachineState, base, status::namespaces, supervise::in_groups};
+use crate::{LabError, Machine, MachineState, base, enter, supervise::in_groups};
 
 /// How often a machine's state is looked at.
 const POLL: Duration = Duration::from_millis(100);
@@ -26,9 +26,10 @@ pub struct Exec<'a> {
     pub term: Option<String>,
 }
 
-/// Runs a command inside a machine and waits for its end.
+/// Runs a command inside a machine and waits for its end. One that ends with the machine is an error.
 pub fn exec(machine: &Machine<'_>, exec: &Exec<'_>) -> Result<ExitStatus, LabError> {
-    let mut command = inside(machine)?;
+    let leader = leader(machine)?;
+    let mut command = entering(machine, leader);
     command.arg("env").args(["-i", "HOME=/root", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]);
     command.arg(format!("TERM={}", exec.term.as_deref().unwrap_or("dumb")));
     if exec.command.is_empty() {
@@ -36,34 +37,47 @@ pub fn exec(machine: &Machine<'_>, exec: &Exec<'_>) -> Result<ExitStatus, LabErr
     } else {
         command.args(exec.command);
     }
-    command.status().map_err(LabError::while_doing(format!("run a command in {}", machine.record.name)))
+    let doing = format!("run a command in {}", machine.record.name);
+    finish(machine, leader, command.status().map_err(LabError::while_doing(doing))?)
 }
 
 /// Shows the machine's journal, or with `console` what it printed on its console.
 pub fn logs(machine: &Machine<'_>, unit: Option<&str>, follow: bool, console: bool) -> Result<ExitStatus, LabError> {
-    let mut command;
+    let failed = LabError::while_doing(format!("show the log of {}", machine.record.name));
     if console {
-        command = Command::new("tail");
+        let mut command = Command::new("tail");
         command.arg(if follow { "-F" } else { "-n+1" }).arg(machine.dir().join("console.log"));
-    } else {
-        command = inside(machine)?;
-        command.args(["journalctl", "--no-pager"]);
-        if let Some(unit) = unit {
-            command.args(["--unit", unit]);
-        }
-        if follow {
-            command.arg("--follow");
-        }
+        return command.status().map_err(failed);
     }
-    command.status().map_err(LabError::while_doing(format!("show the log of {}", machine.record.name)))
+    let leader = leader(machine)?;
+    let mut command = entering(machine, leader);
+    command.args(["journalctl", "--no-pager"]);
+    if let Some(unit) = unit {
+        command.args(["--unit", unit]);
+    }
+    if follow {
+        command.arg("--follow");
+    }
+    finish(machine, leader, command.status().map_err(failed)?)
 }
 
-/// `nsenter` into a machine that runs; what it starts belongs to the machine and dies with it.
+/// Goes into a machine that runs; what it starts belongs to the machine and dies with it.
 pub fn inside(machine: &Machine<'_>) -> Result<Command, LabError> {
-    let leader = leader(machine)?;
+    Ok(entering(machine, leader(machine)?))
+}
+
+fn entering(machine: &Machine<'_>, leader: i32) -> Command {
     let mut command = in_groups(&machine.groups.outside());
-    command.arg("nsenter").args(namespaces(leader));
-    Ok(command)
+    command.arg("nsenter").args(enter::arguments(leader));
+    command
+}
+
+/// How a command in a machine ended, if it was not the machine that did.
+fn finish(machine: &Machine<'_>, leader: i32, status: ExitStatus) -> Result<ExitStatus, LabError> {
+    if enter::ended_with(leader, status) {
+        return Err(LabError::WentDown(machine.record.name.clone()));
+    }
+    Ok(status)
 }
 
 fn leader(machine: &Machine<'_>) -> Result<i32, LabError> {

@@ -7,7 +7,7 @@ use nodekit::BOOT_ID;
 use serde::Serialize;
 use tokio::time::timeout;
 
-use crate::{Capabilities, Lab, LabError, LabName, Machine, cuts};
+use crate::{Capabilities, Lab, LabError, LabName, Machine, cuts, enter};
 
 /// What a machine is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -120,7 +120,7 @@ impl Machine<'_> {
     /// What a command in the machine prints, or why it does not. One that is stopped while it is asked never answers.
     pub(crate) async fn ask(&self, question: &[&str]) -> Result<String, String> {
         let leader = self.groups.leader().ok_or("it has no process 1 yet")?;
-        let command = Cmd::new("nsenter").args(namespaces(leader)).args(question.iter().copied());
+        let command = Cmd::new("nsenter").args(enter::arguments(leader)).args(question.iter().copied());
         let answer = timeout(Duration::from_secs(10), RealCommands.run(&command)).await;
         match answer {
             Ok(Ok(printed)) => Ok(printed.stdout),
@@ -135,11 +135,4 @@ impl Machine<'_> {
         let path = format!("/proc/{leader}/root{BOOT_ID}");
         fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
     }
-}
-
-/// The arguments by which `nsenter` goes into a machine.
-pub(crate) fn namespaces(leader: i32) -> Vec<String> {
-    let mut arguments = vec!["--target".to_owned(), leader.to_string()];
-    arguments.extend(["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--"].map(str::to_owned));
-    arguments
 }

@@ -40,14 +40,62 @@ explain::codes! {
         "the message has the check and the reason: what cannot be checked now would fail in the middle of the work";
     ORDERED_BACK = "BS-IPB-019", "the cluster told the node to go back",
         "`kubectl get nodeupgrade NODE -o yaml` has the reason";
-    NO_DRIVER = "BS-IPB-020", "the node's program does not know the driver",
-        "the program on the node is older than the controller: update the image of ipb-daemonset";
     NO_ACCOUNT = "BS-IPB-021", "the pod has no service account",
         "it runs in a pod of the DaemonSet ipb-daemonset: `kubectl apply -k infrastructure/in-place`";
     SIGNALS = "BS-IPB-022", "cannot install signal handlers",
         "this is a bug in blackstart, or a limit of the system: please report it with the message";
     NO_SIGN = "BS-IPB-023", "the pod cannot show its probes how it is",
         "it needs a /tmp that can be written: compare it with `infrastructure/in-place/daemonset.yaml`";
+    NOT_BUILT = "BS-IPB-030", "the ignition server has not built the payload yet",
+        "wait: the node asks again by itself. If it stays so, check the NodePool and the pod ignition-server of the hosted cluster";
+    WRONG_TOKEN = "BS-IPB-031", "the ignition server refuses the token",
+        "tokens are rotated: put the present one into the key `ignition-token` of the node's Secret";
+    WRONG_CA = "BS-IPB-032", "the ignition server is not believed",
+        "put the CA of the ignition server into the key `ca.crt` of the node's Secret; where the message speaks of time, set the clock";
+    IGNITION_UNREACHABLE = "BS-IPB-033", "the ignition server does not answer",
+        "check `ignition-url` in the node's Secret, and that this node resolves and reaches that address";
+    BAD_ANSWER = "BS-IPB-034", "the ignition server answers with something else than a payload",
+        "check `ignition-url` in the node's Secret, and the log of the ignition server";
+    BAD_PAYLOAD = "BS-IPB-035", "the payload is not what a machine config server serves",
+        "the message has the place: check that `ignition-url` leads to the ignition server, and its version";
+    UNKNOWN_FIELD = "BS-IPB-036", "the MachineConfig has fields that this version does not know",
+        "they are passed on as they are: check what they mean before you go on";
+    NO_IMAGE = "BS-IPB-037", "the payload does not name an image that is needed",
+        "check the rendered MachineConfig: its units machine-config-daemon-pull and -firstboot, and osImageURL";
+    IMAGES_DISAGREE = "BS-IPB-038", "the payload names two different images for one thing",
+        "a roll-out is under way, or the payload was put together by hand: let the ignition server build it again";
+    NOT_A_DIGEST = "BS-IPB-039", "an image is not named by its digest",
+        "use a release whose images are named by `@sha256:`: a tag may be another image in a minute";
+    INCOMPLETE_PAYLOAD = "BS-IPB-040", "the payload lacks a file that the node cannot do without",
+        "the message has its path: check the version of the ignition server";
+    NOT_RECONCILABLE = "BS-IPB-041", "the machine-config-daemon would refuse this config",
+        "take out of the MachineConfig what the message names, or install the machine anew";
+    NO_TOOL = "BS-IPB-042", "a program that is needed is not installed", "use RHCOS, or install what the message names";
+    STAGED = "BS-IPB-043", "another deployment of the system waits for a reboot",
+        "reboot into it, or drop it: `rpm-ostree cleanup --pending`";
+    BAD_STATUS = "BS-IPB-044", "rpm-ostree does not say what is booted",
+        "run `rpm-ostree status` on the node: only a machine booted from a deployment can be worked on";
+    ARMED_BY_ANOTHER = "BS-IPB-045", "the machine is armed to provision itself at its next boot",
+        "find out who wrote /etc/ignition-machine-config-encapsulated.json; where nobody needs it, remove it";
+    REGISTRY_UNREACHABLE = "BS-IPB-046", "a registry does not answer",
+        "check that this node resolves and reaches the registry, and that its CA is in the system's store or in /etc/containers/certs.d";
+    REGISTRY_DENIES = "BS-IPB-047", "a registry refuses the image",
+        "put credentials that may pull it into the pull secret of the cluster, or into the key `pull-secret` of the node's Secret";
+    NO_MANIFEST = "BS-IPB-048", "a registry does not have the image",
+        "mirror the release again, or use a payload of a release that the registry has";
+    BAD_PULL_SECRET = "BS-IPB-049", "unreadable pull secret",
+        "the message has where it is from: it must be JSON with `auths`, as `.dockerconfigjson` has it";
+    PAYLOAD_GONE = "BS-IPB-050", "the payload of this run is not on the disk", "label the node again: it is fetched anew";
+    NOTHING_KEPT = "BS-IPB-051", "what the way back needs is not on the disk",
+        "`rpm-ostree status` shows the deployments: make the old one the default by hand, and reboot";
+    MCD_FAILED = "BS-IPB-052", "the machine-config-daemon does not get through",
+        "the message has its last words; `podman logs blackstart-reprovision-mcd` has more while it runs";
+    NOT_BOOTED = "BS-IPB-053", "the machine has not booted the new image",
+        "`rpm-ostree status` and `journalctl -b -1 -u ostree-finalize-staged` say why";
+    NOT_APPLIED = "BS-IPB-054", "the machine does not have the new MachineConfig",
+        "`journalctl -b -1 -t machine-config-daemon` says how far it came";
+    CANNOT_ROLL_BACK = "BS-IPB-055", "the previous deployment cannot be made the default",
+        "run `ostree admin set-default INDEX` with the deployment that the message names, and reboot";
     BOOTSTRAP_REFUSED = "BS-IPB-060", "the bootstrap API refuses the node's token",
         "create the node's Secret again with a token for this worker, cluster and region";
     BOOTSTRAP_NOT_READY = "BS-IPB-061", "the bootstrap API has no payload yet",

@@ -32,6 +32,13 @@ impl TestLab {
         picture::processes().filter(|process| process.groups.contains(&group)).map(|process| process.pid).collect()
     }
 
+    /// The command lines of those processes.
+    pub(crate) fn lines(&self, machine: &str) -> Vec<String> {
+        let group = format!("/blackstart-lab/{}/{machine}", self.name);
+        let all = picture::processes().filter(|process| process.groups.contains(&group));
+        all.map(|process| process.line.trim_end().to_owned()).collect()
+    }
+
     /// The process of a machine whose command line contains this.
     pub(crate) fn process(&self, machine: &str, words: &str) -> i32 {
         let group = format!("/blackstart-lab/{}/{machine}", self.name);

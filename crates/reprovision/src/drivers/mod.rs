@@ -6,6 +6,7 @@
 //!
 //! To add one: a module here with a [`Driver`], its line in [`of`], its name in `upgrades::Driver`.
 
+mod rhcos;
 mod rhel;
 
 use std::{collections::BTreeMap, pin::Pin};
@@ -59,12 +60,17 @@ pub trait Driver: Send + Sync {
 
     /// Whether the way back needs a reboot to be complete.
     fn way_back_reboots(&self) -> bool;
+
+    /// What only the way back needed, undone once the node is confirmed; nothing by default.
+    fn finish(&self) -> Option<Undos> {
+        None
+    }
 }
 
 /// The driver of this name.
-pub fn of(name: upgrades::Driver) -> Option<&'static dyn Driver> {
+pub fn of(name: upgrades::Driver) -> &'static dyn Driver {
     match name {
-        upgrades::Driver::Rhcos => None,
-        upgrades::Driver::Rhel => Some(&rhel::Rhel),
+        upgrades::Driver::Rhcos => &rhcos::Rhcos,
+        upgrades::Driver::Rhel => &rhel::Rhel,
     }
 }

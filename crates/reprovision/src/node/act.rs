@@ -17,11 +17,7 @@ use super::{
     reporter::{Reporter, Steps},
     units,
 };
-use crate::{
-    Run, Secret, codes,
-    drivers::{self, Driver},
-    paths,
-};
+use crate::{Run, Secret, codes, drivers, paths};
 
 /// After it was asked to reboot, a machine is down sooner than this.
 const GOING_DOWN: Duration = Duration::from_mins(2);
@@ -62,7 +58,7 @@ impl Work<'_> {
             Action::Stage2 => self.stage2(note).await?,
             Action::Reboot { is_forced } => return self.reboot(note, is_forced).await.map(Some),
             Action::Return => self.returned(note)?,
-            Action::Confirm => self.ended(note.at(At::Done, "done"))?,
+            Action::Confirm => self.confirm(note).await?,
             Action::GoBack(why) => note.failed(At::GoingBack, why.diagnostic()),
             Action::StayStuck => note.failed(At::Stuck, Why::NotConfirmed.diagnostic()),
             Action::WayBack => self.way_back(note).await?,
@@ -94,7 +90,7 @@ impl Work<'_> {
             }
         };
         let run = run_of(&note, secret);
-        let found = preflight(driver(&note)?, &run, self.host).await;
+        let found = preflight(drivers::of(note.order.driver), &run, self.host).await;
         for warning in &found.warnings {
             tracing::warn!("{warning}");
         }
@@ -132,7 +128,7 @@ impl Work<'_> {
 
     async fn stage1(&mut self, note: Note) -> Result<Note, NodeError> {
         let secret = self.secret(&note).await?;
-        let (driver, run) = (driver(&note)?, run_of(&note, secret));
+        let (driver, run) = (drivers::of(note.order.driver), run_of(&note, secret));
         let note = match self.steps(note, &driver.stage1(&run)?).await? {
             Ok(note) => note,
             Err(failed) => return Ok(failed),
@@ -150,7 +146,7 @@ impl Work<'_> {
     async fn stage2(&mut self, note: Note) -> Result<Note, NodeError> {
         let secret = self.secret(&note).await?;
         let note = if note.at == At::Stage2 { note } else { self.noted(note.at(At::Stage2, "back; stage 2"))? };
-        let list = driver(&note)?.stage2(&run_of(&note, secret))?;
+        let list = drivers::of(note.order.driver).stage2(&run_of(&note, secret))?;
         match self.steps(note, &list).await? {
             Ok(note) => self.returned(note),
             Err(failed) => Ok(failed),
@@ -190,8 +186,18 @@ impl Work<'_> {
         (runner, steps)
     }
 
+    /// What cannot be tidied up any more does no harm: the node is what it was to become.
+    async fn confirm(&self, note: Note) -> Result<Note, NodeError> {
+        if let Some(undos) = drivers::of(note.order.driver).finish() {
+            for failed in self.runner(&note).0.undo(&undos).await?.failed {
+                tracing::warn!(step = failed.step, "{}", explain::chain(&failed.error));
+            }
+        }
+        self.ended(note.at(At::Done, "done"))
+    }
+
     async fn way_back(&self, note: Note) -> Result<Note, NodeError> {
-        let driver = driver(&note)?;
+        let driver = drivers::of(note.order.driver);
         let undos = match driver.undos(&*self.host.disk) {
             Ok(undos) => undos,
             Err(error) => return Ok(note.failed(At::Stuck, error.diagnostic().recorded())),
@@ -297,10 +303,6 @@ impl Note {
 
 fn run_of(note: &Note, secret: Secret) -> Run {
     Run { node: note.node.clone(), order: note.order.clone(), secret: Arc::new(secret) }
-}
-
-fn driver(note: &Note) -> Result<&'static dyn Driver, NodeError> {
-    drivers::of(note.order.driver).ok_or(NodeError::NoDriver(note.order.driver))
 }
 
 #[cfg(test)]

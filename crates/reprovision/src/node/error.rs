@@ -25,9 +25,6 @@ pub enum NodeError {
         #[source]
         source: ApiError,
     },
-    /// A program of this kind was asked for that this version does not have.
-    #[error("this program has no driver `{0}`")]
-    NoDriver(upgrades::Driver),
     /// The machine.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -54,7 +51,6 @@ impl Explain for NodeError {
             Self::BadNote(_) => codes::BAD_NOTE,
             Self::NoKubeconfig(_) => codes::NO_KUBECONFIG,
             Self::NoSecret { .. } => codes::NO_SECRET_ACCESS,
-            Self::NoDriver(_) => codes::NO_DRIVER,
             Self::Host(error) => error.code(),
             Self::Lock(error) => error.code(),
             Self::Api(error) => error.code(),

@@ -23,7 +23,6 @@ use std::{
 
 use host::Host;
 use nodekit::{boot_id, systemd};
-use tokio::time::sleep;
 
 pub use self::error::NodeError;
 use self::{
@@ -55,7 +54,8 @@ pub async fn follow(host: &Host, options: &Options) -> Result<(), NodeError> {
     let reporter = Reporter::start(Api::new(host, options));
     let mut note = Note::read(host)?;
     loop {
-        let seen = api.look().await;
+        // What the cluster has not heard of it cannot have decided upon: an armed node commits only once it is known to be armed.
+        let seen = if reporter.is_behind() { None } else { api.look().await };
         let boot_id = boot_id(&*host.disk)?;
         let around = Around {
             boot_id: &boot_id,
@@ -83,7 +83,7 @@ pub async fn follow(host: &Host, options: &Options) -> Result<(), NodeError> {
             reporter.show_again();
         }
         if is_waiting {
-            sleep(PAUSE).await;
+            reporter.await_arrival(PAUSE).await;
         }
     }
 }

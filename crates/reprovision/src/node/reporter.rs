@@ -102,8 +102,28 @@ impl Reporter {
         self.shown.set_again();
     }
 
+    /// Whether the last report has not arrived yet.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.shown.unsent().is_some()
+    }
+
+    /// Until there is something new to look at: after this time, or at once when the last report arrives.
+    pub(crate) async fn await_arrival(&self, most: Duration) {
+        if self.is_behind() {
+            self.arrived(most).await;
+        } else {
+            sleep(most).await;
+        }
+    }
+
     /// Waits, not for long, until the last report has arrived.
     pub(crate) async fn flush(&self) {
+        if !self.arrived(LAST).await {
+            tracing::warn!("the last report has not arrived");
+        }
+    }
+
+    async fn arrived(&self, most: Duration) -> bool {
         let arrive = async {
             loop {
                 let arrived = self.shown.arrived.notified();
@@ -113,9 +133,7 @@ impl Reporter {
                 arrived.await;
             }
         };
-        if timeout(LAST, arrive).await.is_err() {
-            tracing::warn!("the last report has not arrived");
-        }
+        timeout(most, arrive).await.is_ok()
     }
 
     /// Shows what a run of steps does as progress of this report.

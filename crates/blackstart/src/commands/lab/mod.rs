@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, command: &LabCommand) -> Result<(), Ended> 
         LabCommand::Logs { lab, machine, unit, follow, console } => {
             let (lab, capabilities) = (open(lab)?, Capabilities::detect()?);
             let machine = Machine::new(&lab, machine, &capabilities)?;
-            ended(lab::logs(&machine, unit.as_deref(), *follow, *console)?)
+            ended(lab::logs(&machine, unit.as_deref(), *follow, *console).map_err(cut_short)?)
         }
         LabCommand::Cp { lab, from, to } => {
             let (lab, capabilities) = (open(lab)?, Capabilities::detect()?);
@@ -165,7 +165,14 @@ fn destroy(context: &Context, name: &LabName, yes: bool) -> Result<(), Ended> {
 fn exec(lab: &LabOption, machine: &str, command: &[String]) -> Result<(), Ended> {
     let (lab, capabilities) = (open(lab)?, Capabilities::detect()?);
     let machine = Machine::new(&lab, machine, &capabilities)?;
-    ended(lab::exec(&machine, &Exec { command, term: std::env::var("TERM").ok() })?)
+    let term = std::env::var("TERM").ok();
+    ended(lab::exec(&machine, &Exec { command, term }).map_err(cut_short)?)
+}
+
+/// A command that ended with its machine has no exit code of its own; as with ssh, it is 255.
+fn cut_short(error: LabError) -> Failure {
+    let exit = if let LabError::WentDown(_) = error { Exit::Other(255) } else { Exit::Failed };
+    Failure { exit, ..error.into() }
 }
 
 /// The command's own exit code is ours; one that a signal ended is reported the way shells do.

@@ -26,6 +26,7 @@ const UPDATES: &str = "exit status: 100";
 
 fn check(subject: &Subject) -> Checking<'_> {
     Box::pin(async {
+        let _turn = super::turn_at_dnf().await;
         let run = async |arguments: &[&str]| {
             subject.host.commands.run(&command("dnf", STRICT).args(arguments.iter().copied())).await
         };

@@ -15,6 +15,7 @@ use checks::{Check, Finding, Inconclusive};
 use engine::StepError;
 use explain::Explain;
 use host::Cmd;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::drivers::Subject;
 
@@ -39,6 +40,12 @@ pub(super) fn of_payload() -> &'static [Check<Subject>] {
 /// A command with its messages in English.
 fn command<const N: usize>(program: &str, arguments: [&str; N]) -> Cmd {
     Cmd::new(program).args(arguments).env("LC_ALL", "C")
+}
+
+/// One check at a time asks dnf: two of ours would find each other's lock.
+async fn turn_at_dnf() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::const_new(());
+    TURN.lock().await
 }
 
 /// What a step would fail with, as a finding.

@@ -23,6 +23,7 @@ pub(super) const CHECK: Check<Subject> = Check::new(
 
 fn check(subject: &Subject) -> Checking<'_> {
     Box::pin(async {
+        let _turn = super::turn_at_dnf().await;
         let host = &subject.host;
         let found = |code, message: String| Ok(vec![Finding::cause(code, Part::Machine, message)]);
         if !host.disk.exists(Path::new("/usr/bin/dnf"))? {

@@ -23,6 +23,7 @@ const VERSION: &str = "--queryformat=%{name}-%{version}-%{release}.%{arch}\\n";
 
 fn check(subject: &Subject) -> Checking<'_> {
     Box::pin(async {
+        let _turn = super::turn_at_dnf().await;
         let updated = ask(subject, NAME, "--upgrades", &BTreeSet::new()).await?;
         let updated: BTreeSet<String> = updated.into_iter().filter(|name| !name.starts_with(BESIDE)).collect();
         if updated.is_empty() {

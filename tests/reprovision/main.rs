@@ -1,0 +1,61 @@
+//! Nodes worked on in place: the manifests of `infrastructure/in-place` on a real cluster, real dnf and rpm, a real reboot.
+//!
+//! `cargo test --workspace --test reprovision`, as root; plain `cargo test` leaves it out. `CHECKS='part|part'` makes only the
+//! checks whose names hold one of these, `BLACKSTART_REPROVISION_LAB=NAME` on a lab that is there already and stays. To add one:
+//! a function in the file of its theme, and its line in the list there.
+//!
+//! What is no real part is a stand-in, and is called one: the server that gives out payloads (`stand_in_api.py`), and the
+//! machines, which are Debian with Debian's dnf and rpm and packages made here. So nothing here speaks of `SELinux`,
+//! subscriptions or cri-o.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
+#![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]
+
+mod api;
+mod given;
+mod machine;
+mod node;
+mod refused;
+mod rhel;
+#[path = "../cluster/support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
+mod support;
+
+use std::mem::ManuallyDrop;
+
+use support::{Check, Cluster, TestLab, turn};
+
+/// The only master. Nothing is done to it.
+const MASTER: &str = "master-01";
+/// What things happen to.
+const WORKER: &str = "worker-01";
+/// It serves payloads and packages, and is a node beside the other.
+const SERVER: &str = "worker-02";
+
+#[test]
+fn nodes_are_worked_on_in_place() {
+    let _turn = turn();
+    let borrowed = std::env::var("BLACKSTART_REPROVISION_LAB").ok();
+    let is_borrowed = borrowed.is_some();
+    let cluster = ManuallyDrop::new(borrowed.map_or_else(made, |name| Cluster { lab: TestLab { name } }));
+    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS];
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cluster.check(lists)));
+    if !is_borrowed {
+        drop(ManuallyDrop::into_inner(cluster));
+    }
+    if let Err(panic) = ended {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Three nodes, of which two have packages by dnf.
+fn made() -> Cluster {
+    let cluster = Cluster::sealed(1, 2);
+    for name in [MASTER, WORKER, SERVER] {
+        cluster.install(&cluster.sealed_dir(name), name);
+    }
+    cluster.await_ready(&[MASTER, WORKER, SERVER]);
+    machine::prepare(&cluster);
+    api::serve(&cluster);
+    cluster
+}
