@@ -95,7 +95,7 @@ impl Looking<'_> {
     fn give_back(&self, failure: Diagnostic<String>) -> Next {
         let other = self.at_work().filter(|_| self.object.status.snapshot.is_some());
         let Some(other) = other else { return Next::restore(Phase::Refused, Some(failure)) };
-        let message = format!("the node still works on run {}: `{}`", other.run, other.state);
+        let message = self.works_on(other);
         Next::failed(Phase::Stuck, diagnostic(codes::NO_ANSWER, message))
     }
 

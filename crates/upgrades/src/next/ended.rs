@@ -26,9 +26,7 @@ impl Looking<'_> {
         let is_stuck = status.phase == Phase::Stuck;
         if self.is_deleted() {
             if let Some(report) = self.at_work().filter(|_| is_stuck) {
-                let (run, state, node) = (&report.run, report.state, object.node());
-                let what = format!("the end of run {run}, which the node still works on: `{state}`");
-                return Next::wait(Message::text(format!("{what}; if the machine is gone, delete Node {node}")));
+                return Next::wait(Message::text(self.works_on(report)));
             }
             if let Some(untold) = self.untold() {
                 return untold;

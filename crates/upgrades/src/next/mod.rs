@@ -179,6 +179,13 @@ impl Looking<'_> {
         self.seen.report.as_ref().filter(|report| report.state.has_begun() && !report.state.is_end())
     }
 
+    /// What a machine that was repaired by hand, or is gone, has reported last stays on its Node.
+    fn works_on(&self, report: &NodeReport) -> String {
+        let (run, state, annotation, node) = (&report.run, report.state, names::REPORT_ANNOTATION, self.object.node());
+        let otherwise = format!("if nothing works there any more, remove the annotation {annotation} of Node {node}");
+        format!("the node still works on run {run}: `{state}`; {otherwise}")
+    }
+
     /// The node is Ready in the very boot that it reports.
     fn is_ready_in_boot_of(&self, report: &NodeReport) -> bool {
         self.seen.node.as_ref().is_some_and(|node| node.not_ready.is_none() && node.boot_id == report.boot_id)

@@ -222,10 +222,16 @@ impl Place {
         if wants_secret {
             self.give_secret();
         }
+        // A report of a machine that was repaired by hand is removed by hand, if that is asked for.
+        let is_left = self.node.report.as_ref().is_some_and(|report| report.run != self.machine.run);
+        if is_left && self.phase() == Some(Phase::Stuck) && !self.machine.is_at_work() {
+            self.node.write(|node| node.report = None);
+        }
         // A run that never reached the node can only be left by a person.
         let is_of_another_run = self.run() != Some(&self.machine.run);
         if self.phase() == Some(Phase::Stuck) && is_of_another_run && !self.machine.is_at_work() {
-            let again = format!("after {:?}", self.run());
+            let since = self.object.as_ref().and_then(|object| object.status.since);
+            let again = format!("after {:?} since {since:?}", self.run());
             self.annotate(names::RETRY_ANNOTATION, again);
         }
     }
