@@ -13,7 +13,7 @@ use kubeapi::{
     },
 };
 use serde_json::json;
-use upgrades::{NodeReport, Order, names};
+use upgrades::{NodeReport, NodeState, Order, names};
 
 use super::{NodeError, Options};
 use crate::Secret;
@@ -25,6 +25,10 @@ const KUBECONFIGS: [&str; 2] = ["/etc/kubernetes/kubelet.conf", "/var/lib/kubele
 pub(crate) struct Looked {
     pub(crate) order: Option<Order>,
     pub(crate) is_labelled: bool,
+    /// The run for which the Node shows that this machine is armed.
+    pub(crate) armed_for: Option<String>,
+    /// A Node that was made anew has none.
+    pub(crate) has_report: bool,
 }
 
 /// The cluster as this node sees it.
@@ -47,7 +51,10 @@ impl Api {
         let looked = self.log(looked, "see its Node")?;
         let annotations = looked.metadata.annotations.unwrap_or_default();
         let labels = looked.metadata.labels.unwrap_or_default();
+        let report = annotations.get(names::REPORT_ANNOTATION).and_then(|report| NodeReport::read(report));
         Some(Looked {
+            has_report: report.is_some(),
+            armed_for: report.filter(|report| report.state == NodeState::Armed).map(|report| report.run),
             order: annotations.get(names::ORDER_ANNOTATION).and_then(|order| Order::read(order)),
             is_labelled: labels.get(names::SCHEDULE_LABEL).is_some_and(|value| value == names::SCHEDULED),
         })

@@ -60,7 +60,11 @@ pub async fn follow(host: &Host, options: &Options) -> Result<(), NodeError> {
         let around = Around {
             boot_id: &boot_id,
             uptime: systemd::uptime(&*host.disk)?.unwrap_or_default(),
-            node: seen.as_ref().map(|seen| Seen { order: seen.order.as_ref(), is_labelled: seen.is_labelled }),
+            node: seen.as_ref().map(|seen| Seen {
+                order: seen.order.as_ref(),
+                is_labelled: seen.is_labelled,
+                armed_for: seen.armed_for.as_deref(),
+            }),
             is_boot: false,
         };
         let action = next(note.as_ref(), &around);
@@ -74,6 +78,9 @@ pub async fn follow(host: &Host, options: &Options) -> Result<(), NodeError> {
             .await?;
         if let Some(note) = &note {
             reporter.show(note.report(&boot_id, host.clock.now()));
+        }
+        if seen.is_some_and(|seen| !seen.has_report) {
+            reporter.show_again();
         }
         if is_waiting {
             reporter.await_arrival(PAUSE).await;

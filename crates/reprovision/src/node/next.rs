@@ -37,6 +37,8 @@ pub(crate) struct Around<'a> {
 pub(crate) struct Seen<'a> {
     pub(crate) order: Option<&'a Order>,
     pub(crate) is_labelled: bool,
+    /// The run for which the Node shows that this machine is armed.
+    pub(crate) armed_for: Option<&'a str>,
 }
 
 /// What a node does next.
@@ -117,8 +119,11 @@ pub(crate) fn next(note: Option<&Note>, around: &Around) -> Action {
         At::Armed { boot } if is_new_boot(boot) => Action::Disarm { is_new_boot: true },
         At::Armed { .. } => match (command, around.node) {
             (Some(Command::Stop | Command::RollBack), _) => Action::Disarm { is_new_boot: false },
-            // Only under this very order: a label that is gone without it was removed by somebody else.
-            (Some(Command::Arm), Some(seen)) if !seen.is_labelled => Action::Commit,
+            // Only under this very order: a label that is gone without it was removed by somebody else. And only once the cluster
+            // can see that it is armed: a node that is not armed as far as it knows, it gives back.
+            (Some(Command::Arm), Some(seen)) if !seen.is_labelled && seen.armed_for == Some(&*note.order.run) => {
+                Action::Commit
+            }
             _ => Action::Wait,
         },
         At::Stage1 => Action::Stage1,
@@ -229,34 +234,44 @@ mod tests {
             line("no API, new boot", &around(None, "two"));
             line("before kubelet", &Around { is_boot: true, ..around(None, "one") });
             line("before kubelet, new boot", &Around { is_boot: true, ..around(None, "two") });
-            line("no order, labelled", &around(Some(Seen { order: None, is_labelled: true }), "one"));
-            line("no order, not labelled", &around(Some(Seen { order: None, is_labelled: false }), "one"));
+            line("no order, labelled", &around(Some(Seen { order: None, is_labelled: true, armed_for: None }), "one"));
+            line(
+                "no order, not labelled",
+                &around(Some(Seen { order: None, is_labelled: false, armed_for: None }), "one"),
+            );
             for command in [Command::Check, Command::Arm, Command::Confirm, Command::RollBack, Command::Stop] {
                 for is_labelled in [true, false] {
                     let order = order(RUN, command);
                     let label = if is_labelled { "labelled" } else { "not labelled" };
-                    let seen = Seen { order: Some(&order), is_labelled };
+                    let seen = Seen { order: Some(&order), is_labelled, armed_for: Some(RUN) };
                     line(&format!("{command:?}, {label}"), &around(Some(seen), "one"));
                 }
             }
             let other = order("run-2", Command::Check);
-            line("another run", &around(Some(Seen { order: Some(&other), is_labelled: true }), "one"));
+            line("another run", &around(Some(Seen { order: Some(&other), is_labelled: true, armed_for: None }), "one"));
         }
         insta::assert_snapshot!(lines.join("\n"));
     }
 
     #[test]
-    fn only_the_removal_of_the_label_under_its_own_order_to_be_armed_commits() {
+    fn only_the_removal_of_the_label_of_a_node_that_is_seen_to_be_armed_under_its_own_order_commits() {
         let mut commits = 0;
         for command in [Command::Check, Command::Arm, Command::Confirm, Command::RollBack, Command::Stop] {
-            for (run, is_labelled, boot_id) in
-                [(RUN, true, "one"), (RUN, false, "one"), (RUN, false, "two"), ("run-2", false, "one")]
-            {
+            for (run, is_labelled, boot_id, armed_for) in [
+                (RUN, true, "one", Some(RUN)),
+                (RUN, false, "one", Some(RUN)),
+                (RUN, false, "one", None),
+                (RUN, false, "one", Some("run-2")),
+                (RUN, false, "two", Some(RUN)),
+                ("run-2", false, "one", Some(RUN)),
+            ] {
                 let order = order(run, command);
-                let node = Some(Seen { order: Some(&order), is_labelled });
+                let node = Some(Seen { order: Some(&order), is_labelled, armed_for });
                 let around = Around { boot_id, uptime: Duration::ZERO, node, is_boot: false };
                 let is_commit = next(Some(&note(At::Armed { boot: boot() })), &around) == Action::Commit;
-                assert_eq!(is_commit, (command, run, is_labelled, boot_id) == (Command::Arm, RUN, false, "one"));
+                let is_shown = armed_for == Some(RUN);
+                let is_expected = (command, run, is_labelled, boot_id) == (Command::Arm, RUN, false, "one");
+                assert_eq!(is_commit, is_expected && is_shown);
                 commits += u32::from(is_commit);
             }
         }
@@ -275,7 +290,8 @@ mod tests {
         assert_eq!(next(Some(&stays), &around(1000)), Action::Wait);
         assert_eq!(next(Some(&stays), &around(1001)), Action::StayStuck);
         let told = order(RUN, Command::RollBack);
-        let told = Around { node: Some(Seen { order: Some(&told), is_labelled: false }), ..around(1001) };
+        let told =
+            Around { node: Some(Seen { order: Some(&told), is_labelled: false, armed_for: None }), ..around(1001) };
         assert_eq!(next(Some(&stays), &told), Action::GoBack(Why::Ordered));
     }
 
@@ -289,7 +305,7 @@ mod tests {
             (Command::Stop, false),
         ] {
             let order = order(RUN, command);
-            let node = Some(Seen { order: Some(&order), is_labelled: true });
+            let node = Some(Seen { order: Some(&order), is_labelled: true, armed_for: None });
             let around = Around { boot_id: "one", uptime: Duration::ZERO, node, is_boot: false };
             assert_eq!(matches!(next(None, &around), Action::Begin(_)), begins, "{command:?}");
         }

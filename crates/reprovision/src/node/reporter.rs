@@ -44,6 +44,14 @@ impl Shown {
         }
     }
 
+    fn set_again(&self) {
+        let mut held = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, arrived)) = held.as_mut() {
+            *arrived = false;
+            self.changed.notify_one();
+        }
+    }
+
     fn unsent(&self) -> Option<NodeReport> {
         let held = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         held.as_ref().filter(|(_, arrived)| !arrived).map(|(report, _)| report.clone())
@@ -87,6 +95,11 @@ impl Reporter {
     /// What the node has to report now.
     pub(crate) fn show(&self, report: NodeReport) {
         self.shown.set(report);
+    }
+
+    /// The same once more: the Node has lost it.
+    pub(crate) fn show_again(&self) {
+        self.shown.set_again();
     }
 
     /// Whether the last report has not arrived yet.
@@ -158,5 +171,27 @@ impl Sink for Steps {
         report.text = event.text.clone().recorded();
         report.at = event.time;
         self.shown.set(report.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::note::Note;
+
+    #[test]
+    fn a_report_is_sent_until_it_has_arrived_and_again_where_it_was_lost() {
+        let json = r#"{"version":1,"run":"r","command":"check","driver":"rhel","secret":"s","applySeconds":1,"confirmSeconds":1}"#;
+        let report = Note::new("w1", serde_json::from_str(json).unwrap()).report("one", jiff::Timestamp::UNIX_EPOCH);
+        let shown = Shown::default();
+        shown.set_again();
+        assert_eq!(shown.unsent(), None, "nothing was shown yet");
+        shown.set(report.clone());
+        assert_eq!(shown.unsent().as_ref(), Some(&report));
+        shown.sent(&report);
+        shown.set(report.clone());
+        assert_eq!(shown.unsent(), None);
+        shown.set_again();
+        assert_eq!(shown.unsent(), Some(report));
     }
 }

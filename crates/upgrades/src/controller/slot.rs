@@ -20,7 +20,7 @@ fn pool(is_master: bool) -> Pool {
 impl Controller {
     /// What is known of the node's slot; one that is held is kept fresh, one that was held by an earlier process is found again.
     pub(super) async fn slot(&mut self, object: &NodeUpgrade, is_master: bool) -> Result<SlotSeen, ControllerError> {
-        let (node, holds) = (object.node(), object.status.phase.holds_slot());
+        let (node, holds) = (object.node(), object.status.holds_slot());
         let of_node = self.memory.of(node);
         if let Some((mut held, renewed)) = of_node.held.take() {
             if renewed.elapsed() < RENEW {
@@ -131,6 +131,18 @@ mod tests {
         assert_eq!(seen, SlotSeen::Full("1 of 1: w1".to_owned()));
         one.release_slot("w1").await.unwrap();
         assert_eq!(one.renew_slot("w2", false).await.unwrap(), Went::On);
+    }
+
+    #[tokio::test]
+    async fn a_node_that_is_still_away_gets_its_slot_back() {
+        let server = Server::default();
+        let client = server.serve().await;
+        let mut retried = object("w1", Phase::Pending);
+        let seen = controller(&client).slot(&retried, false).await.unwrap();
+        assert_eq!((seen, server.with(|held| held.leases.len())), (SlotSeen::Free, 0), "it was never taken away");
+        retried.status.snapshot = Some(operations::node_snapshot::NodeSnapshot::default());
+        let seen = controller(&client).slot(&retried, false).await.unwrap();
+        assert_eq!((seen, server.with(|held| held.leases.len())), (SlotSeen::Held, 1));
     }
 
     /// It was stopped between its look and its release, and the node was taken away once more meanwhile.

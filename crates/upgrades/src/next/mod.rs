@@ -8,11 +8,13 @@
 //! Refused ◄─────────────── Restoring                 (label gone)        RollingBack ─► RolledBack (by Restoring)
 //!                                                                             └─► Stuck ─► Restoring, if it ends after all
 //! ```
-//! Before the commit everything is undone by doing nothing: `before.rs`. After it, the node has a deadline and a way back:
-//! `after.rs`. The node alone knows whether it has begun: what it reports for this run counts more than any phase.
+//! Before the commit everything is undone by doing nothing: `before.rs`, and `armed.rs`, where nobody can know for a while. After
+//! it, the node has a deadline and a way back: `after.rs`. What ends a run, and what begins another: `ended.rs`. The node alone knows whether it has begun: what it reports for this run counts more than any phase.
 
 mod after;
+mod armed;
 mod before;
+mod ended;
 mod note;
 mod seen;
 mod status;
@@ -23,10 +25,7 @@ use jiff::{SignedDuration, Timestamp};
 pub use seen::{Leaving, NodeSeen, SecretSeen, Seen, SlotSeen};
 pub use status::advance;
 
-use crate::{Command, NodeReport, NodeState, NodeUpgrade, Phase, names};
-
-/// For so many seconds a deleted object waits until all is told.
-const LAST_WORDS: u64 = 30;
+use crate::{Command, NodeReport, NodeUpgrade, Phase, names};
 
 /// What comes next.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -180,6 +179,13 @@ impl Looking<'_> {
         self.seen.report.as_ref().filter(|report| report.state.has_begun() && !report.state.is_end())
     }
 
+    /// What a machine that was repaired by hand, or is gone, has reported last stays on its Node.
+    fn works_on(&self, report: &NodeReport) -> String {
+        let (run, state, annotation, node) = (&report.run, report.state, names::REPORT_ANNOTATION, self.object.node());
+        let otherwise = format!("if nothing works there any more, remove the annotation {annotation} of Node {node}");
+        format!("the node still works on run {run}: `{state}`; {otherwise}")
+    }
+
     /// The node is Ready in the very boot that it reports.
     fn is_ready_in_boot_of(&self, report: &NodeReport) -> bool {
         self.seen.node.as_ref().is_some_and(|node| node.not_ready.is_none() && node.boot_id == report.boot_id)
@@ -191,79 +197,6 @@ impl Looking<'_> {
         let given = self.seen.node.as_ref().and_then(|node| node.order.as_ref());
         let is_given = given.is_some_and(|order| Some(&order.run) == run && order.command == command);
         (!is_given).then_some(Effect::Order(command))
-    }
-
-    fn restoring(&self) -> Next {
-        let ending = self.object.status.ending.unwrap_or(Phase::Refused);
-        // The order first: an armed node must not take the removal of the label for the commit.
-        let restore = [Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
-        let restore = restore.into_iter().filter(|_| self.seen.node.is_some());
-        Next::enter(ending).after(restore.chain([Effect::ReleaseSlot]).collect::<Vec<_>>())
-    }
-
-    fn ended(&self) -> Next {
-        let (object, status) = (self.object, &self.object.status);
-        let is_stuck = status.phase == Phase::Stuck;
-        if self.is_deleted() {
-            if let Some(report) = self.at_work().filter(|_| is_stuck) {
-                let (run, state, node) = (&report.run, report.state, object.node());
-                let what = format!("the end of run {run}, which the node still works on: `{state}`");
-                return Next::wait(Message::text(format!("{what}; if the machine is gone, delete Node {node}")));
-            }
-            if let Some(untold) = self.untold() {
-                return untold;
-            }
-            let restore = [Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
-            let restore = restore.into_iter().filter(|_| is_stuck && self.seen.node.is_some());
-            let secret = self.is_secret_of_run().then_some(Effect::DeleteSecret);
-            let effects = restore.chain([Effect::ReleaseSlot]).chain(secret).chain([Effect::RemoveFinalizer]);
-            return Next::default().after(effects.collect::<Vec<_>>());
-        }
-        if let Some(ending) = self.late_ending().filter(|_| is_stuck) {
-            return Next::restore(ending, None);
-        }
-        let is_asked = object.metadata.generation.is_some_and(|generation| generation != status.observed_generation)
-            || object.annotation(names::RETRY_ANNOTATION) != status.retried.as_deref();
-        // Every run removes the label at its end, so one that is there is a new wish.
-        let is_labelled = self.seen.node.as_ref().is_some_and(|node| node.is_labelled) && !is_stuck;
-        match &self.seen.secret {
-            SecretSeen::Missing(name) if is_labelled && !is_asked && status.phase == Phase::Done => {
-                Next::wait_for(crate::codes::NO_SECRET, format!("labelled again, and there is no Secret {name}"))
-            }
-            _ if is_asked || is_labelled => Next::enter(Phase::Pending),
-            _ => {
-                // Taken by a controller that had not heard of the end.
-                let slot = (self.seen.slot == SlotSeen::Held && !is_stuck).then_some(Effect::ReleaseSlot);
-                let is_used_up = self.is_secret_of_run() && status.outbox.is_settled();
-                let secret = is_used_up.then_some(Effect::DeleteSecret);
-                Next::default().after(slot.into_iter().chain(secret).collect::<Vec<_>>())
-            }
-        }
-    }
-
-    /// The Secret of a run that is done is of use only to tell so. One that has come in its place is a user's, for another run.
-    fn is_secret_of_run(&self) -> bool {
-        let (status, uid) = (&self.object.status, &self.seen.secret_uid);
-        status.phase == Phase::Done && uid.is_some() && *uid == status.secret_uid
-    }
-
-    /// An object that goes takes what is still to be told with it; an API that does not answer does not keep it.
-    fn untold(&self) -> Option<Next> {
-        let since = self.object.metadata.deletion_timestamp.as_ref()?.0;
-        let is_told = self.object.status.outbox.is_settled() || is_over(since, LAST_WORDS, self.seen.now);
-        (!is_told).then(|| Next::wait(Message::text("the progress API to hear how it ended")))
-    }
-
-    /// The end that a node which was silent for too long has come to by itself.
-    fn late_ending(&self) -> Option<Phase> {
-        let report = self.report()?;
-        match report.state {
-            NodeState::Refused | NodeState::Disarmed => Some(Phase::Refused),
-            NodeState::Checking | NodeState::Checked if self.order(Command::Check).is_none() => Some(Phase::Refused),
-            NodeState::RolledBack if self.is_ready_in_boot_of(report) => Some(Phase::RolledBack),
-            NodeState::Done if self.is_ready_in_boot_of(report) => Some(Phase::Done),
-            _ => None,
-        }
     }
 }
 

@@ -186,13 +186,25 @@ impl World {
         panic!("never quiet: {:#?}", self.places);
     }
 
+    /// It waits for a slot, and nodes that are Stuck hold all: only a person can go on.
+    fn is_blocked(&self, at: usize) -> bool {
+        let are_stuck = (0..self.places.len())
+            .filter(|other| self.holds_slot(*other))
+            .all(|other| self.places[other].phase() == Some(Phase::Stuck));
+        self.places[at].phase() == Some(Phase::Pending) && !self.holds_slot(at) && self.is_full() && are_stuck
+    }
+
     fn is_quiet(&mut self, at: usize) -> bool {
         let version = self.places[at].version;
         let node = self.places[at].node.clone();
         self.places[at].be_kind();
         self.round(at);
         let place = &self.places[at];
-        let is_calm = place.phase().is_none_or(Phase::is_end) && !place.machine.is_at_work();
+        let is_blocked = self.is_blocked(at);
+        // A label is a wish that is still to be followed, unless a person must first look at a node.
+        let is_asked = place.node.is_labelled && place.phase().is_some_and(|phase| phase != Phase::Stuck);
+        let is_at_end = place.phase().is_none_or(Phase::is_end) && !is_asked;
+        let is_calm = (is_at_end || is_blocked) && !place.machine.is_at_work();
         is_calm && (place.version, &place.node) == (version, &node)
     }
 }
@@ -210,10 +222,16 @@ impl Place {
         if wants_secret {
             self.give_secret();
         }
+        // A report of a machine that was repaired by hand is removed by hand, if that is asked for.
+        let is_left = self.node.report.as_ref().is_some_and(|report| report.run != self.machine.run);
+        if is_left && self.phase() == Some(Phase::Stuck) && !self.machine.is_at_work() {
+            self.node.write(|node| node.report = None);
+        }
         // A run that never reached the node can only be left by a person.
         let is_of_another_run = self.run() != Some(&self.machine.run);
         if self.phase() == Some(Phase::Stuck) && is_of_another_run && !self.machine.is_at_work() {
-            let again = format!("after {:?}", self.run());
+            let since = self.object.as_ref().and_then(|object| object.status.since);
+            let again = format!("after {:?} since {since:?}", self.run());
             self.annotate(names::RETRY_ANNOTATION, again);
         }
     }
@@ -252,7 +270,8 @@ impl Place {
         if self.phase() == Some(Phase::Stuck) {
             assert_eq!(said, Some(NodeState::Stuck), "{self:#?}");
         } else {
-            assert!(!self.node.is_labelled || self.object.is_none(), "{self:#?}");
+            let is_blocked = self.phase() == Some(Phase::Pending);
+            assert!(!self.node.is_labelled || self.object.is_none() || is_blocked, "{self:#?}");
             assert!(self.is_overruled || self.node.of_others == self.before, "{self:#?}");
             assert_eq!(self.node.order, None, "{self:#?}");
         }

@@ -8,7 +8,7 @@ use kubeapi::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use operations::node_snapshot::NodeSnapshot;
 
 use super::*;
-use crate::{Driver, NodeUpgradeSpec, Order, order::FORMAT};
+use crate::{Driver, NodeState, NodeUpgradeSpec, Order, order::FORMAT};
 
 /// Where a run is, and what is seen of it.
 struct Case {
@@ -26,9 +26,10 @@ impl Case {
         if phase != Phase::Pending {
             object.status.run = Some("r".into());
             object.status.observed_generation = 1;
+            object.status.attempt = 1;
             object.status.secret_uid = Some("s1".into());
         }
-        let is_taken = phase.holds_slot();
+        let is_taken = object.status.holds_slot();
         object.status.snapshot = is_taken.then(NodeSnapshot::default);
         let node = NodeSeen {
             boot_id: "one".into(),

@@ -62,8 +62,8 @@ impl Phase {
         matches!(self, Self::Done | Self::Refused | Self::RolledBack | Self::Stuck)
     }
 
-    /// Whether the node is taken away from the cluster, so that it counts against the limit.
-    pub const fn holds_slot(self) -> bool {
+    /// Whether the node is taken away from the cluster in this phase, whatever came before it.
+    pub(super) const fn holds_slot(self) -> bool {
         !matches!(self, Self::Pending | Self::Done | Self::Refused | Self::RolledBack)
     }
 

@@ -75,6 +75,19 @@ pub struct NodeUpgradeStatus {
     pub conditions: Vec<Condition>,
 }
 
+impl NodeUpgradeStatus {
+    /// Whether the node is taken away from the cluster, so that it counts against the limit: one that was Stuck and is to be
+    /// tried again is still as the last run left it.
+    pub const fn holds_slot(&self) -> bool {
+        self.phase.holds_slot() || self.is_as_left()
+    }
+
+    /// Whether a run has left the node as it was at the end of that, and not as it was before.
+    pub const fn is_as_left(&self) -> bool {
+        matches!(self.phase, Phase::Pending) && self.snapshot.is_some()
+    }
+}
+
 /// What a node has shown, and when that was seen by the controller's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {

@@ -164,6 +164,10 @@ impl World {
         self.slots.contains_key(&at)
     }
 
+    pub(super) fn is_full(&self) -> bool {
+        self.slots.len() == self.limit
+    }
+
     pub(super) fn is_within_limit(&self) -> bool {
         self.slots.len() <= self.limit
     }

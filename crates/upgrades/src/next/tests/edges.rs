@@ -304,7 +304,7 @@ fn restoring() {
 #[test]
 fn ends() {
     let all = [Phase::Done, Phase::Refused, Phase::RolledBack, Phase::Stuck];
-    let changes: [Change; 15] = [
+    let changes: [Change; 18] = [
         ("nothing", |case| case),
         ("something is still to be told", Case::untold),
         ("another Secret", |case| case.seen(|seen| seen.secret_uid = Some("s2".into()))),
@@ -312,6 +312,13 @@ fn ends() {
         ("label added again", |case| case.node(|node| node.is_labelled = true)),
         ("label added again, no Secret", |case| {
             case.node(|node| node.is_labelled = true).seen(|seen| seen.secret = SecretSeen::Missing("ipb-w1".into()))
+        }),
+        ("label added again, after a while", |case| case.node(|node| node.is_labelled = true).at(61)),
+        ("label added again, another Secret", |case| {
+            case.node(|node| node.is_labelled = true).seen(|seen| seen.secret_uid = Some("s2".into()))
+        }),
+        ("label added again, retry", |case| {
+            case.node(|node| node.is_labelled = true).annotated(names::RETRY_ANNOTATION)
         }),
         ("retry", |case| case.annotated(names::RETRY_ANNOTATION)),
         ("retry, followed already", |case| {

@@ -142,6 +142,26 @@ fn the_tokens_go_when_the_node_has_used_them_and_what_comes_later_stays() {
     }
 }
 
+/// A hundred labels added again are not a hundred runs.
+#[test]
+fn a_node_that_is_labelled_again_as_it_was_waits_longer_each_time() {
+    let labelled = |attempt, second| {
+        let case = Case::new(Phase::Refused).node(|node| node.is_labelled = true).at(second);
+        case.but(|case| case.object.status.attempt = attempt)
+    };
+    for (attempt, last) in [(1, 60), (3, 180), (15, 900), (100, 900), (u32::MAX - 1, 900)] {
+        let waits = labelled(attempt, last).next();
+        assert!(waits.enter.is_none() && waits.waits_for.is_some(), "attempt {attempt}");
+        assert_eq!(labelled(attempt, last + 1).entered().unwrap().0, Phase::Pending, "attempt {attempt}");
+    }
+    let held = labelled(1, 10).seen(|seen| seen.slot = SlotSeen::Held);
+    assert_eq!(held.next().effects, [Effect::ReleaseSlot]);
+    let stopped = labelled(1, 10).but(|case| {
+        case.object.status.failure = Some(diagnostic(crate::codes::ABORTED, "stopped"));
+    });
+    assert_eq!(stopped.entered().unwrap().0, Phase::Pending);
+}
+
 #[test]
 fn a_label_that_a_person_removes_is_not_put_back() {
     let aborted = Some((Phase::Restoring, Some(Phase::Refused), Some(crate::codes::ABORTED.id.to_owned())));
@@ -201,7 +221,7 @@ fn the_status_of_a_run_is_written_once_and_read_by_the_next() {
     let status = &taken.object.status;
     assert_eq!((status.phase, status.attempt, status.run.as_deref()), (Phase::Cordoned, 1, Some("-1-1")));
     assert_eq!((status.observed_generation, status.boot_id_before.as_deref()), (1, Some("one")));
-    let again = taken.but(|case| case.object.status.phase = Phase::Refused).advance();
+    let again = taken.but(|case| case.object.status.phase = Phase::Refused).at(1000).advance();
     let again = again.seen(|seen| seen.slot = SlotSeen::Held).advance();
     assert_eq!(again.object.status.run.as_deref(), Some("-1-2"), "no run id is used again");
 }
