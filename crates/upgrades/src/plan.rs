@@ -52,9 +52,8 @@ impl Selected<'_> {
         match (is_ours, is_over) {
             (true, true) if phase == Phase::Done => State::Done,
             (true, true) => State::Failed,
-            (true, false) => State::Active,
             (false, true) if phase != Phase::Stuck => State::ToDo,
-            (false, _) => State::Active,
+            _ => State::Active,
         }
     }
 }
@@ -72,7 +71,9 @@ pub fn decide(plan: &UpgradePlan, nodes: &[Selected], now: Timestamp) -> Decisio
         (count(State::Done), count(State::Active), count(State::Failed), count(State::ToDo));
     let is_stopped = failed > 0 && plan.spec.stop_on_failure;
     let begin = if plan.spec.paused || is_stopped { Vec::new() } else { begin(plan, &all) };
-    let message = if is_stopped && to_do > 0 {
+    let message = if all.is_empty() {
+        "no node has these labels".to_owned()
+    } else if is_stopped && to_do > 0 {
         format!("stopped: {} failed", names(State::Failed))
     } else if plan.spec.paused && to_do > 0 {
         format!("paused; {} not begun", counted(to_do, "node"))
@@ -116,7 +117,7 @@ fn limit(text: &IntOrString) -> Limit {
 }
 
 fn conditions(plan: &UpgradePlan, status: &UpgradePlanStatus, now: Timestamp) -> Vec<Condition> {
-    let is_done = status.done == status.total;
+    let is_done = status.total > 0 && status.done == status.total;
     let is_stalled = status.failed > 0 && status.active == 0;
     let reason = match () {
         () if is_done => "Done",
