@@ -18,6 +18,7 @@ mod cases;
 mod given;
 mod machine;
 mod node;
+mod plans;
 mod refused;
 mod rhel;
 mod struck;
@@ -42,7 +43,7 @@ fn nodes_are_worked_on_in_place() {
     let borrowed = std::env::var("BLACKSTART_REPROVISION_LAB").ok();
     let is_borrowed = borrowed.is_some();
     let cluster = ManuallyDrop::new(borrowed.map_or_else(made, |name| Cluster { lab: TestLab { name } }));
-    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, struck::CHECKS];
+    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, plans::CHECKS, struck::CHECKS];
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cluster.check(lists)));
     if !is_borrowed {
         drop(ManuallyDrop::into_inner(cluster));

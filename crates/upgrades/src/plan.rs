@@ -1,7 +1,8 @@
 //! Which nodes a plan begins next, and how far it is. Pure.
 //!
 //! A plan only makes objects, one per Node; everything else is theirs. So two plans that select the same node cannot both work on
-//! it: the object has the name of the Node, and one that another plan is at is waited for.
+//! it: the object has the name of the Node, and belongs to the first plan until that is deleted. Else two plans would
+//! take turns at it for ever.
 
 use explain::counted;
 use jiff::Timestamp;
@@ -22,6 +23,8 @@ pub struct Selected<'a> {
     pub is_master: bool,
     /// Its object, whoever has made it.
     pub object: Option<&'a NodeUpgrade>,
+    /// The other plan it belongs to.
+    pub belongs_to: Option<&'a str>,
 }
 
 /// What a plan does next.
@@ -36,8 +39,10 @@ pub struct Decision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     ToDo,
-    /// By this plan or by another one.
+    /// Whoever has begun it.
     Active,
+    /// By another plan.
+    Taken,
     Done,
     Failed,
 }
@@ -45,6 +50,9 @@ enum State {
 impl Selected<'_> {
     fn state(&self, plan: &UpgradePlan) -> State {
         let Some(object) = self.object else { return State::ToDo };
+        if self.belongs_to.is_some() {
+            return State::Taken;
+        }
         let phase = object.status.phase;
         let is_ours = object.annotation(names::RETRY_ANNOTATION) == Some(&*plan.mark());
         // An end counts for the attempt that was asked for, not for one before it.
@@ -81,6 +89,8 @@ pub fn decide(plan: &UpgradePlan, nodes: &[Selected], now: Timestamp) -> Decisio
         format!("waits for {}", names(State::Active))
     } else if failed > 0 {
         format!("{} failed", names(State::Failed))
+    } else if let Some((node, plan)) = all.iter().find_map(|(node, _)| Some((&node.node, node.belongs_to?))) {
+        format!("{node} belongs to plan {plan}")
     } else {
         String::new()
     };
@@ -177,6 +187,7 @@ mod tests {
                 node: (*node).into(),
                 is_master: node.starts_with('m'),
                 object: object.as_ref(),
+                belongs_to: node.ends_with("-taken").then_some("other"),
             })
             .collect();
         let Decision { begin, status } = decide(&plan(spec), &selected, Timestamp::UNIX_EPOCH);
@@ -208,9 +219,14 @@ mod tests {
             line("paused", &json!({ "paused": true }), &[("w1", of(now, Phase::Done)), ("w2", none)]),
             line("all done", &one, &[("w1", of(now, Phase::Done)), ("w2", of(now, Phase::Done))]),
             line("the plan changed", &one, &[("w1", of(before, Phase::Done)), ("w2", of(before, Phase::Done))]),
-            line("another plan is at it", &one, &[("w1", of("other-1", Phase::Applying)), ("w2", none)]),
-            line("another plan was at it", &one, &[("w1", of("other-1", Phase::Done))]),
-            line("stuck by another plan", &two, &[("w1", of("other-1", Phase::Stuck)), ("w2", none)]),
+            line("a person is at it", &one, &[("w1", of("", Phase::Applying)), ("w2", none)]),
+            line("a person was at it", &one, &[("w1", of("", Phase::Done))]),
+            line("stuck before", &two, &[("w1", of("", Phase::Stuck)), ("w2", none)]),
+            line(
+                "another plan has it",
+                &one,
+                &[("w1-taken", of("other-1", Phase::Done)), ("w2", of(now, Phase::Done))],
+            ),
             line("no node", &one, &[]),
         ];
         insta::assert_snapshot!(lines.join("\n"));
@@ -220,7 +236,7 @@ mod tests {
     fn an_end_of_the_attempt_before_does_not_count() {
         let mut object = object("w1", "all-2", Phase::Done);
         object.status.retried = Some("all-1".into());
-        let selected = Selected { node: "w1".into(), is_master: false, object: Some(&object) };
+        let selected = Selected { node: "w1".into(), is_master: false, object: Some(&object), belongs_to: None };
         assert_eq!(selected.state(&plan(&json!({}))), State::Active);
     }
 }

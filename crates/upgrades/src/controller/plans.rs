@@ -25,12 +25,15 @@ impl Controller {
     pub(super) async fn plans(&self, known: &mut BTreeMap<String, NodeUpgrade>) -> Result<(), ControllerError> {
         let api: Api<UpgradePlan> = Api::all(self.client.clone());
         let plans = api.list(&ListParams::default()).await.map_err(ApiError::of("list UpgradePlans"))?.items;
+        let names: Vec<String> = plans.iter().map(|plan| plan.name().to_owned()).collect();
         for plan in plans.into_iter().filter(|plan| plan.metadata.deletion_timestamp.is_none()) {
-            let nodes = self.selected(&plan).await?;
-            let selected: Vec<Selected> = nodes
-                .into_iter()
-                .map(|(node, is_master)| Selected { object: known.get(&node), node, is_master })
-                .collect();
+            let selected = |(node, is_master): (String, bool)| {
+                let object = known.get(&node);
+                let owner = object.and_then(|object| object.spec.plan.as_deref()).filter(|owner| *owner != plan.name());
+                let belongs_to = owner.filter(|owner| names.iter().any(|name| name == owner));
+                Selected { node, is_master, object, belongs_to }
+            };
+            let selected: Vec<Selected> = self.selected(&plan).await?.into_iter().map(selected).collect();
             let decision = decide(&plan, &selected, Timestamp::now());
             for node in &decision.begin {
                 if let Some(object) = self.begin(&plan, node, known.get(node)).await? {
