@@ -13,7 +13,6 @@
 
 mod api;
 #[path = "../support/cases.rs"]
-#[expect(dead_code, reason = "shared with suites that need more of it")]
 mod cases;
 mod given;
 mod machine;
@@ -28,6 +27,7 @@ mod support;
 
 use std::mem::ManuallyDrop;
 
+use cases::in_turn;
 use support::{Check, Cluster, TestLab, turn};
 
 /// The only master. Nothing is done to it.
@@ -43,7 +43,9 @@ fn nodes_are_worked_on_in_place() {
     let borrowed = std::env::var("BLACKSTART_REPROVISION_LAB").ok();
     let is_borrowed = borrowed.is_some();
     let cluster = ManuallyDrop::new(borrowed.map_or_else(made, |name| Cluster { lab: TestLab { name } }));
-    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, plans::CHECKS, struck::CHECKS];
+    // What takes half a minute each is made in turns.
+    let turns = in_turn(&[refused::IN_TURN, rhel::IN_TURN, plans::CHECKS, struck::CHECKS].concat(), 3);
+    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, &turns];
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cluster.check(lists)));
     if !is_borrowed {
         drop(ManuallyDrop::into_inner(cluster));

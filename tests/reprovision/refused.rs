@@ -8,8 +8,10 @@ use crate::{
 pub(crate) const CHECKS: &[Check] = &[
     ("a label without a Secret waits for it by name, and the node is left alone", no_secret),
     ("a wrong token and a mirror that is away are named at once, and nothing is changed", unmet),
-    ("a pod that a budget holds is named, and the node is given back when the time is over", blocked),
 ];
+
+pub(crate) const IN_TURN: &[Check] =
+    &[("a pod that a budget holds is named, and the node is given back when the time is over", blocked)];
 
 /// A payload that would be fine.
 const FINE: &str = "#!/bin/bash\necho stage $BOOTSTRAP_STAGE\n";

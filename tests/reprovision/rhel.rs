@@ -7,8 +7,10 @@ use crate::{
     support::{Check, Cluster, eventually},
 };
 
-pub(crate) const CHECKS: &[Check] = &[
-    ("rhel stand-in: two stages with a reboot between, and the node is what it was to others", done),
+pub(crate) const CHECKS: &[Check] =
+    &[("rhel stand-in: two stages with a reboot between, and the node is what it was to others", done)];
+
+pub(crate) const IN_TURN: &[Check] = &[
     ("rhel stand-in: a label that is added again does nothing twice", once),
     ("rhel stand-in: a payload that fails goes back, and the node is given back", failing),
     ("rhel stand-in: power loss in the middle of stage 1 ends well", power_loss),

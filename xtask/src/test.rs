@@ -7,8 +7,21 @@ use crate::{
 };
 
 /// The suites that boot machines, each named for what it proves, in the order of what they stand on.
-pub(crate) const SUITES: &[&str] =
-    &["lab", "cluster", "security", "ha", "pivot", "backup", "diagnose", "reset", "faults", "recovery", "ceph", "prep"];
+pub(crate) const SUITES: &[&str] = &[
+    "lab",
+    "cluster",
+    "security",
+    "ha",
+    "pivot",
+    "backup",
+    "diagnose",
+    "reset",
+    "faults",
+    "recovery",
+    "ceph",
+    "prep",
+    "reprovision",
+];
 
 /// How much of the suites that have too many cases for one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
