@@ -56,6 +56,9 @@ fn play(cluster: &Cluster, case: Case) -> Option<String> {
     if goes_back {
         cluster.sh(WORKER, "touch /root/fail");
     }
+    if case.strike == Strike::Controllers {
+        fresh_controllers(cluster);
+    }
     let attempt = node::attempt(cluster);
     node::start(cluster);
     let at = reached(cluster, case.phase, attempt);
@@ -82,6 +85,13 @@ fn play(cluster: &Cluster, case: Case) -> Option<String> {
     node::assert_given_back(cluster);
     node::assert_untold(cluster);
     at
+}
+
+/// A container that was killed before is started again later each time.
+fn fresh_controllers(cluster: &Cluster) {
+    for verb in ["restart", "status"] {
+        cluster.kubectl(&["rollout", verb, "-n", "ipb-system", "deployment/ipb-controller"]);
+    }
 }
 
 /// Waits for the phase; none if the run has ended without being seen there.
