@@ -13,8 +13,8 @@ explain::codes! {
     NODE_GONE = "BS-UPG-004", "the Node object is gone",
         "`kubectl delete nodeupgrade NODE`; if the machine still runs, restart its kubelet so that it registers again";
     OTHERS_NOT_READY = "BS-UPG-005", "other nodes are not Ready",
-        "repair them first (`kubectl get nodes`), or allow more with `maxUnavailable`: a node that is taken away now would make \
-         it worse";
+        "repair them first (`kubectl get nodes`), cordon them if they are away on purpose, or delete Nodes whose machines are gone: a node \
+         that is taken away now would make it worse";
     CHECKS_UNMET = "BS-UPG-006", "preflight found problems on the node",
         "nothing was changed. Repair what the message names, then label the node again";
     NO_ANSWER = "BS-UPG-007", "the node does not report",

@@ -17,8 +17,6 @@ pub const SCHEDULE_LABEL: &str = "ibm-cloud.kubernetes.io/ipb-schedule";
 pub const SCHEDULED: &str = "true";
 /// The label of Secrets that are meant for us.
 pub const SECRET_LABEL: &str = "blackstart.io/ipb";
-/// The annotation of a Node that names its Secret, where that is not [`secret`].
-pub const SECRET_ANNOTATION: &str = "blackstart.io/ipb-secret";
 /// The annotation of a Node with what it is to do: an [`Order`](crate::Order).
 pub const ORDER_ANNOTATION: &str = "blackstart.io/upgrade-order";
 /// The annotation of a Node with how far it is: a [`NodeReport`](crate::NodeReport).
@@ -27,12 +25,14 @@ pub const REPORT_ANNOTATION: &str = "blackstart.io/upgrade-report";
 pub const ENDED_ANNOTATION: &str = "blackstart.io/upgrade-ended";
 /// The annotation of a `NodeUpgrade` by which a user asks for another attempt: any new value.
 pub const RETRY_ANNOTATION: &str = "blackstart.io/retry";
+/// The annotation of a `NodeUpgrade` with the state of the plan that it was begun for.
+pub const PLAN_ANNOTATION: &str = "blackstart.io/plan";
 /// The annotation of a `NodeUpgrade` by which a user stops it before the commit: any new value.
 pub const ABORT_ANNOTATION: &str = "blackstart.io/abort";
 /// Keeps a `NodeUpgrade` until its node is as it was.
 pub const FINALIZER: &str = "blackstart.io/restore";
 
-/// The Secret of a node, where no annotation names another.
+/// The Secret of a node, where its object names no other. Never one that the Node names: its kubelet could name any.
 pub fn secret(node: &str) -> String {
     format!("ipb-{node}")
 }

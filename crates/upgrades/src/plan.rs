@@ -54,7 +54,7 @@ impl Selected<'_> {
             return State::Taken;
         }
         let phase = object.status.phase;
-        let is_ours = object.annotation(names::RETRY_ANNOTATION) == Some(&*plan.mark());
+        let is_ours = object.annotation(names::PLAN_ANNOTATION) == Some(&*plan.mark());
         // An end counts for the attempt that was asked for, not for one before it.
         let is_over = phase.is_end() && object.status.retried.as_deref() == object.annotation(names::RETRY_ANNOTATION);
         match (is_ours, is_over) {
@@ -171,7 +171,8 @@ mod tests {
     /// The object of a node, begun for this state of a plan.
     fn object(node: &str, mark: &str, phase: Phase) -> NodeUpgrade {
         let mut object = NodeUpgrade::new(node, NodeUpgradeSpec::default());
-        object.metadata.annotations = Some([(names::RETRY_ANNOTATION.to_owned(), mark.to_owned())].into());
+        let both = [names::RETRY_ANNOTATION, names::PLAN_ANNOTATION].map(|key| (key.to_owned(), mark.to_owned()));
+        object.metadata.annotations = Some(both.into());
         object.status.phase = phase;
         object.status.retried = Some(mark.to_owned());
         object
@@ -238,5 +239,11 @@ mod tests {
         object.status.retried = Some("all-1".into());
         let selected = Selected { node: "w1".into(), is_master: false, object: Some(&object), belongs_to: None };
         assert_eq!(selected.state(&plan(&json!({}))), State::Active);
+
+        let mut retried = self::object("w1", "all-2", Phase::Done);
+        retried.metadata.annotations.as_mut().unwrap().insert(names::RETRY_ANNOTATION.to_owned(), "by hand".into());
+        retried.status.retried = Some("by hand".into());
+        let selected = Selected { object: Some(&retried), ..selected };
+        assert_eq!(selected.state(&plan(&json!({}))), State::Done, "a person's retry was for the plan, too");
     }
 }

@@ -6,7 +6,7 @@ use engine::{Playbook, Runner};
 use explain::{Diagnostic, Explain, counted};
 use host::{Cmd, Host, write_atomic};
 use nodekit::{cleanup::tree, systemd};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::{
     NodeError, Options,
@@ -75,7 +75,7 @@ impl Work<'_> {
 
     /// What the last run left is of no use to this one.
     fn begin(&self, order: upgrades::Order) -> Result<Note, NodeError> {
-        self.tidy()?;
+        tidy(self.host)?;
         Ok(Note::new(&self.options.node, order))
     }
 
@@ -163,11 +163,14 @@ impl Work<'_> {
     async fn steps(&self, note: Note, list: &Playbook) -> Result<Result<Note, Note>, NodeError> {
         let seconds = note.order.apply_seconds;
         let (runner, steps) = self.runner(&note);
-        let ran = timeout(Duration::from_secs(seconds), runner.run(list)).await;
-        let note = Note { progress: steps.map_or(note.progress, |steps| steps.progress()), ..note };
+        let ran = tokio::select! {
+            ran = runner.run(list) => Ok(ran),
+            () = steps.silent_for(Duration::from_secs(seconds)) => Err(()),
+        };
+        let note = Note { progress: steps.progress(), ..note };
         let failure = match ran {
-            Err(_) => {
-                let message = format!("`{}` did not end within {seconds} s", list.name());
+            Err(()) => {
+                let message = format!("`{}` has shown no progress for {seconds} s", list.name());
                 Diagnostic::new(codes::TIMED_OUT, message).recorded()
             }
             Ok(report) => match report?.failed.into_iter().next() {
@@ -178,11 +181,11 @@ impl Work<'_> {
         Ok(Err(note.gives_up(failure)))
     }
 
-    fn runner(&self, note: &Note) -> (Runner, Option<Arc<Steps>>) {
+    fn runner(&self, note: &Note) -> (Runner, Arc<Steps>) {
         let mut runner = Runner::new(self.host.clone(), paths::state(WORK), &note.node);
         let report = note.report(self.boot_id, self.host.clock.now());
-        let steps = self.reporter.map(|reporter| reporter.steps(report));
-        runner.sinks.extend(steps.clone().map(|steps| steps as Arc<dyn engine::Sink>));
+        let steps = Steps::new(self.reporter, report);
+        runner.sinks.push(steps.clone());
         (runner, steps)
     }
 
@@ -204,7 +207,7 @@ impl Work<'_> {
         };
         let (runner, steps) = self.runner(&note);
         let undone = runner.undo(&undos).await?;
-        let note = Note { progress: steps.map_or(note.progress, |steps| steps.progress()), ..note };
+        let note = Note { progress: steps.progress(), ..note };
         for left in &undone.notes {
             tracing::warn!("{left}");
         }
@@ -252,18 +255,8 @@ impl Work<'_> {
     /// Nothing of a run that is over stays, above all no secret. A node that is stuck keeps what its repair may need.
     fn ended(&self, note: Note) -> Result<Note, NodeError> {
         let note = self.noted(note)?;
-        self.tidy()?;
+        tidy(self.host)?;
         Ok(note)
-    }
-
-    fn tidy(&self) -> Result<(), NodeError> {
-        let disk = &*self.host.disk;
-        for name in disk.list(Path::new(paths::STATE_DIR))? {
-            if !STAYS.contains(&name.as_str()) {
-                tree::remove(disk, &paths::state(&name))?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -299,6 +292,28 @@ impl Note {
         }
         self
     }
+}
+
+/// The note; of a run that was killed right after its end nothing else stays either.
+pub(crate) fn read(host: &Host) -> Result<Option<Note>, NodeError> {
+    let note = Note::read(host)?;
+    match note.as_ref().map(|note| &note.at) {
+        // What its repair may need stays.
+        Some(At::Stuck) => host::remove_file(&*host.disk, &paths::secret())?,
+        Some(at) if at.state().is_end() => tidy(host)?,
+        _ => {}
+    }
+    Ok(note)
+}
+
+fn tidy(host: &Host) -> Result<(), NodeError> {
+    let disk = &*host.disk;
+    for name in disk.list(Path::new(paths::STATE_DIR))? {
+        if !STAYS.contains(&name.as_str()) {
+            tree::remove(disk, &paths::state(&name))?;
+        }
+    }
+    Ok(())
 }
 
 fn run_of(note: &Note, secret: Secret) -> Run {

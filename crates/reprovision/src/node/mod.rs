@@ -29,7 +29,6 @@ use self::{
     act::Work,
     api::Api,
     next::{Action, Around, Seen, next},
-    note::Note,
     reporter::Reporter,
 };
 use crate::paths;
@@ -52,7 +51,7 @@ pub async fn follow(host: &Host, options: &Options) -> Result<(), NodeError> {
     let _lock = lock(host)?;
     let mut api = Api::new(host, options);
     let reporter = Reporter::start(Api::new(host, options));
-    let mut note = Note::read(host)?;
+    let mut note = act::read(host)?;
     loop {
         // What the cluster has not heard of it cannot have decided upon: an armed node commits only once it is known to be armed.
         let seen = if reporter.is_behind() { None } else { api.look().await };
@@ -92,7 +91,7 @@ pub async fn follow(host: &Host, options: &Options) -> Result<(), NodeError> {
 pub async fn boot(host: &Host, options: &Options) -> Result<(), NodeError> {
     let _lock = lock(host)?;
     let boot_id = boot_id(&*host.disk)?;
-    let mut note = Note::read(host)?;
+    let mut note = act::read(host)?;
     loop {
         let uptime = systemd::uptime(&*host.disk)?.unwrap_or_default();
         let around = Around { boot_id: &boot_id, uptime, node: None, is_boot: true };

@@ -9,7 +9,7 @@ use engine::{Event, Sink, State};
 use tokio::{
     sync::Notify,
     task::JoinHandle,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use upgrades::NodeReport;
 
@@ -135,11 +135,6 @@ impl Reporter {
         };
         timeout(most, arrive).await.is_ok()
     }
-
-    /// Shows what a run of steps does as progress of this report.
-    pub(crate) fn steps(&self, report: NodeReport) -> Arc<Steps> {
-        Arc::new(Steps { shown: self.shown.clone(), report: Mutex::new(report) })
-    }
 }
 
 impl Drop for Reporter {
@@ -150,11 +145,30 @@ impl Drop for Reporter {
 
 /// The events of a run of steps, as progress of a report.
 pub(crate) struct Steps {
-    shown: Arc<Shown>,
+    /// None before the kubelet.
+    shown: Option<Arc<Shown>>,
     report: Mutex<NodeReport>,
 }
 
 impl Steps {
+    /// Shows what a run of steps does as progress of this report.
+    pub(crate) fn new(reporter: Option<&Reporter>, report: NodeReport) -> Arc<Self> {
+        Arc::new(Self { shown: reporter.map(|reporter| reporter.shown.clone()), report: Mutex::new(report) })
+    }
+
+    /// Ends when nothing was shown for so long.
+    pub(crate) async fn silent_for(&self, most: Duration) {
+        let mut seen = self.progress();
+        let mut since = Instant::now();
+        while since.elapsed() < most {
+            sleep(BETWEEN).await;
+            let now = self.progress();
+            if now != seen {
+                (seen, since) = (now, Instant::now());
+            }
+        }
+    }
+
     /// How much was shown.
     pub(crate) fn progress(&self) -> u64 {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).progress
@@ -170,7 +184,9 @@ impl Sink for Steps {
         report.progress += 1;
         report.text = event.text.clone().recorded();
         report.at = event.time;
-        self.shown.set(report.clone());
+        if let Some(shown) = &self.shown {
+            shown.set(report.clone());
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use kubeapi::{
     },
     unless_gone,
 };
+use operations::drain::DrainError;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -36,8 +37,10 @@ impl Controller {
             Effect::Order(command) => return self.order(object, look, command).await,
             Effect::RemoveOrder => return self.remove_order(object, look).await,
             Effect::Evict => {
-                let left = drain(node).once(&self.client).await?;
-                self.memory.of(node).leaving = left;
+                self.memory.of(node).leaving = match drain(node).once(&self.client).await {
+                    Err(DrainError::Refused(_, why)) => Some(why),
+                    left => left?,
+                };
             }
             Effect::DeletePods => drain(node).delete(&self.client).await?,
             Effect::Restore => return self.restore(object, look).await,

@@ -32,6 +32,8 @@ pub(super) async fn adopt(
             }
             // Another one was faster.
             Err(kube::Error::Api(status)) if status.code == 409 => {}
+            // It cannot have one, and the others go on.
+            Err(kube::Error::Api(status)) if status.code == 422 => tracing::warn!(node, "no NodeUpgrade: {status}"),
             Err(error) => return Err(ApiError::of(format!("make NodeUpgrade {node}"))(error)),
         }
     }

@@ -14,7 +14,12 @@ use kubeapi::{
     },
     kube::{Api, api::ListParams},
 };
-use operations::{cordon::is_cordoned, drain::Drain, node_snapshot::NodeSnapshot, readiness::Readiness};
+use operations::{
+    cordon::is_cordoned,
+    drain::{Drain, DrainError},
+    node_snapshot::NodeSnapshot,
+    readiness::Readiness,
+};
 
 use super::{
     Controller, ControllerError,
@@ -49,7 +54,7 @@ impl Controller {
             return Ok(None);
         }
         let node = seen_node.node();
-        let secret = secret::read(&self.client, &secret_name(object, node)).await?;
+        let secret = secret::read(&self.client, &object.secret()).await?;
         // The slot of a master whose Node is gone is a master's.
         let noted = object.status.snapshot.as_ref().map(|snapshot| &snapshot.labels);
         let is_master = node.and_then(|node| node.metadata.labels.as_ref()).or(noted).is_some_and(has_master_label);
@@ -91,7 +96,11 @@ impl Controller {
         }
         let node = object.node();
         let drain = drain(node);
-        let pods = drain.plan(&drain.check(&self.client).await?)?;
+        let pods = match drain.plan(&drain.check(&self.client).await?) {
+            // A node that went silent is drained no further; the deadline decides, not an error.
+            Err(DrainError::Refused(_, why)) => return Ok(Leaving { pods: Some(why), volumes: None }),
+            planned => planned?,
+        };
         // What holds them back is heard when they are asked to leave.
         let pods = pods.map(|planned| self.memory.of(node).leaving.clone().unwrap_or(planned));
         Ok(Leaving { volumes: if pods.is_none() { self.attached(node).await? } else { None }, pods })
@@ -131,15 +140,6 @@ fn node_seen(node: &Node) -> NodeSeen {
     }
 }
 
-/// The object's own word first, then the Node's annotation.
-fn secret_name(object: &NodeUpgrade, node: Option<&Node>) -> String {
-    let noted = node.and_then(|node| annotation(node, names::SECRET_ANNOTATION));
-    match (&object.spec.secret, noted) {
-        (None, Some(noted)) => noted.to_owned(),
-        _ => object.secret(),
-    }
-}
-
 pub(super) fn has_master_label(labels: &BTreeMap<String, String>) -> bool {
     let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
     roles.iter().any(|role| labels.contains_key(*role))
@@ -158,8 +158,7 @@ mod tests {
     #[test]
     fn what_is_seen_of_a_node() {
         let node: Node = serde_json::from_value(json!({
-            "metadata": { "name": "w1", "labels": { names::SCHEDULE_LABEL: "yes", "node-role.kubernetes.io/master": "" },
-                          "annotations": { names::SECRET_ANNOTATION: "other" } },
+            "metadata": { "name": "w1", "labels": { names::SCHEDULE_LABEL: "yes", "node-role.kubernetes.io/master": "" } },
             "spec": { "unschedulable": true },
         }))
         .unwrap();
@@ -167,10 +166,5 @@ mod tests {
         let is_master = has_master_label(node.metadata.labels.as_ref().unwrap());
         assert_eq!((seen.is_labelled, seen.is_cordoned, is_master), (false, true, true), "only `true` counts");
         assert_eq!(seen.not_ready.as_deref(), Some("not Ready"));
-        let mut object = NodeUpgrade::new("w1", crate::NodeUpgradeSpec::default());
-        assert_eq!(secret_name(&object, Some(&node)), "other");
-        assert_eq!(secret_name(&object, None), "ipb-w1");
-        object.spec.secret = Some("mine".into());
-        assert_eq!(secret_name(&object, Some(&node)), "mine");
     }
 }

@@ -150,7 +150,14 @@ impl Controller {
         }
         self.plans(&mut known).await?;
         self.memory.keep_only(|node| known.contains_key(node));
-        for object in known.into_values() {
+        // Those that are away from the cluster first: a round that is cut short must not leave one of them waiting.
+        let mut objects: Vec<NodeUpgrade> = known.into_values().collect();
+        objects.sort_by_key(|object| !object.status.holds_slot());
+        for object in objects {
+            // A long round must not cost the Lease.
+            if !self.leads().await? {
+                return Ok(());
+            }
             self.turn(object).await;
         }
         Ok(())

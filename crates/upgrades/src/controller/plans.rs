@@ -33,7 +33,16 @@ impl Controller {
                 let belongs_to = owner.filter(|owner| names.iter().any(|name| name == owner));
                 Selected { node, is_master, object, belongs_to }
             };
-            let selected: Vec<Selected> = self.selected(&plan).await?.into_iter().map(selected).collect();
+            let nodes = match self.selected(&plan).await {
+                Ok(nodes) => nodes,
+                // One plan that cannot be read holds up neither the others nor any node.
+                Err(error) => {
+                    let status = UpgradePlanStatus { message: explain::chain(&error), ..plan.status.clone() };
+                    self.write_plan(plan, status).await?;
+                    continue;
+                }
+            };
+            let selected: Vec<Selected> = nodes.into_iter().map(selected).collect();
             let decision = decide(&plan, &selected, Timestamp::now());
             for node in &decision.begin {
                 if let Some(object) = self.begin(&plan, node, known.get(node)).await? {
@@ -65,7 +74,8 @@ impl Controller {
         object: Option<&NodeUpgrade>,
     ) -> Result<Option<NodeUpgrade>, ControllerError> {
         let api: Api<NodeUpgrade> = Api::all(self.client.clone());
-        let annotations = [(names::RETRY_ANNOTATION.to_owned(), plan.mark())];
+        // One says for what it was begun, the other begins it.
+        let annotations = [names::PLAN_ANNOTATION, names::RETRY_ANNOTATION].map(|key| (key.to_owned(), plan.mark()));
         let done = match object {
             None => {
                 let mut new = NodeUpgrade::new(node, plan.of_node());

@@ -10,7 +10,7 @@ use kubeapi::{
 
 use crate::{
     Driver,
-    names::{NAMESPACE, key},
+    names::{NAMESPACE, SECRET_LABEL, key},
     next::SecretSeen,
     progress::Destination,
 };
@@ -23,6 +23,8 @@ pub(super) struct OfNode {
     pub(super) name: String,
     pub(super) uid: Option<String>,
     pub(super) version: Option<String>,
+    /// Why it may not be used.
+    not_ours: Option<String>,
     /// Keys that have a value; none if there is no Secret of this name.
     keys: Option<Vec<String>>,
     /// Where progress is reported to, or what is wrong with that.
@@ -35,10 +37,17 @@ pub(super) async fn read(client: &Client, name: &str) -> Result<OfNode, ApiError
     let found = api.get_opt(name).await.map_err(ApiError::of(format!("read Secret {name}")))?;
     let Some(found) = found else {
         let (uid, version, keys) = (None, None, None);
-        return Ok(OfNode { name: name.to_owned(), uid, version, keys, destination: Ok(None) });
+        return Ok(OfNode { name: name.to_owned(), uid, version, not_ours: None, keys, destination: Ok(None) });
     };
     let (uid, version) = (found.metadata.uid, found.metadata.resource_version);
-    Ok(OfNode { uid, version, ..OfNode::new(name, &found.data.unwrap_or_default()) })
+    let labels = found.metadata.labels.unwrap_or_default();
+    let is_ours = labels.get(SECRET_LABEL).is_some_and(|value| value == "true");
+    let not_ours = match (is_ours, found.immutable == Some(true)) {
+        (false, _) => Some(format!("it lacks the label {SECRET_LABEL}=true")),
+        (true, true) => Some("it is immutable, so that its tokens could not be removed".to_owned()),
+        (true, false) => None,
+    };
+    Ok(OfNode { uid, version, not_ours, ..OfNode::new(name, &found.data.unwrap_or_default()) })
 }
 
 impl OfNode {
@@ -47,7 +56,7 @@ impl OfNode {
         let is_filled = |value: &ByteString| value.0.iter().any(|byte| !byte.is_ascii_whitespace());
         let keys = data.iter().filter(|(_, value)| is_filled(value)).map(|(key, _)| key.clone()).collect();
         let (uid, version, keys) = (None, None, Some(keys));
-        Self { name: name.to_owned(), uid, version, keys, destination: Destination::read(data) }
+        Self { name: name.to_owned(), uid, version, not_ours: None, keys, destination: Destination::read(data) }
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -59,6 +68,9 @@ impl OfNode {
         let name = &self.name;
         if self.keys.is_none() {
             return SecretSeen::Missing(name.clone());
+        }
+        if let Some(why) = &self.not_ours {
+            return SecretSeen::Bad(format!("Secret {name} cannot be used: {why}"));
         }
         if let Err(why) = &self.destination {
             return SecretSeen::Bad(format!("Secret {name}: {why}"));
@@ -101,7 +113,7 @@ mod tests {
         let both: Vec<&str> = RHCOS.into_iter().chain(RHEL).collect();
         let none = OfNode { keys: None, ..of(&[]) };
         let empty = [(key::BOOTSTRAP_URL.to_owned(), ByteString(b" \n".to_vec()))].into();
-        let lines = [
+        let cases = vec![
             ("none", None, none),
             ("rhcos", None, of(&RHCOS)),
             ("rhel", None, of(&RHEL)),
@@ -111,9 +123,10 @@ mod tests {
             ("half", None, of(&RHEL[..3])),
             ("empty", None, OfNode::new("ipb-w1", &empty)),
             ("another is wanted", Some(Driver::Rhcos), of(&RHEL)),
+            ("not ours", None, OfNode { not_ours: Some("it lacks a label".into()), ..of(&RHEL) }),
             ("no token for progress", None, of(&[RHEL.as_slice(), &[key::PROGRESS_URL]].concat())),
-        ]
-        .map(|(case, wanted, secret)| format!("{case}: {:?}", secret.seen(wanted)));
-        insta::assert_snapshot!(lines.join("\n"));
+        ];
+        let lines = cases.iter().map(|(case, wanted, secret)| format!("{case}: {:?}", secret.seen(*wanted)));
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
     }
 }

@@ -49,8 +49,16 @@ impl Looking<'_> {
             None => Message::text("the node to report"),
         };
         let deadlines = &self.object.spec.deadlines;
-        let is_at_work = self.report().is_some_and(|report| report.state == NodeState::Stage2);
-        let seconds = if is_at_work { deadlines.apply.saturating_add(GRACE) } else { deadlines.r#return };
+        // Stage 2 comes before the kubelet, where nothing can be reported: a node that says nothing may be at work.
+        let state = self.report().map(|report| report.state);
+        let may_work = matches!(state, Some(NodeState::Rebooting | NodeState::Stage2));
+        let working = deadlines.apply.saturating_add(deadlines.r#return).saturating_add(GRACE);
+        let seconds = if may_work { working } else { deadlines.r#return };
+        let is_overdue = state == Some(NodeState::Rebooting) && self.is_late(deadlines.r#return, true);
+        if is_overdue && !self.is_late(seconds, true) {
+            let message = format!("not back for {} s: it works before its kubelet, or hangs", deadlines.r#return);
+            return Next::wait_for(codes::NOT_RETURNED, message);
+        }
         if self.is_late(seconds, true) {
             let message = format!("waited {seconds} s for: {}", waits_for.message());
             return self.give_up(diagnostic(codes::NOT_RETURNED, message));

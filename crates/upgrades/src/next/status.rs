@@ -55,6 +55,10 @@ fn enter_phase(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen
     if *phase == Phase::Restoring || phase.is_end() {
         status.aborted = abort(object);
     }
+    if *phase == Phase::Done {
+        // What was changed meanwhile was wanted of this run.
+        status.observed_generation = object.metadata.generation.unwrap_or_default();
+    }
     if phase.is_end() {
         (status.waits_for, status.gates_since) = (None, None);
         // A stuck node was not restored.

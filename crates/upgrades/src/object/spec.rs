@@ -128,6 +128,6 @@ pub struct Deadlines {
 
 impl Default for Deadlines {
     fn default() -> Self {
-        Self { preflight: 300, arm: 300, apply: 3600, r#return: 600, gate: 600, confirm: 900 }
+        Self { preflight: 300, arm: 300, apply: 3600, r#return: 600, gate: 600, confirm: 1800 }
     }
 }

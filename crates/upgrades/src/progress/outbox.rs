@@ -43,7 +43,7 @@ pub struct Outbox {
     /// The API wants to hear nothing more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// What the last delivery failed of; nothing after one that did not. It is told as an Event of the object when it changes.
+    /// What the last delivery failed of; nothing after one that did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<Diagnostic<String>>,
 }

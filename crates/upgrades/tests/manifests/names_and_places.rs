@@ -44,7 +44,6 @@ fn no_label_and_no_annotation_is_unknown() {
     let known = [
         names::SCHEDULE_LABEL,
         names::SECRET_LABEL,
-        names::SECRET_ANNOTATION,
         names::ORDER_ANNOTATION,
         names::REPORT_ANNOTATION,
         names::ENDED_ANNOTATION,

@@ -209,16 +209,17 @@ fn rebooting() {
     let returned = || of().reports(NodeState::Returned);
     insta::assert_snapshot!(table(vec![
         ("down", of().reports(NodeState::Rebooting)),
-        ("down, late", of().reports(NodeState::Rebooting).at(601)),
+        ("down, overdue", of().reports(NodeState::Rebooting).at(601)),
+        ("down, late", of().reports(NodeState::Rebooting).at(4501)),
         (
             "down, late, never back",
-            of().reports(NodeState::Rebooting).at(601).but(|case| {
+            of().reports(NodeState::Rebooting).at(4501).but(|case| {
                 case.object.spec.rollback = Rollback::Never;
             })
         ),
         ("stage 2", of().reports(NodeState::Stage2)),
-        ("stage 2, has its own deadline", of().reports(NodeState::Stage2).at(3900)),
-        ("stage 2, late", of().reports(NodeState::Stage2).at(3901)),
+        ("stage 2, has its own deadline", of().reports(NodeState::Stage2).at(4500)),
+        ("stage 2, late", of().reports(NodeState::Stage2).at(4501)),
         ("returned", returned()),
         ("returned, another boot", returned().node(|node| node.boot_id = "zero".into())),
         ("returned, not Ready", returned().node(|node| node.not_ready = Some("kubelet stopped".into()))),
@@ -262,7 +263,7 @@ fn gating() {
                 seen.gates = vec![diagnostic(crate::codes::GATES_UNMET, "dns")];
             })
         ),
-        ("confirmed, late", confirmed().at(1501)),
+        ("confirmed, late", confirmed().at(2401)),
         ("done", confirmed().reports(NodeState::Done)),
         ("done, another run", confirmed().reports_of("other", NodeState::Done)),
         ("goes back", of().reports(NodeState::RollingBack)),
