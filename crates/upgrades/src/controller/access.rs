@@ -1,6 +1,6 @@
 //! The right of one node to read one Secret, for the time of its run: a Role and its binding to the kubelet's user.
 //!
-//! So no pod ever holds a Secret of a node, and no node can read another's.
+//! So no pod on a node ever holds its Secret, and no node can read another's.
 
 use kubeapi::{
     ApiError, Client,
