@@ -44,6 +44,8 @@ pub(super) fn of(layout: &Layout) -> Vec<(String, Holds)> {
         ("/home/*/.kube/*".to_owned(), Holds::Some),
         ("/root/.ssh/*".to_owned(), Holds::Some),
         ("/etc/ssh/*".to_owned(), Holds::Some),
+        ("/var/lib/blackstart-reprovision/secret.json".to_owned(), Holds::Some),
+        ("/run/blackstart-reprovision/bootstrap-token".to_owned(), Holds::Only),
         ("/etc/ceph/*".to_owned(), Holds::Some),
         ("/var/lib/ceph/bootstrap-osd/*".to_owned(), Holds::Some),
         ("/var/lib/ceph/mon/*/keyring".to_owned(), Holds::Some),
