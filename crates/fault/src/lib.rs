@@ -11,7 +11,7 @@
 //! | `ended`    | the promise is seen and recorded                                                           |
 //!
 //! The runner waits for its sinks, so the first, second and last two are exact by themselves; for `within` the disk and
-//! the commands of the run are watched too ([`watched`]). `kill` ends the process by SIGKILL. `halt` stops all of it by
+//! the commands of the run are watched too (`watched`). `kill` ends the process by SIGKILL. `halt` stops all of it by
 //! SIGSTOP, for a test that cuts the machine's power then. It happens once per boot: a mark in /run says that it has,
 //! and where.
 
