@@ -7,6 +7,8 @@ use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use crate::{BundleError, Stop, error::failed, lock::Lock, manifest::MANIFEST};
@@ -78,7 +80,7 @@ pub(crate) fn may_be_replaced(target: &Path) -> Result<(), BundleError> {
 /// Removes a file or a directory with everything in it, if it is there.
 pub(crate) fn remove(path: &Path) -> Result<(), BundleError> {
     let removed = match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
+        Ok(meta) if meta.is_dir() => remove_dir(path),
         Ok(_) => fs::remove_file(path),
         Err(error) => Err(error),
     };
@@ -88,10 +90,55 @@ pub(crate) fn remove(path: &Path) -> Result<(), BundleError> {
     }
 }
 
+/// A compiler that outlived a killed run may add a file meanwhile; it fails when its directory is gone.
+fn remove_dir(path: &Path) -> io::Result<()> {
+    const TRIES: u32 = 100;
+    const PAUSE: Duration = Duration::from_millis(50);
+    for _ in 1..TRIES {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => thread::sleep(PAUSE),
+            ended => return ended,
+        }
+    }
+    fs::remove_dir_all(path)
+}
+
 fn hidden(target: &Path, what: &str) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
     name.push(".blackstart-");
     name.push(what);
     target.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// What a compiler does whose run was killed.
+    #[test]
+    fn a_directory_goes_while_something_is_still_written_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = dir.path().join("work");
+        for _ in 0..20 {
+            fs::create_dir(&work).unwrap();
+            let is_over = AtomicBool::new(false);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    for number in 0_u64.. {
+                        let is_gone = fs::write(work.join(number.to_string()), "object").is_err();
+                        if is_gone || is_over.load(Ordering::Relaxed) {
+                            break;
+                        }
+                    }
+                });
+                let removed = remove(&work);
+                is_over.store(true, Ordering::Relaxed);
+                removed.unwrap();
+            });
+            assert!(!work.exists());
+        }
+    }
 }
