@@ -5,6 +5,7 @@
 
 mod bench;
 mod dist;
+mod lanes;
 mod machine;
 mod run;
 #[path = "../../tests/support/seed.rs"]
@@ -21,7 +22,7 @@ cargo xtask test --full      the same, and every case of the suites that otherwi
 cargo xtask test --seed N    the same cases as a run that printed BLACKSTART_TEST_SEED=N; otherwise the commit chooses
 cargo xtask lint             only format, lints and docs: in a minute or two, before every commit
 cargo xtask unit             only the tests that need no machines
-cargo xtask suite NAME...    only these suites on machines, as root; --full and --seed N as above
+cargo xtask suite NAME...    only these suites on machines, two at a time, as root; --full and --seed N as above
 cargo xtask dist             build the release: one static file, with its man pages and completions
 cargo xtask bench cluster    measure beside kubeadm how fast machines become a cluster; --rounds N, --only one|five|many
 cargo xtask bench pivot      measure a bootstrap node beside a plain bootstrap of the same masters; --rounds N

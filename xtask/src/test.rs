@@ -1,7 +1,9 @@
 //! `cargo xtask test`: everything that must be true before a change lands; and its parts alone.
 
+use std::{path::PathBuf, process::Command};
+
 use crate::{
-    machine,
+    lanes, machine,
     run::{self, Background, part, run_with, say},
     seed,
 };
@@ -136,17 +138,17 @@ pub(crate) fn suites(names: &[&str], choice: Choice) -> Result<(), String> {
         run::run(&blackstart, &material())?;
         run::run(&blackstart, &["lab", "destroy", "--name", "warm", "--yes"])
     })?;
-    names.iter().try_for_each(|name| part(name, || suite(name, choice)))
-}
-
-/// A suite that boots machines. Those with many cases print on the way which one they are at.
-fn suite(name: &str, choice: Choice) -> Result<(), String> {
-    // Of the whole workspace: naming the package would choose other features of the dependencies, and compile them again.
-    let mut arguments = vec!["test", "--workspace", "--test", name, "--locked", "--", "--nocapture"];
-    if choice.extent == Extent::Full {
-        arguments.push("--include-ignored");
-    }
-    run_with("cargo", &arguments, &choice.variables())
+    let variables = choice.variables();
+    let suite = |name: &str| {
+        let mut cargo = Command::new("cargo");
+        // Of the whole workspace: naming the package would choose other features of the dependencies, and compile them again.
+        cargo.args(["test", "--workspace", "--test", name, "--locked", "--", "--nocapture"]).envs(variables.clone());
+        if choice.extent == Extent::Full {
+            cargo.arg("--include-ignored");
+        }
+        cargo
+    };
+    lanes::run(names, &PathBuf::from(own("suites")?), suite)
 }
 
 /// Has the program made that the suites and the lab use.
