@@ -119,7 +119,7 @@ fn format() -> Result<(), String> {
 pub(crate) fn unit(choice: Choice) -> Result<(), String> {
     part("tests", || {
         let variables = Choice { extent: Extent::Sample, ..choice }.variables();
-        run_with("cargo", &["test", "--workspace", "--locked"], &variables)
+        run_with("cargo", &["test", "--workspace", "--locked", "--no-fail-fast"], &variables)
     })
 }
 
