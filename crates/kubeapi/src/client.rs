@@ -26,6 +26,14 @@ pub async fn connect_with_short_timeout(kubeconfig: &str) -> Result<Client, ApiE
     client(config)
 }
 
+/// The same as somebody else, with that one's rights and limits: for whoever may impersonate.
+pub async fn connect_as(kubeconfig: &str, user: &str) -> Result<Client, ApiError> {
+    let mut config = config(kubeconfig).await?;
+    config.default_retry = false;
+    config.auth_info.impersonate = Some(user.to_owned());
+    client(config)
+}
+
 async fn config(kubeconfig: &str) -> Result<Config, ApiError> {
     let file = Kubeconfig::from_yaml(kubeconfig).map_err(|error| unusable(&error))?;
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
