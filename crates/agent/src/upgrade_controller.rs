@@ -23,6 +23,8 @@ use crate::{Agent, AgentError, error::why, outage::Outage, session};
 
 /// Between two looks at whether there is something to do at all.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+/// The same while that cannot be seen: after the reboot of the only master somebody may wait for it.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Runs until the credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {
@@ -57,7 +59,11 @@ async fn follow(agent: &Agent, own: Client, controller: Client) {
                 drop(held);
                 tracing::info!("the controller has ended");
             }
-            Err(error) => outage.failed(&error),
+            Err(error) => {
+                outage.failed(&error);
+                sleep(AFTER_FAILURE).await;
+                continue;
+            }
         }
         if agent.cancel.is_cancelled() {
             // The agent ends in a moment.
