@@ -2,16 +2,19 @@
 //!
 //! Where a bootstrap node is the only voter, the first two masters get their votes together: with two voters etcd would stop
 //! with either of them, and with one it stops only with the bootstrap node.
+//!
+//! A member with a vote does not need to know how it started: what names the bootstrap node goes then. The act writes that file itself,
+//! because what the engine writes it also restores, and no reset may bring the bootstrap node back into it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
-use etcd::{Access, Etcd, Member};
+use etcd::{Access, Etcd, Initial, Member};
 use host::Host;
 use operations::quorum::{self, Change as Membership};
 use spec::{Node, ValidatedCluster};
 
-use super::ids;
+use super::{ids, split_brain};
 use crate::etcd_access::etcd_access;
 use nodekit::Layout;
 
@@ -20,8 +23,10 @@ pub(super) struct EtcdVote {
     peer_url: String,
     /// Client URLs of the other masters.
     others: Vec<String>,
-    /// Peer URL of the bootstrap node, where others will follow: while it is the only voter, the first vote is not given alone.
-    in_pairs: Option<String>,
+    /// Peer URL of the bootstrap node.
+    bootstrap: Option<String>,
+    /// Others will follow: while the bootstrap node is the only voter, the first vote is not given alone.
+    in_pairs: bool,
     kubernetes_dir: PathBuf,
 }
 
@@ -29,6 +34,8 @@ pub(super) struct EtcdVote {
 pub(super) enum Seen {
     /// It has one, or nothing can be asked.
     Has,
+    /// It has one, and what it started with still names the bootstrap node.
+    Remembers(Initial),
     /// It has caught up, as far as can be seen; and with it another one.
     May { own: u64, partner: Option<u64> },
     /// Not yet.
@@ -43,10 +50,8 @@ impl EtcdVote {
         Self {
             peer_url: etcd::peer_url(node.ip),
             others: others.map(|master| etcd::client_url(master.ip)).collect(),
-            in_pairs: cluster
-                .bootstrap_node()
-                .filter(|_| cluster.masters().count() > 1)
-                .map(|bootstrap| etcd::peer_url(bootstrap.ip)),
+            bootstrap: cluster.bootstrap_node().map(|bootstrap| etcd::peer_url(bootstrap.ip)),
+            in_pairs: cluster.masters().count() > 1,
             kubernetes_dir: layout.kubernetes_dir.clone(),
         }
     }
@@ -55,8 +60,15 @@ impl EtcdVote {
     fn waits_for_partner(&self, members: &[Member]) -> bool {
         let mut voters = members.iter().filter(|member| !member.is_learner);
         let (first, second) = (voters.next(), voters.next());
-        let is_bootstrap = |member: &Member| self.in_pairs.as_ref().is_some_and(|url| member.peer_urls.contains(url));
-        second.is_none() && first.is_some_and(is_bootstrap)
+        let is_bootstrap = |member: &Member| self.bootstrap.as_ref().is_some_and(|url| member.peer_urls.contains(url));
+        self.in_pairs && second.is_none() && first.is_some_and(is_bootstrap)
+    }
+
+    fn has(&self, host: &Host) -> Result<Seen, StepError> {
+        let Some(bootstrap) = &self.bootstrap else { return Ok(Seen::Has) };
+        let text = host.disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
+        let initial = Initial::parse(&String::from_utf8_lossy(&text));
+        Ok(initial.and_then(|initial| without(initial, bootstrap)).map_or(Seen::Has, Seen::Remembers))
     }
 
     /// A learner itself answers nothing of this.
@@ -77,7 +89,7 @@ impl EtcdVote {
                 return Ok((Seen::NotYet(text), None));
             };
             if !member.is_learner {
-                return Ok((Seen::Has, None));
+                return Ok((self.has(host)?, None));
             }
             // A voter answered this question, so there is a majority; whether it stays one with this member is etcd's
             // own check, which asks the member itself how far it is.
@@ -96,6 +108,13 @@ impl EtcdVote {
         }
         Ok((Seen::NotYet(format!("an etcd member with a vote to answer ({})", why.join("; "))), None))
     }
+}
+
+/// What a member started with, without the one at this peer URL; `None` where that is not named.
+fn without(mut initial: Initial, peer_url: &str) -> Option<Initial> {
+    let before = initial.members.len();
+    initial.members.retain(|_, url| url != peer_url);
+    (initial.members.len() < before).then_some(initial)
 }
 
 /// Another learner that has caught up.
@@ -134,7 +153,14 @@ impl Step for EtcdVote {
     }
 
     fn plan(&self, seen: &Seen) -> Result<Vec<Planned>, StepError> {
-        let Seen::May { own, partner } = seen else { return Ok(Vec::new()) };
+        let (own, partner) = match seen {
+            Seen::May { own, partner } => (own, partner),
+            Seen::Remembers(_) => {
+                let what = format!("take the bootstrap node out of {}", etcd::INITIAL);
+                return Ok(vec![Planned::act("forget", what)]);
+            }
+            _ => return Ok(Vec::new()),
+        };
         let with = partner.map(|partner| format!(", and right after it {partner:x}")).unwrap_or_default();
         Ok(vec![Planned::act("vote", format!("give etcd's member {own:x} a vote{with}"))])
     }
@@ -146,13 +172,22 @@ impl Step for EtcdVote {
                 let what = "another master's etcd to catch up: the first two get their votes together".to_owned();
                 Verdict::Waiting { what, progress: moment.clone() }
             }
-            Seen::Has | Seen::May { .. } => Verdict::Met,
+            Seen::Has | Seen::Remembers(_) | Seen::May { .. } => Verdict::Met,
         }
     }
 
     /// etcd refuses while the member has not received everything: then it is tried again.
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let (Seen::May { own, partner }, Some(etcd)) = self.check(host).await? else { return Ok(()) };
+        let (own, partner, etcd) = match self.check(host).await? {
+            (Seen::May { own, partner }, Some(etcd)) => (own, partner, etcd),
+            (Seen::Remembers(initial), _) => {
+                for change in split_brain::decided(&initial) {
+                    change.apply(&*host.disk)?;
+                }
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
         match etcd.promote(own).await {
             Ok(()) => {
                 // If it is refused, or was quicker, its own machine sees to it: that is worth a message, and no failure.
@@ -167,12 +202,27 @@ impl Step for EtcdVote {
                 Ok(())
             }
             // The other one of a pair has given it.
-            Err(_) if matches!(self.check(host).await?.0, Seen::Has) => Ok(()),
+            Err(_) if matches!(self.check(host).await?.0, Seen::Has | Seen::Remembers(_)) => Ok(()),
             Err(error) => {
                 let is_passing = error.is_not_yet();
                 let failed = StepError::from_explained(&error);
                 Err(if is_passing { failed.retryable() } else { failed })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_member_started_with_forgets_the_bootstrap_node_once() {
+        let members =
+            |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), format!("https://{name}:2380"))).collect();
+        let began = Initial::joining(members(&["bootstrap", "master-01", "master-02"]));
+        let forgotten = without(began, "https://bootstrap:2380").unwrap();
+        assert_eq!(forgotten, Initial::joining(members(&["master-01", "master-02"])));
+        assert_eq!(without(forgotten, "https://bootstrap:2380"), None);
     }
 }
