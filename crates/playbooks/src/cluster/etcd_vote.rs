@@ -64,6 +64,16 @@ impl EtcdVote {
         self.in_pairs && second.is_none() && first.is_some_and(is_bootstrap)
     }
 
+    /// What a member started with does not name the bootstrap node any more.
+    fn forget(&self, host: &Host) -> Result<(), StepError> {
+        if let Seen::Remembers(initial) = self.has(host)? {
+            for change in split_brain::decided(&initial) {
+                change.apply(&*host.disk)?;
+            }
+        }
+        Ok(())
+    }
+
     fn has(&self, host: &Host) -> Result<Seen, StepError> {
         let Some(bootstrap) = &self.bootstrap else { return Ok(Seen::Has) };
         let text = host.disk.read_optional(Path::new(etcd::INITIAL))?.unwrap_or_default();
@@ -178,16 +188,7 @@ impl Step for EtcdVote {
 
     /// etcd refuses while the member has not received everything: then it is tried again.
     async fn act(&self, _act: &Act, host: &Host) -> Result<(), StepError> {
-        let (own, partner, etcd) = match self.check(host).await? {
-            (Seen::May { own, partner }, Some(etcd)) => (own, partner, etcd),
-            (Seen::Remembers(initial), _) => {
-                for change in split_brain::decided(&initial) {
-                    change.apply(&*host.disk)?;
-                }
-                return Ok(());
-            }
-            _ => return Ok(()),
-        };
+        let (Seen::May { own, partner }, Some(etcd)) = self.check(host).await? else { return self.forget(host) };
         match etcd.promote(own).await {
             Ok(()) => {
                 // If it is refused, or was quicker, its own machine sees to it: that is worth a message, and no failure.
@@ -199,10 +200,10 @@ impl Step for EtcdVote {
                         explain::chain(&error)
                     ));
                 }
-                Ok(())
+                self.forget(host)
             }
             // The other one of a pair has given it.
-            Err(_) if matches!(self.check(host).await?.0, Seen::Has | Seen::Remembers(_)) => Ok(()),
+            Err(_) if matches!(self.check(host).await?.0, Seen::Has | Seen::Remembers(_)) => self.forget(host),
             Err(error) => {
                 let is_passing = error.is_not_yet();
                 let failed = StepError::from_explained(&error);

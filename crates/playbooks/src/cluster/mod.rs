@@ -200,7 +200,7 @@ fn master<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Member
         .step(EtcdVote::new(cluster, node, layout), &[ETCD])
         .step(EtcdMember::new(layout), &[ETCD])
         .step_if(cluster.kms().is_some(), KmsPlugin::new(layout), &[ENCRYPTION_KEY])
-        // The bootstrap node's is ready sooner alone, and a learner answers no API server.
+        // A learner answers no API server.
         .step_if(!leads, context.api_turn(), &[if was_handed_over { ETCD_VOTE } else { PKI }])
         .step(context.kube_apiserver(), &[API_TURN, ENCRYPTION_KEY, KMS_PLUGIN, UNITS])
         .step(context.kubelet(), &[kubelet_after, CONTAINERD, AGENT])
