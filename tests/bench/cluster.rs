@@ -96,7 +96,7 @@ fn bootstrap_node() {
             pivot.without_api_from,
             pivot.without_controllers,
         );
-        println!("  seconds at which steps ended\n  {}", pivot.masters.join("\n  "));
+        println!("  seconds at which steps ended\n  {}", pivot.ended.join("\n  "));
         report.add(pivot, plain);
     }
     println!("load after: {}\n\n{report}", load());

@@ -19,9 +19,28 @@ const BOOTSTRAP: &str = "bootstrap";
 /// Reads and writes through the worker's balancer, each time over a new connection, and notes the answers.
 const CLIENT: &str = include_str!("../ha/caller.sh");
 const DIR: &str = "/tmp/client";
+/// What the bootstrap node does until masters are all it waits for.
+const RAISED: [&str; 8] = [
+    "etcd-pod",
+    "api-ready",
+    "kube-controller-manager-pod",
+    "namespaces",
+    "definitions",
+    "roles",
+    "cluster-version-operator",
+    "masters-ready",
+];
 /// What a master does until the bootstrap node may hand over to it.
-const STEPS: [&str; 7] =
-    ["cluster-keys", "etcd-join", "etcd", "etcd-vote", "kube-apiserver", "api-ready", "node-ready"];
+const JOINED: [&str; 8] = [
+    "cluster-keys",
+    "etcd-join",
+    "etcd-vote",
+    "kube-apiserver",
+    "api-ready",
+    "node-ready",
+    "kube-scheduler",
+    "kube-controller-manager",
+];
 
 /// What one round shows.
 pub(crate) struct Round {
@@ -39,8 +58,8 @@ pub(crate) struct Round {
     pub(crate) without_api: f64,
     /// When that began, in seconds since the first machine was started.
     pub(crate) without_api_from: f64,
-    /// For each master, when the steps that the bootstrap node waits for ended.
-    pub(crate) masters: Vec<String>,
+    /// For each machine of the control plane, when the steps that others wait for ended.
+    pub(crate) ended: Vec<String>,
     /// From the step that stops the bootstrap node's controllers until a master leads both Leases, seconds.
     pub(crate) without_controllers: f64,
 }
@@ -71,11 +90,11 @@ pub(crate) fn round() -> Round {
     let bootstrap = record(BOOTSTRAP);
     let hand_over = step(&bootstrap, "bootstrap-complete", "ended") - step(&bootstrap, "hand-over", "started");
     let released = step(&bootstrap, "controllers-released", "started");
-    let masters = machines.names().into_iter().filter(|name| name.starts_with("master")).map(|name| {
-        let record = record(name);
-        let ended = STEPS.map(|id| format!("{id} {:.1}", step(&record, id, "ended")));
-        format!("{name}: {}", ended.join(", "))
-    });
+    let ended = |name: &str, record: &Value, steps: [&str; 8]| {
+        format!("{name}: {}", steps.map(|id| format!("{id} {:.1}", step(record, id, "ended"))).join(", "))
+    };
+    let masters = machines.names().into_iter().filter(|name| name.starts_with("master"));
+    let masters = masters.map(|name| ended(name, &record(name), JOINED));
     let led = ["kube-controller-manager", "kube-scheduler"].map(|lease| {
         let line = format!("kubectl -n kube-system get lease {lease} -o jsonpath='{{.spec.acquireTime}}'");
         since(&machines.sh(MASTER, &line).into()) - released
@@ -88,7 +107,7 @@ pub(crate) fn round() -> Round {
         lost,
         without_api,
         without_api_from: without_api_from - seconds(at),
-        masters: masters.collect(),
+        ended: [ended(BOOTSTRAP, &bootstrap, RAISED)].into_iter().chain(masters).collect(),
         without_controllers: led.into_iter().fold(0.0, f64::max),
     }
 }
