@@ -88,10 +88,10 @@ fn what_headers_refer_to_is_there() {
     let page = root().join("ARCHITECTURE.md");
     let page = (page.clone(), fs::read_to_string(&page).unwrap());
     for (pattern, texts) in [(&module, headers.collect::<Vec<_>>()), (&path, vec![page])] {
-        for (place, text) in texts {
+        for (path, text) in texts {
             let named = pattern.captures_iter(&text).map(|found| found[1].to_owned());
             let gone = named.filter(|named| !is_there(named));
-            lost.extend(gone.map(|named| format!("{}: `{named}`", place.strip_prefix(root()).unwrap().display())));
+            lost.extend(gone.map(|named| format!("{}: `{named}`", path.strip_prefix(root()).unwrap().display())));
         }
     }
     assert!(lost.is_empty(), "not there:\n{}", lost.join("\n"));
