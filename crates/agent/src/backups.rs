@@ -11,9 +11,10 @@ use backup::{BackupError, Made, Source, store};
 use etcd::{Access, NoAccess};
 use explain::{Code, Explain};
 use jiff::Timestamp;
+use operations::outage::Outage;
 use tokio::{runtime::Handle, task::spawn_blocking, time::sleep};
 
-use crate::{Agent, AgentError, outage::Outage, session};
+use crate::{Agent, AgentError, session};
 
 const EVERY: Duration = Duration::from_mins(15);
 

@@ -31,6 +31,7 @@ use kube::{
     api::ListParams,
     runtime::watcher::{Event, watcher},
 };
+use operations::outage::Outage;
 use render::objects::NODE_ANNOTATION;
 use tokio::time::interval;
 
@@ -39,7 +40,7 @@ use self::{
     read::{Ask, Purpose, Requestor},
     write::Writer,
 };
-use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session};
+use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 /// Between two checks of requests that could not be decided yet.
 const AGAIN: Duration = Duration::from_secs(1);
