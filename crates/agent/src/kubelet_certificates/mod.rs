@@ -17,6 +17,7 @@ mod decide;
 #[cfg(test)]
 mod drafts;
 mod issue;
+mod known;
 mod names;
 mod read;
 mod write;
@@ -36,7 +37,8 @@ use render::objects::NODE_ANNOTATION;
 use tokio::time::interval;
 
 use self::{
-    decide::{Decision, Known, Token, decide},
+    decide::{Decision, decide},
+    known::{Known, Token},
     read::{Ask, Purpose, Requestor},
     write::Writer,
 };

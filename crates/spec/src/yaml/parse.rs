@@ -209,7 +209,7 @@ impl Builder<'_, '_> {
     }
 
     fn location(&self, start: &Marker, end: &Marker) -> Location {
-        Location { file: self.file, span: Some(span(start, end)) }
+        Location { file: self.file, span: Some(syntax::span(start, end)) }
     }
 }
 
@@ -241,19 +241,7 @@ fn read_key(node: &Node, seen: &mut HashMap<Rc<str>, Location>, problems: &mut P
 }
 
 fn up_to(location: Location, end: &Marker) -> Location {
-    Location { span: location.span.map(|start| Span { end: span(end, end).end, ..start }), ..location }
-}
-
-/// Our own span from the library's markers, whose columns begin at 0.
-pub(super) fn span(start: &Marker, end: &Marker) -> Span {
-    let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-    let offset = |marker: &Marker| number(marker.byte_offset().unwrap_or_default());
-    Span {
-        start: offset(start),
-        end: offset(end),
-        line: number(start.line()),
-        column: number(start.col()).saturating_add(1),
-    }
+    Location { span: location.span.map(|start| Span { end: syntax::span(end, end).end, ..start }), ..location }
 }
 
 #[cfg(test)]
