@@ -57,6 +57,9 @@ pub async fn run(checks: impl IntoIterator<Item = &'static Check>, context: &Con
     narrow::narrow(found, unknown)
 }
 
+/// The name of the check of the last `node up`; a `node up` that failed leaves it out.
+pub const ABOUT_NODE_UP: &str = causes::bootstrap::CHECK.name;
+
 /// Everything that is looked at, in the order in which people read it: from the machine up to the workloads.
 pub fn registry() -> &'static [Check] {
     &[

@@ -16,7 +16,7 @@ use host::Host;
 use spec::{Node, ValidatedCluster};
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{ids, services::api_url};
+use super::{api_ready::api_url, ids};
 use crate::service::{Health, Probe};
 use nodekit::systemd;
 
