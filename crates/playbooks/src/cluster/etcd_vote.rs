@@ -1,12 +1,17 @@
 //! This master's etcd member has a vote. One that joined a running etcd gets it when it has received everything.
 //!
 //! Where a bootstrap node is the only voter, the first two masters get their votes together: with two voters etcd would stop
-//! with either of them, and with one it stops only with the bootstrap node.
+//! with either of them, and with one it stops only with the bootstrap node. Before that they give the others a moment to be announced: for
+//! five seconds after a vote etcd refuses to announce a member.
 //!
 //! A member with a vote does not need to know how it started: what names the bootstrap node goes then. The act writes that file itself,
 //! because what the engine writes it also restores, and no reset may bring the bootstrap node back into it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
 use engine::{About, Act, Planned, Stays, Step, StepError, Verdict};
 use etcd::{Access, Etcd, Initial, Member};
@@ -18,6 +23,9 @@ use super::{ids, split_brain};
 use crate::etcd_access::etcd_access;
 use nodekit::Layout;
 
+/// No longer than etcd would refuse to announce another one.
+const GATHERING: Duration = Duration::from_secs(5);
+
 /// Gives this master's member its vote.
 pub(super) struct EtcdVote {
     peer_url: String,
@@ -25,8 +33,10 @@ pub(super) struct EtcdVote {
     others: Vec<String>,
     /// Peer URL of the bootstrap node.
     bootstrap: Option<String>,
-    /// Others will follow: while the bootstrap node is the only voter, the first vote is not given alone.
-    in_pairs: bool,
+    /// How many follow it: while the bootstrap node is the only voter, the first vote of several is not given alone.
+    masters: usize,
+    /// Since when the first two could have their votes.
+    pair_since: OnceLock<Instant>,
     kubernetes_dir: PathBuf,
 }
 
@@ -51,7 +61,8 @@ impl EtcdVote {
             peer_url: etcd::peer_url(node.ip),
             others: others.map(|master| etcd::client_url(master.ip)).collect(),
             bootstrap: cluster.bootstrap_node().map(|bootstrap| etcd::peer_url(bootstrap.ip)),
-            in_pairs: cluster.masters().count() > 1,
+            masters: cluster.masters().count(),
+            pair_since: OnceLock::new(),
             kubernetes_dir: layout.kubernetes_dir.clone(),
         }
     }
@@ -61,7 +72,7 @@ impl EtcdVote {
         let mut voters = members.iter().filter(|member| !member.is_learner);
         let (first, second) = (voters.next(), voters.next());
         let is_bootstrap = |member: &Member| self.bootstrap.as_ref().is_some_and(|url| member.peer_urls.contains(url));
-        self.in_pairs && second.is_none() && first.is_some_and(is_bootstrap)
+        self.masters > 1 && second.is_none() && first.is_some_and(is_bootstrap)
     }
 
     /// What a member started with does not name the bootstrap node any more.
@@ -114,6 +125,10 @@ impl EtcdVote {
             let Some(partner) = partner(&access, &etcd, &members, own).await else {
                 return Ok((Seen::Alone { moment: host.clock.now().to_string() }, None));
             };
+            let learners = members.iter().filter(|member| member.is_learner).count();
+            if learners < self.masters && self.pair_since.get_or_init(Instant::now).elapsed() < GATHERING {
+                return Ok((Seen::NotYet("the other masters to be announced to etcd".to_owned()), None));
+            }
             return Ok((Seen::May { own, partner: Some(partner) }, Some(etcd)));
         }
         Ok((Seen::NotYet(format!("an etcd member with a vote to answer ({})", why.join("; "))), None))
