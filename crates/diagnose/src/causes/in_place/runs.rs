@@ -72,7 +72,9 @@ fn went_back(upgrade: &NodeUpgrade) -> Finding {
 
 fn armed(seen: &Seen<'_>, upgrade: &NodeUpgrade) -> Option<Finding> {
     let (node, age) = (upgrade.node(), seen.seconds(upgrade.status.since));
-    if age < COMMIT_DEADLINE {
+    let report = seen.report(upgrade);
+    // The node has gone on, and no controller has seen it yet.
+    if age < COMMIT_DEADLINE || report.as_ref().is_some_and(|report| report.state.has_begun()) {
         return None;
     }
     let label = match seen.node(node) {
@@ -80,7 +82,7 @@ fn armed(seen: &Seen<'_>, upgrade: &NodeUpgrade) -> Option<Finding> {
         Some(found) if is_labelled(found) => "its label is still there",
         Some(_) => "its label is gone",
     };
-    let says = seen.report(upgrade).map_or_else(|| "nothing".to_owned(), |report| format!("`{}`", report.state));
+    let says = report.map_or_else(|| "nothing".to_owned(), |report| format!("`{}`", report.state));
     let evidence = format!("{node} was to begin {} ago, and has not: {label}, and it reports {says}", long(age));
     Some(Finding::warning(IN_PLACE_NOT_COMMITTED, Part::Workloads, evidence))
 }
@@ -161,6 +163,8 @@ mod tests {
         lines.push(world.reported(evaluate));
         world.unlabel("w1");
         lines.push(world.reported(evaluate));
+        world.report("w1", "applying", "b1", "stage 1");
+        assert_eq!(world.reported(evaluate), "", "it has begun");
         world.report("w1", "disarmed", "b1", "disarmed; nothing was changed");
         let refused = |message: &str| json!({ "failure": { "code": "BS-UPG-006", "message": message, "hint": "h" } });
         world.upgrade("w1", "Refused", 60, &refused("the node refuses: disarmed; nothing was changed"));

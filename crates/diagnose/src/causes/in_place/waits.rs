@@ -45,16 +45,26 @@ fn held_back(seen: &Seen<'_>, upgrade: &NodeUpgrade) -> Option<Finding> {
     Some(Finding::warning(IN_PLACE_BUDGET, Part::Workloads, evidence).with_fix(fix))
 }
 
-/// A budget of its namespace that allows no pod of these to go now.
+/// A budget of its namespace that does not let it go now. The API server counts only pods that run, and lets those that are not Ready
+/// go where the others are enough, or where the budget says so.
 fn holds(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
-    let selector = budget.spec.as_ref().and_then(|spec| spec.selector.clone());
+    let Some(spec) = &budget.spec else { return false };
     // One that cannot be read selects nothing, as it does for the API server.
-    let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
+    let selector = spec.selector.clone().and_then(|selector| Selector::try_from(selector).ok());
     let labels = pod.metadata.labels.clone().unwrap_or_default();
-    let allows = budget.status.as_ref().and_then(|status| status.disruptions_allowed).unwrap_or(0);
-    budget.metadata.namespace == pod.metadata.namespace
-        && allows <= 0
-        && selector.is_some_and(|selector| selector.matches(&labels))
+    let is_of_it = budget.metadata.namespace == pod.metadata.namespace
+        && selector.is_some_and(|selector| selector.matches(&labels));
+    let status = budget.status.clone().unwrap_or_default();
+    let is_enough = status.current_healthy >= status.desired_healthy && status.desired_healthy > Some(0);
+    let is_let_go =
+        !is_ready(pod) && (is_enough || spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"));
+    let runs = pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running");
+    is_of_it && runs && !is_let_go && status.disruptions_allowed.unwrap_or_default() <= 0
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 fn reported(pod: &Pod, budget: &PodDisruptionBudget) -> String {
@@ -111,35 +121,59 @@ mod tests {
 
     use super::{super::testing::World, *};
 
-    fn budget(namespace: &str, selector: &Value, allowed: i32) -> Value {
-        json!({ "metadata": { "name": "db", "namespace": namespace }, "spec": { "selector": selector },
-                "status": { "disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1 } })
+    fn budget(namespace: &str, selector: &Value, allowed: i32, policy: &str) -> Value {
+        json!({ "metadata": { "name": "db", "namespace": namespace },
+                "spec": { "selector": selector, "unhealthyPodEvictionPolicy": policy },
+                "status": { "disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 2, "expectedPods": 2 } })
+    }
+
+    fn pod(name: &str, node: &str, phase: &str, ready: &str) -> Value {
+        json!({ "metadata": { "name": name, "namespace": "shop", "labels": { "app": "db" } },
+                "spec": { "nodeName": node, "containers": [] },
+                "status": { "phase": phase, "conditions": [{ "type": "Ready", "status": ready }] } })
     }
 
     #[test]
     fn the_pod_and_the_budget_are_named() {
-        let pod = |name: &str, node: &str| {
-            json!({ "metadata": { "name": name, "namespace": "shop", "labels": { "app": "db" } },
-                    "spec": { "nodeName": node, "containers": [] } })
-        };
-        let db = json!({ "matchLabels": { "app": "db" } });
+        let (db, web) = (json!({ "matchLabels": { "app": "db" } }), json!({ "matchLabels": { "app": "web" } }));
         let mut world = World::new(&["w1", "w2"]);
         world.upgrade("w1", "Draining", 125, &json!({}));
-        world.leaving = vec![pod("db-0", "w1"), pod("db-1", "w2")];
+        world.leaving = vec![pod("db-0", "w1", "Running", "True"), pod("db-1", "w2", "Running", "True")];
         for (case, budgets, is_held) in [
             ("none", vec![], false),
-            ("it allows one", vec![budget("shop", &db, 1)], false),
-            ("of another namespace", vec![budget("other", &db, 0)], false),
-            ("of other pods", vec![budget("shop", &json!({ "matchLabels": { "app": "web" } }), 0)], false),
+            ("it allows one", vec![budget("shop", &db, 1, "IfHealthyBudget")], false),
+            ("of another namespace", vec![budget("other", &db, 0, "IfHealthyBudget")], false),
+            ("of other pods", vec![budget("shop", &web, 0, "IfHealthyBudget")], false),
             ("of no pod", vec![json!({ "metadata": { "name": "db", "namespace": "shop" }, "spec": {} })], false),
-            ("of all pods", vec![budget("shop", &json!({}), 0)], true),
-            ("it allows none", vec![budget("shop", &db, 0)], true),
+            ("of all pods", vec![budget("shop", &json!({}), 0, "IfHealthyBudget")], true),
+            ("it allows none", vec![budget("shop", &db, 0, "AlwaysAllow")], true),
         ] {
             world.budgets = budgets;
             assert_eq!(!world.reported(evaluate).is_empty(), is_held, "{case}");
         }
-        insta::assert_snapshot!(world.reported(evaluate), @"BS-DIAG-095 Warning w1 has been Draining for 2 min: pod shop/db-0 is held by budget db, which allows 0 to go (1 of 1 are healthy, 1 must be)");
+        insta::assert_snapshot!(world.reported(evaluate), @"BS-DIAG-095 Warning w1 has been Draining for 2 min: pod shop/db-0 is held by budget db, which allows 0 to go (1 of 2 are healthy, 2 must be)");
         insta::assert_snapshot!(world.fixes(evaluate));
+        world.upgrade("w1", "Preflight", 125, &json!({}));
+        assert_eq!(world.reported(evaluate), "", "nobody has asked it to leave");
+    }
+
+    #[test]
+    fn a_pod_that_does_not_count_is_not_held() {
+        let (db, mut world) = (json!({ "matchLabels": { "app": "db" } }), World::new(&["w1"]));
+        world.upgrade("w1", "Draining", 5, &json!({}));
+        for (phase, ready, policy, healthy, is_held) in [
+            ("Running", "True", "AlwaysAllow", 2, true),
+            ("Running", "False", "AlwaysAllow", 1, false),
+            ("Running", "False", "IfHealthyBudget", 1, true),
+            ("Running", "False", "IfHealthyBudget", 2, false),
+            ("Pending", "False", "IfHealthyBudget", 1, false),
+            ("Succeeded", "False", "IfHealthyBudget", 1, false),
+        ] {
+            world.leaving = vec![pod("db-0", "w1", phase, ready)];
+            world.budgets = vec![budget("shop", &db, 0, policy)];
+            world.budgets[0]["status"]["currentHealthy"] = json!(healthy);
+            assert_eq!(!world.reported(evaluate).is_empty(), is_held, "{phase} {ready} {policy} {healthy}");
+        }
     }
 
     #[test]
