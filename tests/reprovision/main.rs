@@ -14,6 +14,7 @@
 mod api;
 #[path = "../support/cases.rs"]
 mod cases;
+mod demo;
 mod given;
 mod machine;
 mod node;
@@ -53,6 +54,22 @@ fn nodes_are_worked_on_in_place() {
     if let Err(panic) = ended {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// What the guide has for a reader to type, in a lab of its own: the turn of one commit of three.
+#[test]
+fn the_demo_of_the_guide_ends_well() {
+    let _turn = turn();
+    let is_wanted = match std::env::var("CHECKS") {
+        Ok(wanted) => wanted.split('|').any(|part| "demo of the guide".contains(part)),
+        Err(_) => !in_turn(&[()], 3).is_empty(),
+    };
+    if !is_wanted {
+        return;
+    }
+    let printed = demo::play();
+    assert!(printed.contains(" Done "), "{printed}");
+    assert!(printed.contains("stage 1 of w-1, kubelet active\nstage 2 of w-1, kubelet inactive\n"), "{printed}");
 }
 
 /// Three nodes, of which two have packages by dnf.

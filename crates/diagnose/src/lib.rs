@@ -15,6 +15,7 @@ mod bootstrap_node;
 mod causes;
 pub mod codes;
 mod context;
+mod listed;
 mod narrow;
 mod show;
 #[cfg(test)]
@@ -105,6 +106,8 @@ pub fn registry() -> &'static [Check] {
         causes::service_table::CHECK,
         causes::cluster_dns::CHECK,
         causes::workloads::CHECK,
+        causes::in_place::CHECK,
+        causes::in_place::machine::CHECK,
         causes::ceph::daemons::CHECK,
         causes::ceph::quorum::CHECK,
         causes::ceph::health::CHECK,

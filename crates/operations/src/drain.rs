@@ -148,6 +148,11 @@ impl Drain {
     }
 }
 
+/// Whether a pod has to go when its node is drained.
+pub fn has_to_leave(pod: &Pod) -> bool {
+    leaving(pod).is_some()
+}
+
 /// Why a pod may not go yet, if it may not.
 async fn send_away(client: &Client, pod: &Leaving, is_silent: bool) -> Result<Option<String>, ApiError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace);
