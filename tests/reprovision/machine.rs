@@ -31,15 +31,27 @@ until curl -sf -o /dev/null http://127.0.0.1:8000/repodata/repomd.xml; do sleep 
 
 /// Makes both workers what they are for this.
 pub(crate) fn prepare(cluster: &Cluster) {
-    let machine = MACHINE.replace("@SERVER@", &cluster.ip(SERVER));
-    for name in [SERVER, WORKER] {
-        cluster.sh(name, &machine);
-    }
+    dnf(cluster, SERVER);
     cluster.sh(SERVER, PACKAGES);
-    cluster.sh(WORKER, "dnf -qy install shell tool-1");
+    prepare_one(cluster, WORKER);
+}
+
+/// Makes a machine what it is for this, as it is before the first payload.
+pub(crate) fn prepare_one(cluster: &Cluster, name: &str) {
+    dnf(cluster, name);
+    cluster.sh(name, "dnf -qy install shell tool-1");
+}
+
+fn dnf(cluster: &Cluster, name: &str) {
+    cluster.sh(name, &MACHINE.replace("@SERVER@", &cluster.ip(SERVER)));
 }
 
 /// What rpm lists, without the release.
 pub(crate) fn packages(cluster: &Cluster) -> String {
-    cluster.sh(WORKER, "rpm -qa --queryformat '%{NAME}-%{VERSION}\\n' | sort | xargs")
+    packages_of(cluster, WORKER)
+}
+
+/// The same of another machine.
+pub(crate) fn packages_of(cluster: &Cluster, name: &str) -> String {
+    cluster.sh(name, "rpm -qa --queryformat '%{NAME}-%{VERSION}\\n' | sort | xargs")
 }

@@ -11,6 +11,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 #![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]
 
+mod agents;
 mod api;
 #[path = "../support/cases.rs"]
 mod cases;
@@ -31,7 +32,7 @@ use std::mem::ManuallyDrop;
 use cases::in_turn;
 use support::{Check, Cluster, TestLab, turn};
 
-/// The only master. Nothing is done to it.
+/// The only master. It is worked on last of all.
 const MASTER: &str = "master-01";
 /// What things happen to.
 const WORKER: &str = "worker-01";
@@ -45,7 +46,7 @@ fn nodes_are_worked_on_in_place() {
     let is_borrowed = borrowed.is_some();
     let cluster = ManuallyDrop::new(borrowed.map_or_else(made, |name| Cluster { lab: TestLab { name } }));
     // What takes half a minute each is made in turns.
-    let turns = in_turn(&[refused::IN_TURN, rhel::IN_TURN, plans::CHECKS, struck::CHECKS].concat(), 3);
+    let turns = in_turn(&[refused::IN_TURN, rhel::IN_TURN, plans::CHECKS, struck::CHECKS, agents::CHECKS].concat(), 3);
     let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, &turns];
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cluster.check(lists)));
     if !is_borrowed {

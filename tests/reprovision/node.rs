@@ -18,18 +18,28 @@ pub(crate) fn start(cluster: &Cluster) {
 
 /// The object of the node; null if there is none.
 pub(crate) fn object(cluster: &Cluster) -> Value {
-    serde_json::from_str(&cluster.try_kubectl(&["get", "nodeupgrade", WORKER, "-o", "json"]).out).unwrap_or_default()
+    object_of(cluster, WORKER)
+}
+
+fn object_of(cluster: &Cluster, name: &str) -> Value {
+    serde_json::from_str(&cluster.try_kubectl(&["get", "nodeupgrade", name, "-o", "json"]).out).unwrap_or_default()
 }
 
 /// Waits until the work has ended like this, in an attempt after `attempt`, and returns its status.
 #[track_caller]
 pub(crate) fn await_end(cluster: &Cluster, phase: &str, attempt: u64) -> Value {
+    await_end_of(cluster, WORKER, phase, attempt)
+}
+
+/// The same of another node, whose API may be away meanwhile.
+#[track_caller]
+pub(crate) fn await_end_of(cluster: &Cluster, name: &str, phase: &str, attempt: u64) -> Value {
     let mut last = Value::Null;
-    eventually(&format!("{WORKER} is {phase}"), || {
-        last = object(cluster)["status"].clone();
+    eventually(&format!("{name} is {phase}"), || {
+        last = object_of(cluster, name)["status"].clone();
         let is_end = ["Done", "Refused", "RolledBack", "Stuck"].iter().any(|end| last["phase"] == *end);
         let is_new = last["attempt"].as_u64().is_some_and(|seen| seen > attempt);
-        assert!(!(is_end && is_new) || last["phase"] == phase, "{last:#}\n{}", report(cluster));
+        assert!(!(is_end && is_new) || last["phase"] == phase, "{last:#}\n{}", report_of(cluster, name));
         is_end && is_new
     });
     last
@@ -37,17 +47,26 @@ pub(crate) fn await_end(cluster: &Cluster, phase: &str, attempt: u64) -> Value {
 
 /// How many times it was begun so far.
 pub(crate) fn attempt(cluster: &Cluster) -> u64 {
-    object(cluster)["status"]["attempt"].as_u64().unwrap_or_default()
+    attempt_of(cluster, WORKER)
+}
+
+/// The same of another node.
+pub(crate) fn attempt_of(cluster: &Cluster, name: &str) -> u64 {
+    object_of(cluster, name)["status"]["attempt"].as_u64().unwrap_or_default()
 }
 
 /// The Node.
 pub(crate) fn node(cluster: &Cluster) -> Value {
-    serde_json::from_str(&cluster.kubectl(&["get", "node", WORKER, "-o", "json"])).unwrap()
+    node_of(cluster, WORKER)
+}
+
+fn node_of(cluster: &Cluster, name: &str) -> Value {
+    serde_json::from_str(&cluster.kubectl(&["get", "node", name, "-o", "json"])).unwrap()
 }
 
 /// The node's last report.
-pub(crate) fn report(cluster: &Cluster) -> Value {
-    let node = node(cluster);
+fn report_of(cluster: &Cluster, name: &str) -> Value {
+    let node = node_of(cluster, name);
     let text = node["metadata"]["annotations"]["blackstart.io/upgrade-report"].as_str().unwrap_or_default();
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -55,38 +74,50 @@ pub(crate) fn report(cluster: &Cluster) -> Value {
 /// Nothing of a run is left in the cluster and on the machine, and the Node is what others have made of it.
 #[track_caller]
 pub(crate) fn assert_given_back(cluster: &Cluster) {
-    let node = node(cluster);
+    assert_given_back_of(cluster, WORKER);
+}
+
+/// The same of another node.
+#[track_caller]
+pub(crate) fn assert_given_back_of(cluster: &Cluster, name: &str) {
+    let node = node_of(cluster, name);
     assert!(node["spec"]["unschedulable"].is_null() || node["spec"]["unschedulable"] == false, "{node:#}");
     let labels = &node["metadata"]["labels"];
     assert!(labels["ibm-cloud.kubernetes.io/ipb-schedule"].is_null(), "{labels:#}");
     assert!(node["metadata"]["annotations"]["blackstart.io/upgrade-order"].is_null(), "{node:#}");
     let roles = cluster.get(&["role,rolebinding", "-n", "ipb-system"]);
-    let of_node = roles.iter().filter(|role| role["metadata"]["name"].as_str().unwrap().contains(WORKER));
+    let of_node = roles.iter().filter(|role| role["metadata"]["name"].as_str().unwrap().contains(name));
     assert_eq!(of_node.count(), 0, "the right to the Secret is gone");
     eventually("the node's units have nothing more to do", || {
         cluster
             .try_sh(
-                WORKER,
+                name,
                 "! systemctl is-active -q blackstart-reprovision && ! systemctl is-enabled -q blackstart-reprovision",
             )
             .code
             == Some(0)
     });
-    let left = cluster.sh(WORKER, "ls /var/lib/blackstart-reprovision | xargs");
+    let left = cluster.sh(name, "ls /var/lib/blackstart-reprovision | xargs");
     assert_eq!(left, "lock note.json", "nothing of a run stays, above all no secret");
 }
 
 /// The token is in no journal, no object but its Secret, no argument and no environment.
 #[track_caller]
 pub(crate) fn assert_untold(cluster: &Cluster) {
+    assert_untold_of(cluster, WORKER);
+}
+
+/// The same of another node.
+#[track_caller]
+pub(crate) fn assert_untold_of(cluster: &Cluster, name: &str) {
     let token = api::TOKEN;
     // Split, so that the search does not find itself.
     let (one, two) = token.split_at(6);
     let search = format!("t={one}; t=$t{two}; ");
     let journal = format!("{search} ! journalctl --no-pager -o cat | grep -F -q \"$t\"");
-    assert_eq!(cluster.try_sh(WORKER, &journal).code, Some(0), "the journal has the token");
+    assert_eq!(cluster.try_sh(name, &journal).code, Some(0), "the journal has the token");
     let processes = format!("{search} ! grep -F -l -a -- \"$t\" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null");
-    assert_eq!(cluster.try_sh(WORKER, &processes).out, "", "a process shows the token");
+    assert_eq!(cluster.try_sh(name, &processes).out, "", "a process shows the token");
     for what in ["nodes", "nodeupgrades", "pods,events -A"] {
         let shown = cluster.sh(
             MASTER,

@@ -61,7 +61,7 @@ pub(crate) fn assert_upgraded(cluster: &Cluster) {
     assert_eq!(cluster.sh(WORKER, "cat /etc/declared"), "new");
 }
 
-fn done(cluster: &Cluster) {
+pub(crate) fn done(cluster: &Cluster) {
     afresh(cluster);
     cluster.kubectl(&["label", "node", WORKER, "disk=fast", "--overwrite"]);
     cluster.kubectl(&["taint", "node", WORKER, "dedicated=db:PreferNoSchedule", "--overwrite"]);

@@ -5,7 +5,7 @@ use spec::{NetworkAddOn, Role};
 
 use crate::{
     Agent, AgentError, backups, balancer, configuration, join_server, kubelet_certificates, labels, learners, nodes,
-    pod_cidrs, progress, renewal, report, rotation, shield, tokens,
+    pod_cidrs, progress, renewal, report, rotation, shield, tokens, upgrade_controller, upgrade_door,
 };
 
 /// One thing the agent does all the time.
@@ -35,6 +35,8 @@ const ALL: &[Duty] = &[
     Duty { name: "backups",     applies: on_masters_that_stay,   run: |agent| Box::pin(backups::run(agent)) },
     Duty { name: "rotation",    applies: on_masters_that_stay,   run: |agent| Box::pin(rotation::run(agent)) },
     Duty { name: "learners",    applies: on_masters,   run: |agent| Box::pin(learners::run(agent)) },
+    Duty { name: "upgrade-door", applies: on_nodes,    run: |agent| Box::pin(upgrade_door::run(agent)) },
+    Duty { name: "upgrade-controller", applies: on_masters_that_stay, run: |agent| Box::pin(upgrade_controller::run(agent)) },
     Duty { name: "progress",    applies: on_bootstrap, run: |agent| Box::pin(progress::run(agent)) },
 ];
 
@@ -54,6 +56,11 @@ fn on_masters(agent: &Agent) -> bool {
 /// The temporary bootstrap node has nothing to keep and no keys to follow with.
 fn on_masters_that_stay(agent: &Agent) -> bool {
     agent.node.has(Role::Master)
+}
+
+/// The temporary bootstrap node ends before anything is done to a node in place.
+fn on_nodes(agent: &Agent) -> bool {
+    !on_bootstrap(agent)
 }
 
 fn on_bootstrap(agent: &Agent) -> bool {
@@ -86,16 +93,19 @@ mod tests {
     fn every_node_has_the_duties_of_what_it_is() {
         let names = |agent: &Agent| of(agent).map(|duty| duty.name).collect::<Vec<_>>().join(" ");
         let commands = Arc::new(Scripted::default());
-        assert_eq!(names(&agent("worker-01", &commands)), "balancer nodes shield renewal configuration report");
+        assert_eq!(
+            names(&agent("worker-01", &commands)),
+            "balancer nodes shield renewal configuration report upgrade-door"
+        );
         let mut master = agent("master-01", &commands);
         assert_eq!(
             names(&master),
-            "balancer nodes shield renewal configuration report pod-cidrs labels kubelet-certificates join-server tokens backups rotation learners"
+            "balancer nodes shield renewal configuration report pod-cidrs labels kubelet-certificates join-server tokens backups rotation learners upgrade-door upgrade-controller"
         );
         master.cluster = Arc::new(cluster_with("  networking: { add_on: none }"));
         assert_eq!(
             names(&master),
-            "balancer shield renewal configuration report labels kubelet-certificates join-server tokens backups rotation learners"
+            "balancer shield renewal configuration report labels kubelet-certificates join-server tokens backups rotation learners upgrade-door upgrade-controller"
         );
     }
 }

@@ -127,6 +127,9 @@ pub enum AgentError {
     /// Another master.
     #[error(transparent)]
     Join(Box<JoinError>),
+    /// The door of a node that is worked on in place.
+    #[error(transparent)]
+    Door(#[from] reprovision::door::DoorError),
     /// Several things at once, none of which kept the others from being tried.
     #[error("{}", .0.iter().map(|error| explain::chain(error)).collect::<Vec<_>>().join("; "))]
     Several(Vec<AgentError>),
@@ -198,6 +201,7 @@ impl Explain for AgentError {
             Self::Admissions(error) => error.code(),
             Self::Claim(error) => error.code(),
             Self::Join(error) => error.code(),
+            Self::Door(error) => error.code(),
         }
     }
 }

@@ -18,6 +18,8 @@
 //! | `backups` | masters that stay | an encrypted backup of the cluster every quarter of an hour |
 //! | `rotation` | masters that stay | new keys in place of the old ones, when it is this master's turn |
 //! | `learners` | masters | removes an etcd learner that was added and never started |
+//! | `upgrade_door` | everywhere but on the bootstrap node | lets a node be worked on in place, where no pod does |
+//! | `upgrade_controller` | masters that stay | the cluster's side of that, where the agents are to do it |
 //! | `progress` | the bootstrap node | the milestones it has reached, in a ConfigMap |
 //!
 //! Each duty is a small loop around a pure core. It waits for the files it needs, because the agent starts before the
@@ -52,8 +54,10 @@ mod systemd;
 #[cfg(test)]
 mod testing;
 mod tokens;
+mod upgrade_controller;
+mod upgrade_door;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 pub use balancer::Balancer;
 pub use ca::Ca;
@@ -66,12 +70,16 @@ use spec::{Node, ValidatedCluster};
 use tokio::{
     signal::unix::{SignalKind, signal},
     task::JoinSet,
+    time::timeout,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// What is worth a line in the journal, for `tracing_subscriber::EnvFilter`. The client library logs every failed attempt
 /// on its own; the duties say it once.
 pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off";
+
+/// For giving back what others wait for, before the agent ends: its API server may be ending too.
+const GIVES_BACK: Duration = Duration::from_secs(3);
 
 /// The agent of one node.
 #[derive(Clone)]
@@ -88,6 +96,8 @@ pub struct Agent {
     pub ca: Ca,
     /// Stops the agent; SIGTERM and SIGINT do it too.
     pub cancel: CancellationToken,
+    /// Held by duties that give something back when the agent stops.
+    pub holds: TaskTracker,
 }
 
 impl Agent {
@@ -113,6 +123,10 @@ pub async fn run(agent: Agent) -> Result<(), AgentError> {
     }
     agent.cancel.cancelled().await;
     notify::notify("STOPPING=1");
+    agent.holds.close();
+    if timeout(GIVES_BACK, agent.holds.wait()).await.is_err() {
+        tracing::warn!("what is held is not given back within {} s", GIVES_BACK.as_secs());
+    }
     running.shutdown().await;
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::{
 use host::{Cmd, CommandError, Commands, Host, Printed, Running, SystemClock, disk::model::ModelDisk};
 use nodekit::Layout;
 use spec::ValidatedCluster;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::Agent;
 
@@ -51,7 +51,15 @@ pub(crate) fn agent(node: &str, commands: &Arc<Scripted>) -> Agent {
         ..Host::rooted("/")
     };
     let node = cluster.node(node).unwrap().clone();
-    Agent { host, node, cluster, paths: Layout::default(), ca: crate::Ca::default(), cancel: CancellationToken::new() }
+    Agent {
+        host,
+        node,
+        cluster,
+        paths: Layout::default(),
+        ca: crate::Ca::default(),
+        cancel: CancellationToken::new(),
+        holds: TaskTracker::new(),
+    }
 }
 
 /// Commands that print what a test says, and remember that they were called. What has no answer fails.

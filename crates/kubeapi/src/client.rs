@@ -26,6 +26,14 @@ pub async fn connect_with_short_timeout(kubeconfig: &str) -> Result<Client, ApiE
     client(config)
 }
 
+/// The same as somebody else, with that one's rights and limits: for whoever may impersonate.
+pub async fn connect_as(kubeconfig: &str, user: &str) -> Result<Client, ApiError> {
+    let mut config = config(kubeconfig).await?;
+    config.default_retry = false;
+    config.auth_info.impersonate = Some(user.to_owned());
+    client(config)
+}
+
 async fn config(kubeconfig: &str) -> Result<Config, ApiError> {
     let file = Kubeconfig::from_yaml(kubeconfig).map_err(|error| unusable(&error))?;
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
@@ -43,4 +51,39 @@ fn client(config: Config) -> Result<Client, ApiError> {
 
 fn unusable(error: &dyn Error) -> ApiError {
     ApiError::Kubeconfig(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        Router,
+        http::{HeaderMap, Request},
+        routing::get,
+    };
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_request_says_as_whom() {
+        let asked_as = |headers: HeaderMap| async move {
+            headers.get("impersonate-user").map_or_else(String::new, |user| user.to_str().unwrap().to_owned())
+        };
+        let router = Router::new().route("/version", get(asked_as));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let kubeconfig = format!(
+            "clusters: [{{ name: c, cluster: {{ server: 'http://{server}' }} }}]\n\
+             contexts: [{{ name: c, context: {{ cluster: c, user: u }} }}]\n\
+             users: [{{ name: u, user: {{}} }}]\ncurrent-context: c\n"
+        );
+        for (client, expected) in [
+            (connect(&kubeconfig).await.unwrap(), ""),
+            (connect_as(&kubeconfig, "system:serviceaccount:a:b").await.unwrap(), "system:serviceaccount:a:b"),
+        ] {
+            let request = Request::get("/version").body(Vec::new()).unwrap();
+            assert_eq!(client.request_text(request).await.unwrap(), expected);
+        }
+    }
 }

@@ -17,7 +17,7 @@ mod secret;
 mod workload;
 
 pub use apply::{apply, apply_all, differing};
-pub use client::{connect, connect_with_short_timeout};
+pub use client::{connect, connect_as, connect_with_short_timeout};
 pub use error::{ApiError, unless_gone};
 pub use k8s_openapi;
 pub use kube::{self, Client};

@@ -41,7 +41,12 @@ pub async fn ask(commands: &dyn Commands, command: &Cmd) -> Result<String, Comma
 /// Whether the unit runs, or is about to. Only units that systemd has in memory are listed: to ask for one by its name makes
 /// it look for a file that is gone, and complain about it in the journal.
 pub async fn is_running(commands: &dyn Commands, unit: &str) -> Result<bool, CommandError> {
-    let list = on_node("systemctl").args(["list-units", "--all", "--plain", "--no-legend", "--no-pager"]);
+    is_running_by(commands, on_node("systemctl"), unit).await
+}
+
+/// The same, asked by this systemctl.
+pub async fn is_running_by(commands: &dyn Commands, systemctl: Cmd, unit: &str) -> Result<bool, CommandError> {
+    let list = systemctl.args(["list-units", "--all", "--plain", "--no-legend", "--no-pager"]);
     Ok(is_up(&ask(commands, &list.arg(unit)).await?))
 }
 

@@ -5,7 +5,7 @@ explain::codes! {
     NO_KUBECONFIG = "BS-IPB-001", "no kubelet credential found on the node",
         "the message has the files that were looked for; set `--kubeconfig` in the unit blackstart-reprovision.service";
     NO_SECRET_ACCESS = "BS-IPB-002", "the node cannot read its Secret",
-        "the controller allows it for the time of a run: check the logs of the Deployment ipb-controller in ipb-system, and the Role of \
+        "the controller allows it for the time of a run: check the logs of the Deployment ipb-controller in ipb-system, or of the masters' agents, and the Role of \
          the Secret's name there";
     BAD_NOTE = "BS-IPB-003", "unreadable note in /var/lib/blackstart-reprovision",
         "it was written by another version, or damaged: read it with the version that wrote it. Nothing is done until it is moved away";
@@ -14,13 +14,13 @@ explain::codes! {
     NOT_REBOOTED = "BS-IPB-005", "the machine does not reboot",
         "check `systemctl list-jobs` and the machine's console, then reboot it by hand: the work goes on by itself";
     NOT_CONFIRMED = "BS-IPB-006", "the cluster did not confirm the node in time, so it goes back",
-        "check the Deployment ipb-controller in ipb-system, and whether the node reaches the API";
+        "check the Deployment ipb-controller in ipb-system, or the masters' agents where they do its work, and whether the node reaches the API";
     TIMED_OUT = "BS-IPB-007", "the work did not end in time",
         "`journalctl -u blackstart-reprovision` on the node has its output";
     NOT_STARTED = "BS-IPB-008", "systemd on the node did not start the work",
-        "run `systemctl status blackstart-reprovision` on the node; the pod retries by itself";
+        "run `systemctl status blackstart-reprovision` on the node; it is tried again by itself";
     NOT_PUT = "BS-IPB-009", "cannot copy the program or its units to the node",
-        "the message has the file and the cause: free space, or make the file system writable; the pod retries by itself";
+        "the message has the file and the cause: free space, or make the file system writable; it is tried again by itself";
     NO_WAY_BACK = "BS-IPB-010", "the node could not go back",
         "the message has what remains; `journalctl -u blackstart-reprovision` on the node has the output";
     NO_NODE_NAME = "BS-IPB-011", "the pod does not know its node",

@@ -18,8 +18,8 @@ explain::codes! {
     CHECKS_UNMET = "BS-UPG-006", "preflight found problems on the node",
         "nothing was changed. Repair what the message names, then label the node again";
     NO_ANSWER = "BS-UPG-007", "the node does not report",
-        "check its pod with `kubectl -n ipb-system get pods -o wide -l app=ipb-daemonset`, and `journalctl -u \
-         blackstart-reprovision` on the node";
+        "check its pod with `kubectl -n ipb-system get pods -o wide -l app=ipb-daemonset`, or `journalctl -u blackstart-agent` on it \
+         where agents do the work; and `journalctl -u blackstart-reprovision` on the node";
     NOT_DRAINED = "BS-UPG-008", "the node could not be drained in time",
         "the message has the pods and the budgets that hold them: add replicas, or relax the budget, then label the node again. \
          `drain.onTimeout: delete` in the NodeUpgrade deletes such pods instead";

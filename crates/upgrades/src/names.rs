@@ -10,6 +10,10 @@ pub const VERSION: &str = "v1alpha1";
 pub const DAEMON_SET: &str = "ipb-daemonset";
 /// The Deployment of the controller, its service account, and the value of the label `app` of its pods.
 pub const CONTROLLER: &str = "ipb-controller";
+/// The `ConfigMap` that lets the agents of a Blackstart cluster do the work of both, and says how many nodes at once.
+pub const AGENTS: &str = "ipb-agents";
+/// Its key: how many nodes that are no masters may be taken away at once.
+pub const MAX_UNAVAILABLE: &str = "maxUnavailable";
 
 /// The label of a Node by which a user asks for the work. Only the value `true` counts.
 pub const SCHEDULE_LABEL: &str = "ibm-cloud.kubernetes.io/ipb-schedule";
@@ -35,6 +39,11 @@ pub const FINALIZER: &str = "blackstart.io/restore";
 /// The Secret of a node, where its object names no other. Never one that the Node names: its kubelet could name any.
 pub fn secret(node: &str) -> String {
     format!("ipb-{node}")
+}
+
+/// Whom the API server knows the controller as, whoever runs it.
+pub fn controller_account() -> String {
+    format!("system:serviceaccount:{NAMESPACE}:{CONTROLLER}")
 }
 
 /// Keys of a Secret. Which driver it is for is known by which of them it has.

@@ -29,6 +29,9 @@ pub struct Order {
     /// order without a word of it is of a controller that knew no other way.
     #[serde(default = "yes")]
     pub goes_back: bool,
+    /// No pod brings program and units: the node's agent does. Of no interest to the node's program itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_agent: bool,
 }
 
 const fn yes() -> bool {
@@ -73,11 +76,18 @@ mod tests {
             apply_seconds: 3600,
             confirm_seconds: 900,
             goes_back: true,
+            by_agent: false,
         };
         let text = serde_json::to_string(&order).unwrap();
         insta::assert_snapshot!(text, @r#"{"version":1,"run":"uid-1-1","command":"roll-back","driver":"rhel","secret":"ipb-w1","applySeconds":3600,"confirmSeconds":900,"goesBack":true}"#);
         assert_eq!(Order::read(&text).as_ref(), Some(&order));
-        assert_eq!(Order::read(&text.replace(r#","goesBack":true"#, "")), Some(order), "of an older controller");
+        assert_eq!(
+            Order::read(&text.replace(r#","goesBack":true"#, "")),
+            Some(order.clone()),
+            "of an older controller"
+        );
+        let by_agent = Order { by_agent: true, ..order };
+        assert_eq!(Order::read(&serde_json::to_string(&by_agent).unwrap()), Some(by_agent));
         for strange in ["", "{}", &text.replace(":1,", ":2,"), &text.replace("roll-back", "explode")] {
             assert_eq!(Order::read(strange), None, "{strange}");
         }

@@ -47,8 +47,14 @@ pub enum ReprovisionCommand {
     },
 
     /// Print the manifests: kinds, rights, policies, DaemonSet and controller
-    #[command(after_help = "Examples:\n  blackstart reprovision manifests | kubectl apply --server-side -f -")]
-    Manifests,
+    #[command(
+        after_help = "With --agents nothing of it is a pod: the masters' agents do the controller's work, and each node's agent that of the DaemonSet.\n\nExamples:\n  blackstart reprovision manifests | kubectl apply --server-side -f -\n  blackstart reprovision manifests --agents | kubectl apply --server-side -f -    on a cluster made by Blackstart"
+    )]
+    Manifests {
+        /// For a cluster made by Blackstart: kinds and rights only, for its agents
+        #[arg(long)]
+        agents: bool,
+    },
 
     /// What the host's units do on the node
     #[command(hide = true)]

@@ -3,7 +3,7 @@
 use std::io;
 
 use agent::{Agent, Ca};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing_subscriber::EnvFilter;
 
 use crate::context::{Context, Ended, block_on};
@@ -16,8 +16,8 @@ pub(super) fn run(context: &Context, name: Option<&str>) -> Result<(), Ended> {
     tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(filter).without_time().with_ansi(false).init();
     let paths = context.layout.clone();
     let host = context.host.clone();
-    let (ca, cancel) = (Ca::default(), CancellationToken::new());
-    let agent = Agent { host, cluster, node, paths, ca, cancel };
+    let (ca, cancel, holds) = (Ca::default(), CancellationToken::new(), TaskTracker::new());
+    let agent = Agent { host, cluster, node, paths, ca, cancel, holds };
     block_on(agent::run(agent))??;
     Ok(())
 }

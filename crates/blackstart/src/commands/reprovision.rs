@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context, command: &ReprovisionCommand) -> Result<(),
         }
         ReprovisionCommand::Status { node, kubeconfig } => status::run(context, node.as_deref(), kubeconfig.as_deref()),
         ReprovisionCommand::Abort { node, kubeconfig } => start::abort(context, node, kubeconfig.as_deref()),
-        ReprovisionCommand::Manifests => manifests::run(context),
+        ReprovisionCommand::Manifests { agents } => manifests::run(context, *agents),
         ReprovisionCommand::Node { node, kubeconfig, boot } => {
             service::node(context, node, kubeconfig.as_deref(), *boot)
         }

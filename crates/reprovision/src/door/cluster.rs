@@ -9,52 +9,13 @@ use kubeapi::{
     },
 };
 use serde_json::json;
-use upgrades::{Command, NodeReport, NodeState, Order, names};
+use upgrades::names;
 
-use super::DoorError;
+use super::{DoorError, look::Look};
 
 pub(super) struct Cluster {
     node: String,
     client: Client,
-}
-
-/// What is seen of the Node, in one look.
-#[derive(Debug, Clone)]
-pub(super) struct Look {
-    version: Option<String>,
-    is_labelled: bool,
-    order: Option<Order>,
-    report: Option<NodeReport>,
-}
-
-impl Look {
-    fn of(node: &Node) -> Self {
-        let annotation = |key: &str| node.metadata.annotations.as_ref()?.get(key).map(String::as_str);
-        let label = node.metadata.labels.as_ref().and_then(|labels| labels.get(names::SCHEDULE_LABEL));
-        Self {
-            version: node.metadata.resource_version.clone(),
-            is_labelled: label.is_some_and(|value| value == names::SCHEDULED),
-            order: annotation(names::ORDER_ANNOTATION).and_then(Order::read),
-            report: annotation(names::REPORT_ANNOTATION).and_then(NodeReport::read),
-        }
-    }
-
-    /// The node has done all it was told to: there is nothing to start.
-    pub(super) fn is_over(&self) -> bool {
-        self.of_this_run().is_some_and(|report| report.state.is_end())
-    }
-
-    /// The one moment at which the label is removed.
-    pub(super) fn commits(&self) -> bool {
-        let is_to_be_armed = self.order.as_ref().is_some_and(|order| order.command == Command::Arm);
-        let is_armed = self.of_this_run().is_some_and(|report| report.state == NodeState::Armed);
-        self.is_labelled && is_to_be_armed && is_armed
-    }
-
-    fn of_this_run(&self) -> Option<&NodeReport> {
-        let order = self.order.as_ref()?;
-        self.report.as_ref().filter(|report| report.run == order.run)
-    }
 }
 
 impl Cluster {
@@ -70,12 +31,12 @@ impl Cluster {
 
     pub(super) async fn look(&self) -> Result<Look, DoorError> {
         let node = self.api().get(&self.node).await.map_err(ApiError::of(format!("see node {}", self.node)))?;
-        Ok(Look::of(&node))
+        Ok(Look::of(&node.metadata))
     }
 
     /// Of the very Node that was seen: one that was given another order meanwhile keeps its label.
     pub(super) async fn remove_label(&self, look: &Look) -> Result<(), DoorError> {
-        let metadata = json!({ "resourceVersion": look.version, "labels": { names::SCHEDULE_LABEL: null } });
+        let metadata = json!({ "resourceVersion": look.version(), "labels": { names::SCHEDULE_LABEL: null } });
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         match self.api().patch(&self.node, &PatchParams::default(), &patch).await {
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
@@ -86,39 +47,5 @@ impl Cluster {
 
     fn api(&self) -> Api<Node> {
         Api::all(self.client.clone())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn look(run: &str, command: &str, state: &str, is_labelled: bool) -> Look {
-        let order = json!({ "version": 1, "run": "r", "command": command, "driver": "rhel", "secret": "s",
-                            "applySeconds": 1, "confirmSeconds": 1 });
-        let report = json!({ "version": 1, "run": run, "state": state, "message": "m", "bootId": "b",
-                             "at": "2026-01-01T00:00:00Z" });
-        let annotations =
-            json!({ names::ORDER_ANNOTATION: order.to_string(), names::REPORT_ANNOTATION: report.to_string() });
-        let labels = if is_labelled { json!({ names::SCHEDULE_LABEL: "true" }) } else { json!({}) };
-        let node = json!({ "metadata": { "name": "w1", "annotations": annotations, "labels": labels } });
-        Look::of(&serde_json::from_value(node).unwrap())
-    }
-
-    #[test]
-    fn the_label_goes_only_when_the_node_is_armed_for_this_very_order() {
-        for (case, seen, commits, is_over) in [
-            ("armed", look("r", "arm", "armed", true), true, false),
-            ("for another run", look("q", "arm", "armed", true), false, false),
-            ("told to stop", look("r", "stop", "armed", true), false, false),
-            ("not yet", look("r", "arm", "checked", true), false, false),
-            ("gone already", look("r", "arm", "armed", false), false, false),
-            ("done", look("r", "confirm", "done", true), false, true),
-            ("done, of another run", look("q", "check", "done", true), false, false),
-            ("refused", look("r", "check", "refused", true), false, true),
-        ] {
-            assert_eq!((seen.commits(), seen.is_over()), (commits, is_over), "{case}");
-        }
-        assert!(!Look::of(&Node::default()).is_over(), "no order yet: the unit waits for one");
     }
 }

@@ -7,24 +7,30 @@
 //! The pod reads no Secret, decides nothing and waits for no reboot. It goes with the label, which is its last act; all else is
 //! in a unit of the node by then. A pod that comes back finds out from the Node what there is to do.
 
+//!
+//! On a cluster of Blackstart no pod is needed: the agent of the node opens the door ([`OfAgent`]), and the controller commits.
+
+mod agent;
 mod cluster;
 mod error;
+mod look;
+mod open;
 mod put;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use explain::{Explain, chain};
-use host::{Commands, Host, RealCommands};
+use host::Host;
 use jiff::Timestamp;
 use kubeapi::pod::{HEALTHY, Heartbeat, READY, Ready};
-use nodekit::from_pod::{HOST, Journal, ask, is_running, on_node};
+use nodekit::from_pod::{HOST, Journal, on_node};
 use tokio::{
     signal::unix::{SignalKind, signal},
     time::sleep,
 };
 
-use self::cluster::Cluster;
-pub use self::error::DoorError;
+pub use self::{agent::OfAgent, error::DoorError};
+use self::{cluster::Cluster, open::Opener};
 use crate::paths;
 
 /// What is worth a line in the log, for `tracing_subscriber::EnvFilter`.
@@ -45,10 +51,7 @@ pub async fn run(node: &str, program: &Path, say: Say) -> Result<(), DoorError> 
     let mut door = Door {
         heartbeat: Heartbeat::start(HEALTHY.into()).map_err(unkept(HEALTHY))?,
         ready: Ready::not_yet(READY.into()).map_err(unkept(READY))?,
-        node: node.to_owned(),
-        host: Host::rooted(HOST),
-        commands: Arc::new(RealCommands),
-        put: put::Put::new(program),
+        opener: Opener::new(node, Host::rooted(HOST), || on_node("systemctl"), program),
         cluster: Cluster::new(node)?,
     };
     tracing::info!(node, "started");
@@ -70,11 +73,7 @@ struct Door {
     heartbeat: Heartbeat,
     /// The unit is on the node, and was started.
     ready: Ready,
-    node: String,
-    /// The node's file system.
-    host: Host,
-    commands: Arc<dyn Commands>,
-    put: put::Put,
+    opener: Opener,
     cluster: Cluster,
 }
 
@@ -102,26 +101,16 @@ impl Door {
     }
 
     async fn turn(&mut self) -> Result<(), DoorError> {
-        if self.put.put(&self.host, &self.node)? {
-            self.systemctl(&["daemon-reload"]).await?;
-        }
+        self.opener.put().await?;
         self.heartbeat.beat();
         let look = self.cluster.look().await?;
-        if !look.is_over() && !is_running(&*self.commands, paths::UNIT).await.map_err(DoorError::Systemd)? {
-            self.systemctl(&["enable", "--quiet", paths::UNIT, paths::BOOT_UNIT]).await?;
-            self.systemctl(&["start", paths::UNIT]).await?;
-            tracing::info!("started {} on the node", paths::UNIT);
+        if !look.is_over() {
+            self.opener.start().await?;
         }
         if look.commits() {
             self.cluster.remove_label(&look).await?;
             tracing::info!("the node is armed: removed its label, which is the commit");
         }
-        Ok(())
-    }
-
-    async fn systemctl(&self, arguments: &[&str]) -> Result<(), DoorError> {
-        let command = on_node("systemctl").args(arguments.iter().copied());
-        ask(&*self.commands, &command).await.map_err(DoorError::Systemd)?;
         Ok(())
     }
 }

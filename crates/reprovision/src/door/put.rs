@@ -7,6 +7,7 @@ use host::{Change, Host};
 use super::DoorError;
 use crate::{node::files, paths};
 
+#[derive(Debug, Clone)]
 pub(super) struct Put {
     /// This program.
     program: PathBuf,

@@ -338,6 +338,7 @@ mod tests {
                 apply_seconds: 1,
                 confirm_seconds: 1,
                 goes_back,
+                by_agent: false,
             };
             let failure = Diagnostic::new(codes::TIMED_OUT, "stage 1").recorded();
             let failed = Note::new("w1", order).gives_up(failure.clone());

@@ -183,6 +183,7 @@ mod tests {
             apply_seconds: 3600,
             confirm_seconds: 900,
             goes_back: true,
+            by_agent: false,
         }
     }
 

@@ -72,6 +72,7 @@ impl Controller {
             apply_seconds: deadlines.apply,
             confirm_seconds: deadlines.confirm,
             goes_back: object.spec.rollback == Rollback::Auto,
+            by_agent: self.options.commits,
         };
         tracing::info!(node, run, ?command, "orders");
         let text = json!(order).to_string();

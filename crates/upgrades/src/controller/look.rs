@@ -102,8 +102,18 @@ impl Controller {
             planned => planned?,
         };
         // What holds them back is heard when they are asked to leave.
-        let pods = pods.map(|planned| self.memory.of(node).leaving.clone().unwrap_or(planned));
+        let mut pods = pods.map(|planned| self.memory.of(node).leaving.clone().unwrap_or(planned));
+        if let Some(pods) = &mut pods
+            && self.is_only_node().await?
+        {
+            pods.push_str("; there is no other node for them, and with `drain.policy: never` they may stay");
+        }
         Ok(Leaving { volumes: if pods.is_none() { self.attached(node).await? } else { None }, pods })
+    }
+
+    async fn is_only_node(&self) -> Result<bool, ApiError> {
+        let nodes = Api::<Node>::all(self.client.clone()).list_metadata(&ListParams::default().limit(2)).await;
+        Ok(nodes.map_err(ApiError::of("count the Nodes"))?.items.len() < 2)
     }
 
     /// A volume that is still attached cannot be attached elsewhere for minutes once the node is down.

@@ -66,23 +66,24 @@ pub struct Options {
 pub async fn run(options: Options) -> Result<(), ControllerError> {
     let handler = |kind| signal(kind).map_err(ControllerError::Signals);
     let (mut terminate, mut interrupt) = (handler(SignalKind::terminate())?, handler(SignalKind::interrupt())?);
-    let client = in_cluster()?;
-    tracing::info!(identity = options.identity, max_unavailable = ?options.max_unavailable, "started");
     let mut controller = Controller {
-        heartbeat: Heartbeat::start(HEALTHY.into()).map_err(unkept(HEALTHY))?,
-        ready: Ready::not_yet(READY.into()).map_err(unkept(READY))?,
-        leader: Leader::new(&client, &options.identity),
-        client,
-        options,
-        memory: Memory::default(),
+        heartbeat: Some(Heartbeat::start(HEALTHY.into()).map_err(unkept(HEALTHY))?),
+        ready: Some(Ready::not_yet(READY.into()).map_err(unkept(READY))?),
+        ..Controller::new(in_cluster()?, options)
     };
-    tokio::select! {
-        () = controller.forever() => {}
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    controller.leader.release().await;
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    controller.until(stop).await;
     Ok(())
+}
+
+/// Runs with this client, in no pod, until it is to stop; then another one may lead at once.
+pub async fn run_with(client: Client, options: Options, stop: impl Future<Output = ()>) {
+    Controller::new(client, options).until(stop).await;
 }
 
 fn in_cluster() -> Result<Client, ControllerError> {
@@ -100,8 +101,9 @@ fn unkept(file: &'static str) -> impl FnOnce(std::io::Error) -> ControllerError 
 }
 
 struct Controller {
-    heartbeat: Heartbeat,
-    ready: Ready,
+    /// For the probes of its pod, where it has one.
+    heartbeat: Option<Heartbeat>,
+    ready: Option<Ready>,
     client: Client,
     options: Options,
     leader: Leader,
@@ -109,10 +111,27 @@ struct Controller {
 }
 
 impl Controller {
+    fn new(client: Client, options: Options) -> Self {
+        let leader = Leader::new(&client, &options.identity);
+        Self { heartbeat: None, ready: None, client, options, leader, memory: Memory::default() }
+    }
+
+    async fn until(&mut self, stop: impl Future<Output = ()>) {
+        let Options { identity, max_unavailable, commits } = &self.options;
+        tracing::info!(identity, ?max_unavailable, commits, "started");
+        tokio::select! {
+            () = self.forever() => {}
+            () = stop => {}
+        }
+        self.leader.release().await;
+    }
+
     async fn forever(&mut self) {
         let mut failure = None;
         loop {
-            self.heartbeat.beat();
+            if let Some(heartbeat) = &self.heartbeat {
+                heartbeat.beat();
+            }
             let done = timeout(ROUND, Box::pin(self.round())).await.unwrap_or_else(|_| {
                 let why = format!("no answer within {} s", ROUND.as_secs());
                 Err(ApiError::Unreachable { doing: "look at the nodes".to_owned(), why }.into())
@@ -132,7 +151,9 @@ impl Controller {
     /// One that waits for its turn, and sees who leads, is ready too.
     async fn leads(&mut self) -> Result<bool, ApiError> {
         let leads = self.leader.leads().await;
-        self.ready.show(leads.is_ok());
+        if let Some(ready) = &mut self.ready {
+            ready.show(leads.is_ok());
+        }
         leads
     }
 
@@ -176,7 +197,7 @@ mod tests {
         let mut two = ["c0", "c1"].map(|name| {
             let mut one = controller(&client);
             one.leader = super::Leader::new(&client, name);
-            one.ready = super::Ready::not_yet(dir.path().join(name)).unwrap();
+            one.ready = Some(super::Ready::not_yet(dir.path().join(name)).unwrap());
             one
         });
         let are_ready = || ["c0", "c1"].map(|name| dir.path().join(name).exists());

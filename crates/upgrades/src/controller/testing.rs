@@ -15,7 +15,7 @@ use kubeapi::{Client, kube::Config};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::{Controller, Heartbeat, Leader, Memory, Options, Ready};
+use super::{Controller, Options};
 
 type Answer = (StatusCode, Json<Value>);
 
@@ -149,15 +149,7 @@ impl Server {
 pub(super) fn controller(client: &Client) -> Controller {
     let options =
         Options { identity: "c0".to_owned(), max_unavailable: operations::slots::Limit::Nodes(1), commits: false };
-    let dir = tempfile::tempdir().unwrap();
-    Controller {
-        heartbeat: Heartbeat::start(dir.path().join("healthy")).unwrap(),
-        ready: Ready::not_yet(dir.path().join("ready")).unwrap(),
-        leader: Leader::new(client, &options.identity),
-        client: client.clone(),
-        options,
-        memory: Memory::default(),
-    }
+    Controller::new(client.clone(), options)
 }
 
 /// As RFC 7386 has it.

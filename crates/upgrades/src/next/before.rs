@@ -86,6 +86,7 @@ impl Looking<'_> {
             }
             Some(report) => Next::wait(report.text.clone()),
             None if late => return self.give_back(self.silent()),
+            None if self.seen.commits => Next::wait(Message::text("the node's agent to report")),
             None => Next::wait(Message::text("the node's pod to report")),
         };
         next.after(order)

@@ -81,6 +81,7 @@ impl Case {
                 apply_seconds: 1,
                 confirm_seconds: 1,
                 goes_back: true,
+                by_agent: false,
             });
         })
     }

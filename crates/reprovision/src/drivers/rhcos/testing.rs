@@ -101,6 +101,7 @@ fn run() -> Run {
         apply_seconds: 3600,
         confirm_seconds: 900,
         goes_back: true,
+        by_agent: false,
     };
     let data = [("ignition-url", "https://ignition.lab"), ("ignition-token", "hunter2"), ("ca.crt", "a CA")];
     let data = data.map(|(key, value)| (key.to_owned(), value.to_owned()));

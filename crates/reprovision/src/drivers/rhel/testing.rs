@@ -169,6 +169,7 @@ pub(super) fn with(id: &str, other: &[(&str, &str)]) -> Run {
         apply_seconds: 3600,
         confirm_seconds: 900,
         goes_back: true,
+        by_agent: false,
     };
     Run { node: "worker-01".to_owned(), order, secret: Arc::new(Secret::new(data)) }
 }

@@ -342,5 +342,6 @@ fn order(object: &NodeUpgrade, command: Command) -> Order {
         apply_seconds: 60,
         confirm_seconds: object.spec.deadlines.confirm,
         goes_back: object.spec.rollback == Rollback::Auto,
+        by_agent: false,
     }
 }
