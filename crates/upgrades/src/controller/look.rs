@@ -3,7 +3,7 @@
 //! Object and Node are one view: the Node is looked at while the object is what it was read as. Else what an old object says would
 //! be done to a Node of the next run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use kubeapi::{
@@ -63,7 +63,11 @@ impl Controller {
             (Phase::Pending, SlotSeen::Free) => gates::others(&self.client, |node| node == name).await?,
             _ => None,
         };
-        let gates = if phase == Phase::Gating { gates::unmet(&self.client, name).await? } else { Vec::new() };
+        let not_ready_pods = match (phase, &slot) {
+            // Before it is touched, and after its return.
+            (Phase::Pending, SlotSeen::Held) | (Phase::Gating, _) => gates::not_ready_pods(&self.client, name).await?,
+            _ => BTreeSet::new(),
+        };
         let leaving = if phase == Phase::Draining { self.leaving(object).await? } else { Leaving::default() };
         let required = secret.destination.as_ref().is_ok_and(|to| to.as_ref().is_some_and(|to| to.required));
         let seen = Seen {
@@ -75,7 +79,7 @@ impl Controller {
             no_progress: progress::blocks(&object.status.outbox, required),
             report: node.and_then(|node| annotation(node, names::REPORT_ANNOTATION)).and_then(NodeReport::read),
             leaving,
-            gates,
+            not_ready_pods,
             commits: self.options.commits,
             node: node.map(node_seen),
         };

@@ -89,7 +89,7 @@ impl Looking<'_> {
         let unmet = not_ready
             .map(|why| diagnostic(codes::GATES_UNMET, format!("the node is not Ready: {why}")))
             .or_else(|| self.not_returned())
-            .or_else(|| self.seen.gates.first().cloned());
+            .or_else(|| self.broken_since());
         match unmet {
             None => {
                 let soak = self.object.spec.soak_seconds.0;
@@ -101,6 +101,14 @@ impl Looking<'_> {
             Some(unmet) if self.is_late(self.object.spec.deadlines.gate, false) => self.give_up(unmet),
             Some(unmet) => Next::wait(Message::Error(unmet)),
         }
+    }
+
+    /// Pods that were Ready before the node was touched, or were not there: what was broken before is not its fault.
+    fn broken_since(&self) -> Option<Diagnostic<String>> {
+        let before = &self.object.status.not_ready_before;
+        let broken: Vec<&str> = self.seen.not_ready_pods.difference(before).map(String::as_str).collect();
+        let message = || format!("pods that belong on {} are not Ready: {}", self.object.node(), broken.join(", "));
+        (!broken.is_empty()).then(|| diagnostic(codes::GATES_UNMET, message()))
     }
 
     /// A node is confirmed in the boot in which it waits for that: one that went down since may come back as another.

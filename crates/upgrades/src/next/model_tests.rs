@@ -7,7 +7,7 @@ mod world;
 use jiff::Timestamp;
 use kubeapi::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
-use world::{Place, World};
+use world::{BROKEN, Place, World};
 
 use super::SecretSeen;
 use crate::{NodeState, Phase, Rollback, names};
@@ -248,6 +248,8 @@ impl Place {
             Some(Phase::RolledBack) => assert_eq!(ledger, Some(&NodeState::RolledBack), "{self:#?}"),
             _ => {}
         }
+        let failure = status.failure.as_ref().map_or("", |failure| &failure.message);
+        assert!(!failure.contains(BROKEN), "goes back for what was broken before: {self:#?}");
         let is_at_work = self.machine.is_at_work();
         // A person who deletes what is Stuck answers for the node.
         let is_overruled = status.phase == Phase::Stuck && object.metadata.deletion_timestamp.is_some();
@@ -295,9 +297,10 @@ proptest! {
         commits in any::<bool>(),
         is_cordoned in prop::bool::weighted(0.2),
         rollback in prop::sample::select(vec![Rollback::Auto, Rollback::Never]),
+        has_broken_pod in any::<bool>(),
         events in prop::collection::vec(events(), 0..120),
     ) {
-        let mut world = play(World::new(nodes, limit, commits, is_cordoned).with(rollback), &events);
+        let mut world = play(World::new(nodes, limit, commits, is_cordoned).with(rollback, has_broken_pod), &events);
         world.calm_down();
         for (at, place) in world.places.iter().enumerate() {
             place.check_end();
@@ -310,8 +313,8 @@ proptest! {
 /// The plainest run, so that a model in which nothing happens is no proof.
 #[test]
 fn left_alone_all_nodes_are_done_one_after_the_other() {
-    for commits in [false, true] {
-        let mut world = World::new(3, 1, commits, false);
+    for (commits, has_broken_pod) in [(false, false), (true, false), (false, true)] {
+        let mut world = World::new(3, 1, commits, false).with(Rollback::Auto, has_broken_pod);
         world.calm_down();
         for place in &world.places {
             assert_eq!((place.phase(), place.machine.begun.len()), (Some(Phase::Done), 1));

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use operations::node_snapshot::NodeSnapshot;
 
 use super::*;
@@ -23,7 +25,7 @@ async fn look(client: &kubeapi::Client) -> Look {
         no_progress: None,
         report: None,
         leaving: crate::next::Leaving::default(),
-        gates: Vec::new(),
+        not_ready_pods: BTreeSet::new(),
         commits: false,
     };
     let node = SeenNode::look(client, "w1").await.unwrap();

@@ -9,9 +9,12 @@ use operations::node_snapshot::NodeSnapshot;
 use super::unit::{ApiNode, Machine};
 use crate::{
     Command, Deadlines, Driver, NodeState, NodeUpgrade, NodeUpgradeSpec, Order, Phase, Rollback, names,
-    next::{Effect, Leaving, Next, NodeSeen, SecretSeen, Seen, SlotSeen, advance, diagnostic, next},
+    next::{Effect, Leaving, Next, NodeSeen, SecretSeen, Seen, SlotSeen, advance, next},
     order::FORMAT,
 };
+
+/// The pod that is broken from the beginning.
+pub(super) const BROKEN: &str = "broken before";
 
 /// A node with all that belongs to it.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(super) struct Place {
     secret_uid: u64,
     pub(super) pods: u8,
     pub(super) has_good_gates: bool,
+    /// A pod that belongs on the node is broken from the beginning, and stays so.
+    pub(super) has_broken_pod: bool,
     pub(super) before: NodeSnapshot,
     /// It was given back while it was Stuck, because a person deleted the object.
     pub(super) is_overruled: bool,
@@ -45,6 +50,7 @@ impl Place {
             secret_uid: 1,
             pods: 2,
             has_good_gates: true,
+            has_broken_pod: false,
             before,
             is_overruled: false,
         }
@@ -136,9 +142,10 @@ impl World {
         self
     }
 
-    pub(super) fn with(mut self, rollback: Rollback) -> Self {
+    pub(super) fn with(mut self, rollback: Rollback, has_broken_pod: bool) -> Self {
         for place in &mut self.places {
             place.change(|object| object.spec.rollback = rollback);
+            place.has_broken_pod = has_broken_pod;
         }
         self
     }
@@ -181,7 +188,8 @@ impl World {
             _ => SlotSeen::Full("others".into()),
         };
         let node = &place.node;
-        let gate = (!place.has_good_gates).then(|| diagnostic(crate::codes::GATES_UNMET, "dns"));
+        let not_ready_pods = [(!place.has_good_gates, "dns"), (place.has_broken_pod, BROKEN)];
+        let not_ready_pods = not_ready_pods.into_iter().filter(|(is, _)| *is).map(|(_, pod)| pod.to_owned()).collect();
         Seen {
             now: Timestamp::from_second(self.now).unwrap(),
             node: Some(NodeSeen {
@@ -199,7 +207,7 @@ impl World {
             no_progress: None,
             report: node.report.clone(),
             leaving: Leaving { pods: (place.pods > 0).then(|| "pods".into()), volumes: None },
-            gates: gate.into_iter().collect(),
+            not_ready_pods,
             commits: self.commits,
         }
     }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use explain::{Diagnostic, Message};
 use jiff::Timestamp;
 
@@ -18,7 +20,7 @@ fn seen(second: i64) -> Seen {
         no_progress: None,
         report: None,
         leaving: Leaving::default(),
-        gates: Vec::new(),
+        not_ready_pods: BTreeSet::new(),
         commits: false,
     }
 }

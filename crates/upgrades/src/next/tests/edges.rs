@@ -235,12 +235,16 @@ fn rebooting() {
 #[test]
 fn gating() {
     let of = || Case::new(Phase::Gating).ordered(Command::Arm).unlabelled().reports(NodeState::Returned);
-    let unmet = || of().seen(|seen| seen.gates = vec![diagnostic(crate::codes::GATES_UNMET, "dns")]);
+    let unmet = || of().seen(|seen| seen.not_ready_pods = ["dns".to_owned()].into());
     let held = || of().but(|case| case.object.status.gates_since = Some(Timestamp::UNIX_EPOCH));
     let confirmed = || held().ordered(Command::Confirm);
     insta::assert_snapshot!(table(vec![
         ("a gate does not hold", unmet()),
         ("a gate does not hold, late", unmet().at(601)),
+        (
+            "a pod that was broken before",
+            unmet().at(601).but(|case| case.object.status.not_ready_before = ["dns".to_owned()].into())
+        ),
         (
             "a gate does not hold, late, never back",
             unmet().at(601).but(|case| {
@@ -260,7 +264,7 @@ fn gating() {
         (
             "confirmed, a gate does not hold",
             confirmed().seen(|seen| {
-                seen.gates = vec![diagnostic(crate::codes::GATES_UNMET, "dns")];
+                seen.not_ready_pods = ["dns".to_owned()].into();
             })
         ),
         ("confirmed, late", confirmed().at(2401)),

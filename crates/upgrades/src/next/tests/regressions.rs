@@ -269,3 +269,40 @@ fn the_slot_is_taken_once_more_before_the_node_is_taken_away() {
     assert_eq!(retried.next().effects, [Effect::TakeSlot, Effect::Cordon, Effect::Label]);
     assert_eq!(taken().next().effects, [Effect::TakeSlot], "it was cordoned by others");
 }
+
+/// A node went back for a pod that had been broken for days. What is not Ready is noted with the snapshot, once, and goes with it.
+#[test]
+fn what_was_broken_before_is_noted_once_and_is_no_fault_of_the_node() {
+    let pods = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let taken = Case::new(Phase::Pending).seen(|seen| {
+        seen.slot = SlotSeen::Held;
+        seen.not_ready_pods = pods(&["DaemonSet a/old"]);
+    });
+    let taken = taken.advance();
+    assert_eq!(
+        (taken.object.status.phase, &taken.object.status.not_ready_before),
+        (Phase::Cordoned, &pods(&["DaemonSet a/old"]))
+    );
+
+    let gating = |not_ready: &[&str]| {
+        let mut case = Case::new(Phase::Gating).ordered(Command::Arm).unlabelled().reports(NodeState::Returned).at(601);
+        case.object.status.not_ready_before = pods(&["DaemonSet a/old"]);
+        case.seen.not_ready_pods = pods(not_ready);
+        case.entered().map(|(phase, ..)| phase)
+    };
+    assert_eq!(gating(&["DaemonSet a/old"]), None);
+    assert_eq!(gating(&["DaemonSet a/old", "DaemonSet a/new"]), Some(Phase::RollingBack));
+
+    // A Stuck node that is tried again is still as the first run left it.
+    let again = Case::new(Phase::Pending).but(|case| {
+        case.object.status.snapshot = Some(NodeSnapshot::default());
+        case.object.status.not_ready_before = pods(&["DaemonSet a/old"]);
+        case.seen.slot = SlotSeen::Held;
+        case.seen.not_ready_pods = pods(&["DaemonSet a/old", "DaemonSet a/new"]);
+    });
+    assert_eq!(again.advance().object.status.not_ready_before, pods(&["DaemonSet a/old"]));
+
+    let mut ends = Case::new(Phase::Restoring).but(|case| case.object.status.ending = Some(Phase::Done));
+    ends.object.status.not_ready_before = pods(&["DaemonSet a/old"]);
+    assert_eq!(ends.advance().object.status.not_ready_before, pods(&[]));
+}
