@@ -59,7 +59,7 @@ impl Looking<'_> {
             _ => {
                 let is_used_up = self.is_secret_of_run() && status.outbox.is_settled();
                 let secret = is_used_up.then_some(Effect::DeleteSecret);
-                Next::default().after(slot.into_iter().chain(secret).collect::<Vec<_>>())
+                self.kept_secret().after(slot.into_iter().chain(secret).collect::<Vec<_>>())
             }
         }
     }
@@ -80,6 +80,19 @@ impl Looking<'_> {
             names::RETRY_ANNOTATION,
         );
         (is_the_same && !is_over).then(|| Next::wait(Message::text(message)))
+    }
+
+    /// A user may try again with the tokens of a run that has failed, so they stay; and must hear of it, for they still hold.
+    fn kept_secret(&self) -> Next {
+        let has_failed = matches!(self.object.status.phase, Phase::Refused | Phase::RolledBack);
+        let is_usable = self.seen.secret_uid.is_some() && matches!(self.seen.secret, SecretSeen::For(_));
+        if !has_failed || !is_usable {
+            return Next::default();
+        }
+        let name = self.object.secret();
+        Next::wait(Message::text(format!(
+            "another attempt; until then Secret {name} keeps its tokens: delete it if there is none"
+        )))
     }
 
     /// The Secret of a run that is done is of use only to tell so. One that has come in its place is a user's, for another run.

@@ -33,7 +33,7 @@ fn a_node_that_was_told_to_stop_is_never_told_to_be_armed_again() {
 fn an_abort_before_the_first_run_ends_and_does_not_begin_again() {
     let aborted = Case::new(Phase::Pending).annotated(names::ABORT_ANNOTATION).advance().advance().unlabelled();
     assert_eq!(aborted.object.status.phase, Phase::Refused);
-    assert_eq!(aborted.next(), Next::default());
+    assert_eq!((aborted.next().effects, aborted.entered()), (Vec::new(), None));
 }
 
 #[test]
@@ -305,4 +305,22 @@ fn what_was_broken_before_is_noted_once_and_is_no_fault_of_the_node() {
     let mut ends = Case::new(Phase::Restoring).but(|case| case.object.status.ending = Some(Phase::Done));
     ends.object.status.not_ready_before = pods(&["DaemonSet a/old"]);
     assert_eq!(ends.advance().object.status.not_ready_before, pods(&[]));
+}
+
+/// The tokens of a run that has failed stay for another attempt, and still hold: the object says so, and where.
+#[test]
+fn a_secret_that_is_kept_with_its_tokens_is_named() {
+    let named = |phase: Phase, change: fn(&mut Seen)| {
+        let waits_for = Case::new(phase).seen(change).next().waits_for;
+        waits_for.is_some_and(|text| text.message().contains("Secret ipb-w1 keeps its tokens"))
+    };
+    for (phase, expected) in
+        [(Phase::Refused, true), (Phase::RolledBack, true), (Phase::Done, false), (Phase::Stuck, false)]
+    {
+        assert_eq!(named(phase, |_| ()), expected, "{phase}");
+    }
+    assert!(!named(Phase::RolledBack, |seen| seen.secret = SecretSeen::Bad("lacks bootstrap-token".into())), "used");
+    assert!(!named(Phase::Refused, |seen| {
+        (seen.secret, seen.secret_uid) = (SecretSeen::Missing("ipb-w1".into()), None);
+    }));
 }
