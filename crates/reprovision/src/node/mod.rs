@@ -32,6 +32,7 @@ use self::{
     reporter::Reporter,
 };
 use crate::paths;
+pub(crate) use preflight::preflight;
 pub(crate) use units::files;
 
 /// Between two looks at the Node.
