@@ -41,10 +41,6 @@ explain::codes! {
     STUCK = "BS-UPG-016", "the node could not go back, or is not to",
         "the node stays cordoned and keeps its slot. Repair it by hand (`journalctl -u blackstart-reprovision`), then annotate its \
          NodeUpgrade with blackstart.io/retry, or delete it, which restores labels, taints and the cordon";
-    BAD_REPORT = "BS-UPG-017", "unreadable report of a node",
-        "the program on the node is of another version than the controller: update the image of ipb-daemonset";
-    ROLLED_BACK = "BS-UPG-018", "the node is back at what it was before",
-        "the message has why. Give the node another payload, then label it again";
     PROGRESS_REFUSED = "BS-UPG-030", "the progress API refuses a report",
         "check progress-url and progress-token in the node's Secret; the node itself is not affected";
     PROGRESS_UNDELIVERED = "BS-UPG-031", "progress was not delivered for a day, and is dropped",
