@@ -123,7 +123,7 @@ explain::codes! {
         "complete it: `dnf history redo last`, then `dnf check` and `dnf remove --duplicates`";
     MIRRORS = "BS-IPB-073", "the node's package repositories cannot be used",
         "`dnf makecache --refresh` on the node: check its subscription, proxy and the repository that the message names";
-    REGISTRY = "BS-IPB-074", "a registry of the pull secret cannot be used",
+    REGISTRY = "BS-IPB-074", "a registry of the Secret cannot be used",
         "check from the node: `curl https://HOST/v2/` must answer 200 or 401 by a certificate that the node's CA store knows";
     STAGE_FAILED = "BS-IPB-075", "a stage of the payload failed",
         "the message has its last lines, `journalctl -u blackstart-reprovision -u blackstart-reprovision-boot` all of them";
