@@ -11,6 +11,7 @@ use crate::{
     cases::play_all,
     held, machine, node, rhel,
     support::{Check, Cluster, eventually},
+    untold,
 };
 
 pub(crate) const CHECKS: &[Check] =
