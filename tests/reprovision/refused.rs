@@ -82,16 +82,16 @@ fn named_after(cluster: &Cluster) -> f64 {
         "for try in $(seq 900); do
              seen=$(kubectl get nodeupgrade {WORKER} -o jsonpath='{path}')
              case $seen in
-             Draining*default/held*budget*) date +%s.%N; echo \"$seen\"; exit ;;
+             Draining*default/held*budget*) date +%s%N; echo \"$seen\"; exit ;;
              Armed*|Refused*) echo \"$seen\"; exit 1 ;;
              esac
          done; exit 1"
     );
     let seen = cluster.sh(MASTER, &line);
     let mut lines = seen.lines();
-    let now: f64 = lines.next().unwrap().parse().unwrap();
+    let now: i128 = lines.next().unwrap().parse().unwrap();
     let since: Timestamp = lines.next().unwrap().split('|').nth(1).unwrap().parse().unwrap();
-    now - since.as_millisecond() as f64 / 1000.0
+    Timestamp::from_nanosecond(now).unwrap().duration_since(since).as_secs_f64()
 }
 
 /// The bad one is begun first, and only one may be away at a time.

@@ -94,7 +94,7 @@ fn done(cluster: &Cluster) {
     assert_eq!(phases.last(), Some(&"Done"), "{phases:?}");
     assert!(phases.contains(&"Rebooting"), "told while the node was down: {phases:?}");
     untold::assert_untold(cluster);
-    watch.end(cluster);
+    watch.end();
     untold::assert_not_gathered(cluster);
 }
 

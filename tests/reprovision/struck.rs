@@ -185,8 +185,8 @@ fn fresh_controllers(cluster: &Cluster) {
 
 fn machine_of_leader(cluster: &Cluster) -> Option<String> {
     let leases = cluster.get(&["lease", "-n", "ipb-system"]);
-    let holders = leases.iter().filter_map(|lease| lease["spec"]["holderIdentity"].as_str());
-    let leader = holders.filter(|holder| holder.starts_with("ipb-controller-")).next_back()?;
+    let mut holders = leases.iter().filter_map(|lease| lease["spec"]["holderIdentity"].as_str());
+    let leader = holders.find(|holder| holder.starts_with("ipb-controller-"))?;
     let line = ["get", "pod", "-n", "ipb-system", leader, "-o", "jsonpath={.spec.nodeName}"];
     Some(cluster.try_kubectl(&line).out.trim().to_owned()).filter(|name| !name.is_empty())
 }

@@ -4,7 +4,7 @@ use crate::{MASTER, WORKER, api, support::Cluster};
 
 /// Looks at all processes of the node again and again, also before its kubelet. The token is in a file, so that the search does not
 /// find itself.
-const WATCH: &str = r#"set -eu
+const WATCH: &str = r"set -eu
 install -d -m 0700 /root/watch
 cat > /root/watch/token
 cat > /root/watch/watch.sh <<'END'
@@ -26,21 +26,24 @@ ExecStart=/bin/sh /root/watch/watch.sh
 WantedBy=multi-user.target
 END
 systemctl daemon-reload
-systemctl enable --quiet --now watch-processes"#;
+systemctl enable --quiet --now watch-processes";
 
 /// A run under the eyes of [`WATCH`].
-pub(crate) struct Watch;
+pub(crate) struct Watch<'a> {
+    cluster: &'a Cluster,
+}
 
-impl Watch {
-    pub(crate) fn begin(cluster: &Cluster) -> Self {
+impl<'a> Watch<'a> {
+    pub(crate) fn begin(cluster: &'a Cluster) -> Self {
         let token = api::TOKEN.as_bytes();
         cluster.lab.feed("exec", &[WORKER, "--", "sh", "-c", WATCH], token).ok();
-        Self
+        Self { cluster }
     }
 
     /// Nothing was found, in many looks, and what is there is found.
     #[track_caller]
-    pub(crate) fn end(self, cluster: &Cluster) {
+    pub(crate) fn end(self) {
+        let Self { cluster } = self;
         let found = cluster.sh(WORKER, "cat /root/watch/found 2>/dev/null || true");
         assert_eq!(found, "", "a process has shown the token");
         let looks: u32 = cluster.sh(WORKER, "wc -l < /root/watch/looks").parse().unwrap();
