@@ -3,7 +3,7 @@
 
 explain::codes! {
     NO_KUBECONFIG = "BS-IPB-001", "no kubelet credential found on the node",
-        "the message has the files that were looked for; set `--kubeconfig` in the unit blackstart-reprovision.service";
+        "the message has the files that were searched; set `--kubeconfig` in the unit blackstart-reprovision.service";
     NO_SECRET_ACCESS = "BS-IPB-002", "the node cannot read its Secret",
         "the controller allows it for the time of a run: check the logs of the Deployment ipb-controller in ipb-system, and the Role of \
          the Secret's name there";

@@ -66,7 +66,7 @@ impl NodeReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeState {
-    /// It looks whether the work can be done.
+    /// It checks whether the work can be done.
     Checking,
     /// It cannot, or not now. Nothing was changed.
     Refused,

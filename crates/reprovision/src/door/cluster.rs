@@ -1,4 +1,4 @@
-//! The pod's own Node: looked at, and relieved of one label.
+//! The pod's own Node: observed, and relieved of one label.
 
 use kubeapi::{
     ApiError, Client,
@@ -18,16 +18,16 @@ pub(super) struct Cluster {
     client: Client,
 }
 
-/// What is seen of the Node, in one look.
+/// What is seen of the Node, in one observation.
 #[derive(Debug, Clone)]
-pub(super) struct Look {
+pub(super) struct Observed {
     version: Option<String>,
     is_labelled: bool,
     order: Option<Order>,
     report: Option<NodeReport>,
 }
 
-impl Look {
+impl Observed {
     fn of(node: &Node) -> Self {
         let annotation = |key: &str| node.metadata.annotations.as_ref()?.get(key).map(String::as_str);
         let label = node.metadata.labels.as_ref().and_then(|labels| labels.get(names::SCHEDULE_LABEL));
@@ -68,14 +68,14 @@ impl Cluster {
         Ok(Self { node: node.to_owned(), client })
     }
 
-    pub(super) async fn look(&self) -> Result<Look, DoorError> {
+    pub(super) async fn observe(&self) -> Result<Observed, DoorError> {
         let node = self.api().get(&self.node).await.map_err(ApiError::of(format!("see node {}", self.node)))?;
-        Ok(Look::of(&node))
+        Ok(Observed::of(&node))
     }
 
     /// Of the very Node that was seen: one that was given another order meanwhile keeps its label.
-    pub(super) async fn remove_label(&self, look: &Look) -> Result<(), DoorError> {
-        let metadata = json!({ "resourceVersion": look.version, "labels": { names::SCHEDULE_LABEL: null } });
+    pub(super) async fn remove_label(&self, observed: &Observed) -> Result<(), DoorError> {
+        let metadata = json!({ "resourceVersion": observed.version, "labels": { names::SCHEDULE_LABEL: null } });
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         match self.api().patch(&self.node, &PatchParams::default(), &patch).await {
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
@@ -93,7 +93,7 @@ impl Cluster {
 mod tests {
     use super::*;
 
-    fn look(run: &str, command: &str, state: &str, is_labelled: bool) -> Look {
+    fn observed(run: &str, command: &str, state: &str, is_labelled: bool) -> Observed {
         let order = json!({ "version": 1, "run": "r", "command": command, "driver": "rhel", "secret": "s",
                             "applySeconds": 1, "confirmSeconds": 1 });
         let report = json!({ "version": 1, "run": run, "state": state, "message": "m", "bootId": "b",
@@ -102,23 +102,23 @@ mod tests {
             json!({ names::ORDER_ANNOTATION: order.to_string(), names::REPORT_ANNOTATION: report.to_string() });
         let labels = if is_labelled { json!({ names::SCHEDULE_LABEL: "true" }) } else { json!({}) };
         let node = json!({ "metadata": { "name": "w1", "annotations": annotations, "labels": labels } });
-        Look::of(&serde_json::from_value(node).unwrap())
+        Observed::of(&serde_json::from_value(node).unwrap())
     }
 
     #[test]
     fn the_label_goes_only_when_the_node_is_armed_for_this_very_order() {
         for (case, seen, commits, is_over) in [
-            ("armed", look("r", "arm", "armed", true), true, false),
-            ("for another run", look("q", "arm", "armed", true), false, false),
-            ("told to stop", look("r", "stop", "armed", true), false, false),
-            ("not yet", look("r", "arm", "checked", true), false, false),
-            ("gone already", look("r", "arm", "armed", false), false, false),
-            ("done", look("r", "confirm", "done", true), false, true),
-            ("done, of another run", look("q", "check", "done", true), false, false),
-            ("refused", look("r", "check", "refused", true), false, true),
+            ("armed", observed("r", "arm", "armed", true), true, false),
+            ("for another run", observed("q", "arm", "armed", true), false, false),
+            ("told to stop", observed("r", "stop", "armed", true), false, false),
+            ("not yet", observed("r", "arm", "checked", true), false, false),
+            ("gone already", observed("r", "arm", "armed", false), false, false),
+            ("done", observed("r", "confirm", "done", true), false, true),
+            ("done, of another run", observed("q", "check", "done", true), false, false),
+            ("refused", observed("r", "check", "refused", true), false, true),
         ] {
             assert_eq!((seen.commits(), seen.is_over()), (commits, is_over), "{case}");
         }
-        assert!(!Look::of(&Node::default()).is_over(), "no order yet: the unit waits for one");
+        assert!(!Observed::of(&Node::default()).is_over(), "no order yet: the unit waits for one");
     }
 }

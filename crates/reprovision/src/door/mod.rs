@@ -29,7 +29,7 @@ use crate::paths;
 
 /// What is worth a line in the log, for `tracing_subscriber::EnvFilter`.
 pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off,tower=off";
-/// Between two looks.
+/// Between two observations.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Where the lines of the work go; the one place that prints is elsewhere.
@@ -106,14 +106,14 @@ impl Door {
             self.systemctl(&["daemon-reload"]).await?;
         }
         self.heartbeat.beat();
-        let look = self.cluster.look().await?;
-        if !look.is_over() && !is_running(&*self.commands, paths::UNIT).await.map_err(DoorError::Systemd)? {
+        let observed = self.cluster.observe().await?;
+        if !observed.is_over() && !is_running(&*self.commands, paths::UNIT).await.map_err(DoorError::Systemd)? {
             self.systemctl(&["enable", "--quiet", paths::UNIT, paths::BOOT_UNIT]).await?;
             self.systemctl(&["start", paths::UNIT]).await?;
             tracing::info!("started {} on the node", paths::UNIT);
         }
-        if look.commits() {
-            self.cluster.remove_label(&look).await?;
+        if observed.commits() {
+            self.cluster.remove_label(&observed).await?;
             tracing::info!("the node is armed: removed its label, which is the commit");
         }
         Ok(())

@@ -32,7 +32,7 @@ pub(crate) struct Around<'a> {
     pub(crate) is_boot: bool,
 }
 
-/// The Node, in one look: its label and its order belong together.
+/// The Node, in one observation: its label and its order belong together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub(crate) order: Option<&'a Order>,
@@ -68,7 +68,7 @@ pub(crate) enum Action {
     Confirm,
     /// Go back, because of this.
     GoBack(Why),
-    /// It is not to go back by itself: it stays as it is, for a person to look at.
+    /// It is not to go back by itself: it stays as it is, for a person to inspect.
     StayStuck,
     /// On the way back.
     WayBack,
@@ -148,7 +148,7 @@ pub(crate) fn next(note: Option<&Note>, around: &Around) -> Action {
     }
 }
 
-/// A run begins with an order to look, or to be armed where the look was lost with the disk.
+/// A run begins with an order to check, or to be armed where what was checked was lost with the disk.
 fn begin(order: Option<&Order>) -> Action {
     match order {
         Some(order) if matches!(order.command, Command::Check | Command::Arm) => Action::Begin(order.clone()),

@@ -1,4 +1,4 @@
-//! What the controller remembers between two looks. All of it can be lost: it is found again, or only says what is shown.
+//! What the controller remembers between two observations. All of it can be lost: it is found again, or only says what is shown.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ pub(super) struct OfNode {
     /// Made when a slot is first needed; it remembers what it has seen of others.
     pub(super) slots: Option<Slots>,
     pub(super) held: Option<(Held, Instant)>,
-    /// Whether the slot that an earlier process may have left was looked for.
+    /// Whether the slot that an earlier process may have left was searched for.
     pub(super) is_searched: bool,
     /// Who held all slots, and when that was seen.
     pub(super) full: Option<(String, Instant)>,

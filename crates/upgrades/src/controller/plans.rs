@@ -14,7 +14,7 @@ use kubeapi::{
 };
 use serde_json::json;
 
-use super::{Controller, ControllerError, look::has_master_label};
+use super::{Controller, ControllerError, observe::has_master_label};
 use crate::{
     NodeUpgrade, UpgradePlan, UpgradePlanStatus, names,
     plan::{Selected, decide},

@@ -46,7 +46,7 @@ impl Controller {
         Ok(of_node.holders().map_or(SlotSeen::Free, |holders| SlotSeen::Full(holders.to_owned())))
     }
 
-    /// The slot that an earlier process has left is looked for before anything is decided, and once: what is released is what was
+    /// The slot that an earlier process has left is searched for before anything is decided, and once: what is released is what was
     /// seen.
     async fn find_slot(&mut self, node: &str, is_master: bool) -> Result<bool, ControllerError> {
         if self.memory.of(node).is_searched {
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!((seen, server.with(|held| held.leases.len())), (SlotSeen::Held, 1));
     }
 
-    /// It was stopped between its look and its release, and the node was taken away once more meanwhile.
+    /// It was stopped between its observation and its release, and the node was taken away once more meanwhile.
     #[tokio::test]
     async fn a_slot_that_was_renewed_since_it_was_seen_is_not_released() {
         let server = Server::default();

@@ -3,13 +3,13 @@
 
 use explain::{Diagnostic, Message};
 
-use super::{Effect, Looking, Next, diagnostic};
+use super::{Effect, Next, Situation, diagnostic};
 use crate::{Command, NodeReport, NodeState, Phase, Rollback, codes};
 
 /// The node goes back by itself when its own deadline is over; only one that does not is told to.
 const GRACE: u64 = 300;
 
-impl Looking<'_> {
+impl Situation<'_> {
     pub(super) fn applying(&self) -> Next {
         let waits_for = match self.report() {
             None => Message::text("the node to report"),

@@ -2,10 +2,10 @@
 
 use explain::{Diagnostic, Message};
 
-use super::{Effect, Looking, Next, before::refused};
+use super::{Effect, Next, Situation, before::refused};
 use crate::{Command, NodeState, Phase};
 
-impl Looking<'_> {
+impl Situation<'_> {
     pub(super) fn armed(&self) -> Next {
         let report = self.report();
         if report.is_some_and(|report| report.state.has_begun()) {

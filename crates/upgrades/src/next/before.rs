@@ -2,10 +2,10 @@
 
 use explain::{Diagnostic, Message, counted};
 
-use super::{Effect, Looking, Next, SecretSeen, SlotSeen, diagnostic};
+use super::{Effect, Next, SecretSeen, Situation, SlotSeen, diagnostic};
 use crate::{Command, DrainPolicy, NodeReport, NodeState, OnTimeout, Phase, codes, names};
 
-impl Looking<'_> {
+impl Situation<'_> {
     pub(super) fn pending(&self) -> Next {
         let seen = self.seen;
         let is_as_it_was = !self.object.status.is_as_left();

@@ -2,7 +2,7 @@
 
 use explain::Message;
 
-use super::{Effect, Looking, Next, SecretSeen, SlotSeen, is_over};
+use super::{Effect, Next, SecretSeen, Situation, SlotSeen, is_over};
 use crate::{Command, NodeState, Phase, codes, names};
 
 /// A node that is labelled again as it was waits for so many seconds, times its attempts.
@@ -12,7 +12,7 @@ const LONGEST_BACK_OFF: u64 = 900;
 /// For so many seconds a deleted object waits until all is told.
 const LAST_WORDS: u64 = 30;
 
-impl Looking<'_> {
+impl Situation<'_> {
     pub(super) fn restoring(&self) -> Next {
         let ending = self.object.status.ending.unwrap_or(Phase::Refused);
         // The order first: an armed node must not take the removal of the label for the commit.

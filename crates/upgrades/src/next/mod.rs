@@ -36,7 +36,7 @@ pub struct Next {
     pub enter: Option<Enter>,
     /// What the node waits for.
     pub waits_for: Option<Message<String>>,
-    /// Whether all gates hold; looked at in [`Phase::Gating`] only.
+    /// Whether all gates hold; observed in [`Phase::Gating`] only.
     pub gates_hold: bool,
 }
 
@@ -118,29 +118,29 @@ fn diagnostic(code: Code, message: impl Into<String>) -> Diagnostic<String> {
 
 /// What comes next for a node, from its phase.
 pub fn next(object: &NodeUpgrade, seen: &Seen) -> Next {
-    let it = Looking { object, seen };
+    let situation = Situation { object, seen };
     match object.status.phase {
-        Phase::Pending => it.pending(),
-        Phase::Cordoned => it.cordoned(),
-        Phase::Preflight => it.preflight(),
-        Phase::Draining => it.draining(),
-        Phase::Armed => it.armed(),
-        Phase::Applying => it.applying(),
-        Phase::Rebooting => it.rebooting(),
-        Phase::Gating => it.gating(),
-        Phase::RollingBack => it.rolling_back(),
-        Phase::Restoring => it.restoring(),
-        Phase::Done | Phase::Refused | Phase::RolledBack | Phase::Stuck => it.ended(),
+        Phase::Pending => situation.pending(),
+        Phase::Cordoned => situation.cordoned(),
+        Phase::Preflight => situation.preflight(),
+        Phase::Draining => situation.draining(),
+        Phase::Armed => situation.armed(),
+        Phase::Applying => situation.applying(),
+        Phase::Rebooting => situation.rebooting(),
+        Phase::Gating => situation.gating(),
+        Phase::RollingBack => situation.rolling_back(),
+        Phase::Restoring => situation.restoring(),
+        Phase::Done | Phase::Refused | Phase::RolledBack | Phase::Stuck => situation.ended(),
     }
 }
 
 /// The object and what is seen.
-struct Looking<'a> {
+struct Situation<'a> {
     object: &'a NodeUpgrade,
     seen: &'a Seen,
 }
 
-impl Looking<'_> {
+impl Situation<'_> {
     /// What the node reports for this run.
     fn report(&self) -> Option<&NodeReport> {
         self.seen.report.as_ref().filter(|report| Some(&report.run) == self.object.status.run.as_ref())
@@ -159,7 +159,7 @@ impl Looking<'_> {
     /// Whether so many seconds have passed since the phase began, or since the node showed progress.
     fn is_late(&self, seconds: u64, counts_progress: bool) -> bool {
         let status = &self.object.status;
-        // Nobody may have looked for longer than the deadline: what is new now was done in time.
+        // No controller may have run for longer than the deadline: what is new now was done in time.
         if counts_progress && self.has_progressed() {
             return false;
         }

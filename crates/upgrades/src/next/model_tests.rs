@@ -19,7 +19,7 @@ const FAIR_ROUNDS: usize = 600;
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Round(usize),
-    Look(usize, usize),
+    Observe(usize, usize),
     Act(usize),
     ActToTheEnd(usize),
     Kill(usize),
@@ -47,7 +47,7 @@ fn events() -> impl Strategy<Value = Event> {
     let (at, controller) = (0..3_usize, 0..2_usize);
     prop_oneof![
         40 => at.clone().prop_map(Event::Round),
-        10 => (controller.clone(), at.clone()).prop_map(|(controller, at)| Event::Look(controller, at)),
+        10 => (controller.clone(), at.clone()).prop_map(|(controller, at)| Event::Observe(controller, at)),
         20 => controller.clone().prop_map(Event::Act),
         10 => controller.clone().prop_map(Event::ActToTheEnd),
         2 => controller.prop_map(Event::Kill),
@@ -76,7 +76,7 @@ impl World {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Round(at) => self.round(self.index(at)),
-            Event::Look(controller, at) => self.look(controller, self.index(at)),
+            Event::Observe(controller, at) => self.observe(controller, self.index(at)),
             Event::Act(controller) => self.act(controller),
             Event::ActToTheEnd(controller) => self.act_to_the_end(controller),
             Event::Kill(controller) => self.plans[controller] = None,
@@ -153,7 +153,7 @@ impl World {
         self.check();
         self.pod(at);
         self.check();
-        self.look(0, at);
+        self.observe(0, at);
         while self.plans[0].is_some() {
             self.act(0);
             self.check();
@@ -201,7 +201,7 @@ impl World {
         self.round(at);
         let place = &self.places[at];
         let is_blocked = self.is_blocked(at);
-        // A label is a wish that is still to be followed, unless a person must first look at a node.
+        // A label is a wish that is still to be followed, unless a person must first inspect a node.
         let is_asked = place.node.is_labelled && place.phase().is_some_and(|phase| phase != Phase::Stuck);
         let is_at_end = place.phase().is_none_or(Phase::is_end) && !is_asked;
         let is_calm = (is_at_end || is_blocked) && !place.machine.is_at_work();
@@ -327,12 +327,12 @@ fn finish_an_old_restore_in_the_next_run(mut world: World) {
     world.round_until(Phase::Preflight);
     world.happen(Event::Abort(0));
     world.round_until(Phase::Restoring);
-    world.look(1, 0);
+    world.observe(1, 0);
     world.round_until(Phase::Refused);
     world.happen(Event::NoAbort(0));
     world.happen(Event::Label(0));
     world.round_until(Phase::Armed);
-    world.look(0, 0);
+    world.observe(0, 0);
     world.act_to_the_end(0);
     world.happen(Event::Step(0, true));
     world.happen(Event::Report(0));

@@ -73,7 +73,7 @@ const fn sentence(phase: Phase) -> &'static str {
     match phase {
         Phase::Pending => "waits for its Secret, for a slot, for other nodes",
         Phase::Cordoned => "is being cordoned",
-        Phase::Preflight => "looks whether the work can be done",
+        Phase::Preflight => "checks whether the work can be done",
         Phase::Draining => "its pods leave it",
         Phase::Armed => "is ready to begin",
         Phase::Applying => "works",

@@ -26,9 +26,9 @@ pub struct Seen {
     pub no_progress: Option<String>,
     /// What the node reports, of whatever run.
     pub report: Option<NodeReport>,
-    /// What is still to leave the node; looked at while it is drained.
+    /// What is still to leave the node; observed while it is drained.
     pub leaving: Leaving,
-    /// Pods that belong on the node and are not Ready, by names that last; looked at before it is taken away, and while it is
+    /// Pods that belong on the node and are not Ready, by names that last; observed before it is taken away, and while it is
     /// gated.
     pub not_ready_pods: BTreeSet<String>,
     /// No pod removes the label here: the controller commits.

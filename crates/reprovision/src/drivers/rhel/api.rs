@@ -5,7 +5,7 @@
 //!   200 ─► the payload      405 ─► the same by POST, with a body {"workerID":…,"clusterID":…,"region":…}      429, 503, 511 ─► not made yet: asked again, for a minute      401, 403 ─► the token is wrong: never again
 //! ```
 //! The payload belongs to one worker and may be another one with each call, so the answer that was checked is the one that is
-//! kept. A sum in the Secret or in the answer's headers is compared before a byte of it is looked at.
+//! kept. A sum in the Secret or in the answer's headers is compared before a byte of it is used.
 
 use std::{collections::BTreeMap, time::Duration};
 

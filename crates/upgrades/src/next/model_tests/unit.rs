@@ -103,7 +103,7 @@ impl Machine {
         self.ledger.insert(self.run.clone(), state);
     }
 
-    /// One look and one step; whether it began.
+    /// One observation and one step; whether it began.
     pub(super) fn step(&mut self, node: &mut ApiNode, now: i64, goes_well: bool) -> bool {
         if !self.is_up {
             return false;

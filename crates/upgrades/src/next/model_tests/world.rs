@@ -1,4 +1,4 @@
-//! A cluster of such nodes: objects with versions, slots, Secrets, pods; controllers that look at it and act on it step by step.
+//! A cluster of such nodes: objects with versions, slots, Secrets, pods; controllers that observe it and act on it step by step.
 
 use std::collections::BTreeMap;
 
@@ -212,8 +212,8 @@ impl World {
         }
     }
 
-    /// A controller looks and decides; what it had decided before is forgotten, as if it had been killed.
-    pub(super) fn look(&mut self, controller: usize, at: usize) {
+    /// A controller observes and decides; what it had decided before is forgotten, as if it had been killed.
+    pub(super) fn observe(&mut self, controller: usize, at: usize) {
         let place = &self.places[at];
         self.plans[controller] = place.object.clone().map(|mut object| {
             // No Secret here names an API.

@@ -88,7 +88,7 @@ fn a_run_is_told_step_by_step_and_nothing_twice() {
     insta::assert_snapshot!(shown(&object.status.outbox), @r"
     1 1 - #0 Pending - - - waits for its Secret, for a slot, for other nodes
     2 3 u-1-1 #1 Cordoned - - - is being cordoned
-    3 4 u-1-1 #1 Preflight - - - looks whether the work can be done
+    3 4 u-1-1 #1 Preflight - - - checks whether the work can be done
     4 6 u-1-1 #1 Preflight checking 4.17 - 3 checks
     5 8 u-1-1 #1 Preflight refused 4.17 BS-UPG-006 no mirror
     6 8 u-1-1 #1 Restoring refused 4.17 BS-UPG-006 no mirror

@@ -21,11 +21,11 @@ pub(super) const CHECK: Check<Subject> = Check::new(
 );
 
 fn check(subject: &Subject) -> Checking<'_> {
-    Box::pin(async { Ok(look(subject).iter().map(found).collect()) })
+    Box::pin(async { Ok(problems(subject).iter().map(found).collect()) })
 }
 
 /// All that is wrong with it.
-fn look(subject: &Subject) -> Vec<StepError> {
+fn problems(subject: &Subject) -> Vec<StepError> {
     let disk = &*subject.host.disk;
     let whole = payload::whole(&subject.run, disk).map(drop);
     let entry = payload::entry(disk).map(drop);

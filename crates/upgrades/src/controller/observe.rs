@@ -1,6 +1,6 @@
-//! From the cluster to [`Seen`]. What is dear is looked at only in the phase that needs it.
+//! From the cluster to [`Seen`]. What is dear is observed only in the phase that needs it.
 //!
-//! Object and Node are one view: the Node is looked at while the object is what it was read as. Else what an old object says would
+//! Object and Node are one view: the Node is observed while the object is what it was read as. Else what an old object says would
 //! be done to a Node of the next run.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +33,8 @@ use crate::{
     progress,
 };
 
-/// What was looked at, beside what is decided from.
-pub(super) struct Look {
+/// What was observed, beside what is decided from.
+pub(super) struct Observed {
     pub(super) seen: Seen,
     /// What is written to the Node is written over this.
     pub(super) node: SeenNode,
@@ -45,9 +45,9 @@ pub(super) struct Look {
 
 impl Controller {
     /// None where the object is another by now.
-    pub(super) async fn look(&mut self, object: &NodeUpgrade) -> Result<Option<Look>, ControllerError> {
+    pub(super) async fn observe(&mut self, object: &NodeUpgrade) -> Result<Option<Observed>, ControllerError> {
         let (name, phase) = (object.node(), object.status.phase);
-        let seen_node = SeenNode::look(&self.client, name).await?;
+        let seen_node = SeenNode::observe(&self.client, name).await?;
         // Where nothing is done to the Node there is nothing to be sure of.
         let is_left_alone = phase.is_end() && object.metadata.deletion_timestamp.is_none();
         if !is_left_alone && !self.is_still(object).await? {
@@ -83,7 +83,7 @@ impl Controller {
             commits: self.options.commits,
             node: node.map(node_seen),
         };
-        Ok(Some(Look { seen, node: seen_node, secret, is_master }))
+        Ok(Some(Observed { seen, node: seen_node, secret, is_master }))
     }
 
     async fn is_still(&self, object: &NodeUpgrade) -> Result<bool, ApiError> {
