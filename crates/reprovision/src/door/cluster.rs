@@ -39,7 +39,7 @@ impl Observed {
         }
     }
 
-    /// The node has done all it was told to: there is nothing to start.
+    /// The node has done all it was ordered to: there is nothing to start.
     pub(super) fn is_over(&self) -> bool {
         self.of_this_run().is_some_and(|report| report.state.is_end())
     }
@@ -110,7 +110,7 @@ mod tests {
         for (case, seen, commits, is_over) in [
             ("armed", observed("r", "arm", "armed", true), true, false),
             ("for another run", observed("q", "arm", "armed", true), false, false),
-            ("told to stop", observed("r", "stop", "armed", true), false, false),
+            ("ordered to stop", observed("r", "stop", "armed", true), false, false),
             ("not yet", observed("r", "arm", "checked", true), false, false),
             ("gone already", observed("r", "arm", "armed", false), false, false),
             ("done", observed("r", "confirm", "done", true), false, true),

@@ -263,7 +263,7 @@ impl Work<'_> {
 impl Why {
     fn diagnostic(self) -> Diagnostic<String> {
         match self {
-            Self::Ordered => Diagnostic::new(codes::ORDERED_BACK, "the cluster told the node to go back"),
+            Self::Ordered => Diagnostic::new(codes::ORDERED_BACK, "the cluster ordered the node to go back"),
             Self::NotConfirmed => Diagnostic::new(codes::NOT_CONFIRMED, "no confirmation in time"),
         }
         .recorded()

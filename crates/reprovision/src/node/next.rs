@@ -7,8 +7,8 @@
 //! refused     disarmed  disarmed                                      going back ─► rebooting ─► rolled back
 //! ```
 //! Up to the commit nothing is changed and any new boot ends the run: nobody can know what happened meanwhile. From the commit
-//! on the node goes on by itself, and needs the cluster only to be told that it may stay what it has become. A node that is not to
-//! go back by itself (`rollback: never`) is stuck instead, from wherever it would go back; told to go back, it still does.
+//! on the node goes on by itself, and needs the cluster only to hear that it may stay what it has become. A node that is not to
+//! go back by itself (`rollback: never`) is stuck instead, from wherever it would go back; ordered to go back, it still does.
 
 use std::time::Duration;
 
@@ -79,9 +79,9 @@ pub(crate) enum Action {
 /// Why a node goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// It was told to.
+    /// It was ordered to.
     Ordered,
-    /// It was not told that it may stay.
+    /// It was not confirmed.
     NotConfirmed,
 }
 
@@ -289,10 +289,10 @@ mod tests {
         stays.order.goes_back = false;
         assert_eq!(next(Some(&stays), &around(1000)), Action::Wait);
         assert_eq!(next(Some(&stays), &around(1001)), Action::StayStuck);
-        let told = order(RUN, Command::RollBack);
-        let told =
-            Around { node: Some(Seen { order: Some(&told), is_labelled: false, armed_for: None }), ..around(1001) };
-        assert_eq!(next(Some(&stays), &told), Action::GoBack(Why::Ordered));
+        let ordered = order(RUN, Command::RollBack);
+        let ordered =
+            Around { node: Some(Seen { order: Some(&ordered), is_labelled: false, armed_for: None }), ..around(1001) };
+        assert_eq!(next(Some(&stays), &ordered), Action::GoBack(Why::Ordered));
     }
 
     #[test]

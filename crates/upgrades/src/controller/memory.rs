@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use operations::slots::{Held, Slots};
 use tokio::time::Instant;
 
-use super::telling::Sending;
+use super::reporting::Sending;
 
 /// What is remembered of all nodes.
 #[derive(Default)]

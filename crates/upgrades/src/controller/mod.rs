@@ -18,9 +18,9 @@ mod leader;
 mod memory;
 mod observe;
 mod plans;
+mod reporting;
 mod secret;
 mod slot;
-mod telling;
 #[cfg(test)]
 mod testing;
 mod turn;

@@ -6,7 +6,7 @@ use explain::{Diagnostic, Message};
 use super::{Effect, Next, Situation, diagnostic};
 use crate::{Command, NodeReport, NodeState, Phase, Rollback, codes};
 
-/// The node goes back by itself when its own deadline is over; only one that does not is told to.
+/// The node goes back by itself when its own deadline is over; only one that does not is ordered to.
 const GRACE: u64 = 300;
 
 impl Situation<'_> {
@@ -143,7 +143,7 @@ impl Situation<'_> {
             None => Message::text("the node to report"),
         };
         let deadlines = &self.object.spec.deadlines;
-        // However late it is: a node that was never told to has not failed to.
+        // However late it is: a node that was never ordered to has not failed to.
         if order.is_none()
             && self.is_late(deadlines.apply.saturating_add(deadlines.r#return).saturating_add(GRACE), true)
         {
@@ -153,7 +153,7 @@ impl Situation<'_> {
         Next::wait(waits_for).after(order)
     }
 
-    /// The node is told to go back, or is left to a person.
+    /// The node is ordered to go back, or is left to a person.
     fn give_up(&self, failure: Diagnostic<String>) -> Next {
         match self.object.spec.rollback {
             Rollback::Auto => self.roll_back(failure),

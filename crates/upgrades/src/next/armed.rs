@@ -21,7 +21,7 @@ impl Situation<'_> {
             let is_wanted = is_taken_back && (self.is_aborted() || !has_reason);
             return if is_wanted { Next::restore(Phase::Refused, Some(self.taken_back())) } else { refused(report) };
         }
-        // Once told to stop it is never told to be armed again: it may be given back at any moment.
+        // Once ordered to stop it is never ordered to be armed again: it may be given back at any moment.
         let is_told_to_stop = self.order(Command::Stop).is_none();
         if is_told_to_stop || is_taken_back || is_late {
             let failure = if is_taken_back { self.taken_back() } else { self.silent() };

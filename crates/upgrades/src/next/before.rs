@@ -10,8 +10,8 @@ impl Situation<'_> {
         let seen = self.seen;
         let is_as_it_was = !self.object.status.is_as_left();
         if self.is_deleted() && is_as_it_was {
-            if let Some(untold) = self.untold() {
-                return untold;
+            if let Some(unreported) = self.unreported() {
+                return unreported;
             }
             return Next::default().after([Effect::ReleaseSlot, Effect::RemoveFinalizer]);
         }

@@ -1,4 +1,4 @@
-//! The end of a run: the node is given back, the Secret goes once all is told, and a new wish begins another.
+//! The end of a run: the node is given back, the Secret goes once all is reported, and a new wish begins another.
 
 use explain::Message;
 
@@ -9,7 +9,7 @@ use crate::{Command, NodeState, Phase, codes, names};
 const BACK_OFF: u64 = 60;
 /// And no longer.
 const LONGEST_BACK_OFF: u64 = 900;
-/// For so many seconds a deleted object waits until all is told.
+/// For so many seconds a deleted object waits until all is reported.
 const LAST_WORDS: u64 = 30;
 
 impl Situation<'_> {
@@ -28,8 +28,8 @@ impl Situation<'_> {
             if let Some(report) = self.at_work().filter(|_| is_stuck) {
                 return Next::wait(Message::text(self.works_on(report)));
             }
-            if let Some(untold) = self.untold() {
-                return untold;
+            if let Some(unreported) = self.unreported() {
+                return unreported;
             }
             let restore = [Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
             let restore = restore.into_iter().filter(|_| is_stuck && self.seen.node.is_some());
@@ -95,17 +95,17 @@ impl Situation<'_> {
         )))
     }
 
-    /// The Secret of a run that is done is of use only to tell so. One that has come in its place is a user's, for another run.
+    /// The Secret of a run that is done is of use only to report it. One that has come in its place is a user's, for another run.
     fn is_secret_of_run(&self) -> bool {
         let (status, uid) = (&self.object.status, &self.seen.secret_uid);
         status.phase == Phase::Done && uid.is_some() && *uid == status.secret_uid
     }
 
-    /// An object that goes takes what is still to be told with it; an API that does not answer does not keep it.
-    pub(super) fn untold(&self) -> Option<Next> {
+    /// An object that goes takes what is still to be reported with it; an API that does not answer does not keep it.
+    pub(super) fn unreported(&self) -> Option<Next> {
         let since = self.object.metadata.deletion_timestamp.as_ref()?.0;
-        let is_told = self.object.status.outbox.is_settled() || is_over(since, LAST_WORDS, self.seen.now);
-        (!is_told).then(|| Next::wait(Message::text("the progress API to hear how it ended")))
+        let is_reported = self.object.status.outbox.is_settled() || is_over(since, LAST_WORDS, self.seen.now);
+        (!is_reported).then(|| Next::wait(Message::text("the progress API to hear how it ended")))
     }
 
     /// The end that a node which was silent for too long has come to by itself.

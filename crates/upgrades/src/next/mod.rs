@@ -50,7 +50,7 @@ pub enum Effect {
     Cordon,
     /// Label the Node, so that its door opens: once, for a person may remove the label again.
     Label,
-    /// Tell the node what to do.
+    /// Order the node what to do.
     Order(Command),
     /// Ask its pods to leave.
     Evict,

@@ -114,7 +114,7 @@ impl World {
             Event::Network(at, is_there) => self.at(at).machine.has_network = is_there,
             Event::Gates(at, are_good) => self.at(at).has_good_gates = are_good,
             Event::Repair(at) => self.at(at).machine.repair(),
-            Event::Report(at) => self.at(at).tell(),
+            Event::Report(at) => self.at(at).report(),
             Event::Heartbeat(at) => {
                 let place = self.at(at);
                 place.machine.heartbeat(&mut place.node);
@@ -149,7 +149,7 @@ impl World {
     fn round(&mut self, at: usize) {
         self.now += 5;
         self.step(at, true);
-        self.places[at].tell();
+        self.places[at].report();
         self.check();
         self.pod(at);
         self.check();
@@ -168,7 +168,7 @@ impl World {
         }
     }
 
-    /// No more faults, and users who only do what they are told to.
+    /// No more faults, and users who only do what they are asked to.
     fn calm_down(&mut self) {
         for controller in 0..2 {
             self.act_to_the_end(controller);
@@ -210,7 +210,7 @@ impl World {
 }
 
 impl Place {
-    fn tell(&mut self) {
+    fn report(&mut self) {
         self.machine.report(&mut self.node);
     }
 

@@ -83,7 +83,7 @@ fn begin_again(status: &mut NodeUpgradeStatus, object: &NodeUpgrade) {
         retried: retry,
         aborted: status.aborted.take(),
         conditions: std::mem::take(&mut status.conditions),
-        // Numbers are never used again, and what the last attempt has to tell is still told.
+        // Numbers are never used again, and what the last attempt has to report is still reported.
         outbox: std::mem::take(&mut status.outbox),
         ..NodeUpgradeStatus::default()
     };

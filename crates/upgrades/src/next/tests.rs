@@ -131,7 +131,7 @@ impl Case {
         })
     }
 
-    fn untold(self) -> Self {
+    fn unreported(self) -> Self {
         self.but(|case| case.object.status.outbox.events.push(crate::progress::Event::default()))
     }
 

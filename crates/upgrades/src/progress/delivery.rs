@@ -3,10 +3,10 @@
 //! ```text
 //! 2xx                                    delivered: the next is sent at once
 //! 410                                    stops for good
-//! other 4xx                              refused: that event is dropped, and the cause told
+//! other 4xx                              refused: that event is dropped, and the cause reported
 //! 429, 503 with Retry-After              sent again then, in five minutes at most
 //! 408, 425, 5xx, 3xx, network            sent again after 1 s, 2 s, 4 s, … five minutes
-//! undelivered for a day                  dropped, and the cause told
+//! undelivered for a day                  dropped, and the cause reported
 //! ```
 
 use explain::{Code, Diagnostic, counted};

@@ -33,8 +33,8 @@ const LAST: usize = 8;
 const POLITELY: Duration = Duration::from_secs(30);
 /// How long output is waited for that a child of the script, which may go on, has still to print.
 const LATE: Duration = Duration::from_secs(2);
-/// How often a listener is told the last line.
-const TOLD: Duration = Duration::from_secs(1);
+/// How often a listener hears the last line.
+const REPORTED: Duration = Duration::from_secs(1);
 
 /// What is run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Group {
             tokio::spawn(read(stdout, sender.clone()));
             tokio::spawn(read(stderr, sender));
         }
-        let mut shown = Shown { secrets, host, last: VecDeque::new(), told: None };
+        let mut shown = Shown { secrets, host, last: VecDeque::new(), reported: None };
         let mut deadline = Instant::now() + script.within;
         loop {
             tokio::select! {
@@ -211,7 +211,7 @@ struct Shown<'a> {
     secrets: &'a [String],
     host: &'a Host,
     last: VecDeque<String>,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 impl Shown<'_> {
@@ -222,9 +222,9 @@ impl Shown<'_> {
             return;
         }
         tracing::info!("{line}");
-        if self.told.is_none_or(|told| told.elapsed() >= TOLD) {
+        if self.reported.is_none_or(|reported| reported.elapsed() >= REPORTED) {
             self.host.doing(line.clone());
-            self.told = Some(Instant::now());
+            self.reported = Some(Instant::now());
         }
         if self.last.len() == LAST {
             self.last.pop_front();

@@ -206,7 +206,7 @@ impl<'a> Token<'a> {
 
 impl Drop for Token<'_> {
     fn drop(&mut self) {
-        // It is in memory only, and the next one overwrites it: there is nobody to tell here.
+        // It is in memory only, and the next one overwrites it: there is no one to report it to here.
         let _ = payload::forget_token(self.0);
     }
 }

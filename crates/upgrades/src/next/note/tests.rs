@@ -57,7 +57,7 @@ fn shown(outbox: &Outbox) -> String {
 }
 
 #[test]
-fn a_run_is_told_step_by_step_and_nothing_twice() {
+fn a_run_is_reported_step_by_step_and_nothing_twice() {
     let mut object = NodeUpgrade::new("w1", NodeUpgradeSpec::default());
     object.metadata.uid = Some("u".into());
     object.metadata.generation = Some(1);
@@ -83,7 +83,7 @@ fn a_run_is_told_step_by_step_and_nothing_twice() {
     ] {
         object.status = advance(&object, &seen, &next);
         let again = advance(&object, &seen, &Next::default());
-        assert_eq!(again.outbox, object.status.outbox, "the same seen twice is told once");
+        assert_eq!(again.outbox, object.status.outbox, "the same seen twice is reported once");
     }
     insta::assert_snapshot!(shown(&object.status.outbox), @r"
     1 1 - #0 Pending - - - waits for its Secret, for a slot, for other nodes

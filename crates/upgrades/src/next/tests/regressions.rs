@@ -80,9 +80,9 @@ fn progress_that_was_made_while_nobody_looked_counts() {
 
 #[test]
 fn a_node_is_told_to_go_back_before_it_counts_as_stuck() {
-    let untold = Case::new(Phase::RollingBack).reports(NodeState::Returned).at(10_000);
-    assert_eq!((untold.entered(), untold.next().effects), (None, vec![Effect::Order(Command::RollBack)]));
-    assert_eq!(untold.ordered(Command::RollBack).entered().unwrap().0, Phase::Stuck);
+    let unreported = Case::new(Phase::RollingBack).reports(NodeState::Returned).at(10_000);
+    assert_eq!((unreported.entered(), unreported.next().effects), (None, vec![Effect::Order(Command::RollBack)]));
+    assert_eq!(unreported.ordered(Command::RollBack).entered().unwrap().0, Phase::Stuck);
 }
 
 /// It was silent for too long, and is well.
@@ -175,16 +175,19 @@ fn a_label_that_a_person_removes_is_not_put_back() {
     assert_eq!(armed.ordered(Command::Stop).reports(NodeState::Disarmed).entered(), aborted);
 }
 
-/// It is needed to tell that all was done, and a user may have made another one by then.
+/// It is needed to report that all was done, and a user may have made another one by then.
 #[test]
 fn only_the_secret_of_the_run_is_deleted_and_not_before_all_is_told() {
     let done = || Case::new(Phase::Restoring).but(|case| case.object.status.ending = Some(Phase::Done)).advance();
-    assert_eq!(done().unlabelled().next().effects, [Effect::ReleaseSlot], "that it is done is still to be told");
-    let told = || done().but(|case| case.object.status.outbox.events.clear()).unlabelled();
-    assert_eq!(told().next().effects, [Effect::ReleaseSlot, Effect::DeleteSecret]);
-    let other = told().seen(|seen| seen.secret_uid = Some("s2".into()));
+    assert_eq!(done().unlabelled().next().effects, [Effect::ReleaseSlot], "that it is done is still to be reported");
+    let reported = || done().but(|case| case.object.status.outbox.events.clear()).unlabelled();
+    assert_eq!(reported().next().effects, [Effect::ReleaseSlot, Effect::DeleteSecret]);
+    let other = reported().seen(|seen| seen.secret_uid = Some("s2".into()));
     assert_eq!(other.next().effects, [Effect::ReleaseSlot]);
-    assert_eq!(told().but(|case| case.object.status.phase = Phase::RolledBack).next().effects, [Effect::ReleaseSlot]);
+    assert_eq!(
+        reported().but(|case| case.object.status.phase = Phase::RolledBack).next().effects,
+        [Effect::ReleaseSlot]
+    );
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn each_answer_has_its_consequence() {
         let queue = if after.stopped { "stopped |".to_owned() } else { format!("{} | {wait}", events.join(" ")) };
         assert_eq!(format!("{queue}{}", error.unwrap_or_default()), expected, "{outcome:?}");
         assert_eq!(before.seq, after.seq);
-        assert_eq!(after.after(&first(outcome, &before), at(1)).events.len(), after.events.len(), "told twice");
+        assert_eq!(after.after(&first(outcome, &before), at(1)).events.len(), after.events.len(), "reported twice");
     }
 }
 
