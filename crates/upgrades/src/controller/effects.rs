@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Controller, ControllerError, access,
-    fence::Went,
     observe::{Observed, drain},
+    precondition::Went,
 };
 use crate::{Command, NodeUpgrade, Order, Rollback, names, next::Effect, order::FORMAT};
 

@@ -11,13 +11,13 @@
 mod access;
 mod effects;
 mod error;
-mod fence;
 mod gates;
 mod labelled;
 mod leader;
 mod memory;
 mod observe;
 mod plans;
+mod precondition;
 mod reporting;
 mod secret;
 mod slot;

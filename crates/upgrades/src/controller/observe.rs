@@ -22,9 +22,8 @@ use operations::{
 };
 
 use super::{
-    Controller, ControllerError,
-    fence::SeenNode,
-    gates,
+    Controller, ControllerError, gates,
+    precondition::SeenNode,
     secret::{self, OfNode},
 };
 use crate::{

@@ -5,7 +5,7 @@ use std::time::Duration;
 use operations::slots::{Attempt, Held, Limit, Pool, Slots};
 use tokio::time::Instant;
 
-use super::{Controller, ControllerError, fence::Went, memory::OfNode};
+use super::{Controller, ControllerError, memory::OfNode, precondition::Went};
 use crate::{NodeUpgrade, names, next::SlotSeen};
 
 /// How often a slot is kept fresh: it is others' to take after a minute.

@@ -11,7 +11,7 @@ use kubeapi::{
 };
 use serde_json::json;
 
-use super::{Controller, ControllerError, fence::Went, reporting};
+use super::{Controller, ControllerError, precondition::Went, reporting};
 use crate::{
     NodeUpgrade, NodeUpgradeStatus, names,
     next::{advance, next},

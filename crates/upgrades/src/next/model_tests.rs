@@ -361,5 +361,5 @@ fn a_controller_that_was_stopped_for_a_whole_run_harms_nothing() {
 #[test]
 #[should_panic(expected = "begins while uncordoned")]
 fn without_a_version_in_its_writes_it_would() {
-    finish_an_old_restore_in_the_next_run(World::new(1, 1, false, false).without_fence());
+    finish_an_old_restore_in_the_next_run(World::new(1, 1, false, false).without_preconditions());
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     NodeUpgradeSpec, Phase,
     controller::{
-        fence::SeenNode,
+        precondition::SeenNode,
         secret,
         testing::{Server, controller},
     },

@@ -116,7 +116,7 @@ pub(super) struct World {
     limit: usize,
     made: u64,
     commits: bool,
-    is_fenced: bool,
+    has_preconditions: bool,
 }
 
 impl World {
@@ -130,15 +130,15 @@ impl World {
             limit,
             made: 0,
             commits,
-            is_fenced: true,
+            has_preconditions: true,
         };
         (0..nodes).for_each(|place| world.make_object(place));
         world
     }
 
     /// Node and slot are written whatever has become of them since they were seen.
-    pub(super) fn without_fence(mut self) -> Self {
-        self.is_fenced = false;
+    pub(super) fn without_preconditions(mut self) -> Self {
+        self.has_preconditions = false;
         self
     }
 
@@ -265,7 +265,7 @@ impl World {
             }
             Effect::TakeSlot => false,
             Effect::ReleaseSlot => {
-                if !self.is_fenced || self.slots.get(&at).copied() == plan.slot {
+                if !self.has_preconditions || self.slots.get(&at).copied() == plan.slot {
                     self.slots.remove(&at);
                 }
                 true
@@ -304,7 +304,7 @@ impl World {
 
     fn apply_to_node(&mut self, plan: &mut Plan, effect: Effect) -> bool {
         let place = &mut self.places[plan.place];
-        if self.is_fenced && place.node.version != plan.node_version {
+        if self.has_preconditions && place.node.version != plan.node_version {
             return false;
         }
         let status = &plan.object.status;
