@@ -9,11 +9,11 @@ use super::reporting::Sending;
 
 /// What is remembered of all nodes.
 #[derive(Default)]
-pub(super) struct Memory(BTreeMap<String, OfNode>);
+pub(super) struct Memory(BTreeMap<String, NodeMemory>);
 
 /// What is remembered of one node.
 #[derive(Default)]
-pub(super) struct OfNode {
+pub(super) struct NodeMemory {
     /// Made when a slot is first needed; it remembers what it has seen of others.
     pub(super) slots: Option<Slots>,
     pub(super) held: Option<(Held, Instant)>,
@@ -33,7 +33,7 @@ pub(super) struct OfNode {
 const FULL: Duration = Duration::from_secs(3);
 
 impl Memory {
-    pub(super) fn of(&mut self, node: &str) -> &mut OfNode {
+    pub(super) fn of(&mut self, node: &str) -> &mut NodeMemory {
         self.0.entry(node.to_owned()).or_default()
     }
 
@@ -42,7 +42,7 @@ impl Memory {
     }
 }
 
-impl OfNode {
+impl NodeMemory {
     pub(super) fn holders(&self) -> Option<&str> {
         self.full.as_ref().filter(|(_, since)| since.elapsed() < FULL).map(|(holders, _)| holders.as_str())
     }

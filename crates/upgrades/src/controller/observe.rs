@@ -24,7 +24,7 @@ use operations::{
 use super::{
     Controller, ControllerError, gates,
     precondition::SeenNode,
-    secret::{self, OfNode},
+    secret::{self, NodeSecret},
 };
 use crate::{
     DrainPolicy, NodeReport, NodeUpgrade, Order, Phase, names,
@@ -37,7 +37,7 @@ pub(super) struct Observed {
     pub(super) seen: Seen,
     /// What is written to the Node is written over this.
     pub(super) node: SeenNode,
-    pub(super) secret: OfNode,
+    pub(super) secret: NodeSecret,
     /// A master, of which only one is taken at a time.
     pub(super) is_master: bool,
 }

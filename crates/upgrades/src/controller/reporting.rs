@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
-use super::{memory::OfNode, observe::Observed};
+use super::{memory::NodeMemory, observe::Observed};
 use crate::{
     NodeUpgrade,
     progress::{Answer, Outbox, Outcome},
@@ -13,7 +13,7 @@ use crate::{
 pub(super) type Sending = JoinHandle<Answer>;
 
 /// The outbox after what was answered meanwhile; what is due now is sent.
-pub(super) async fn deliver(object: &NodeUpgrade, observed: &Observed, memory: &mut OfNode) -> Outbox {
+pub(super) async fn deliver(object: &NodeUpgrade, observed: &Observed, memory: &mut NodeMemory) -> Outbox {
     let now = Timestamp::now();
     let mut outbox = object.status.outbox.clone();
     if memory.sending.as_ref().is_some_and(JoinHandle::is_finished)

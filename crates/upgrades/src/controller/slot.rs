@@ -5,7 +5,7 @@ use std::time::Duration;
 use operations::slots::{Attempt, Held, Limit, Pool, Slots};
 use tokio::time::Instant;
 
-use super::{Controller, ControllerError, memory::OfNode, precondition::Went};
+use super::{Controller, ControllerError, memory::NodeMemory, precondition::Went};
 use crate::{NodeUpgrade, names, next::SlotSeen};
 
 /// How often a slot is kept fresh: it is others' to take after a minute.
@@ -101,7 +101,7 @@ impl Controller {
     }
 }
 
-fn hold(of_node: &mut OfNode, held: Held) {
+fn hold(of_node: &mut NodeMemory, held: Held) {
     of_node.full = None;
     of_node.held = Some((held, Instant::now()));
 }
