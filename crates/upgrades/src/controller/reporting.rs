@@ -27,7 +27,7 @@ pub(super) async fn deliver(object: &NodeUpgrade, observed: &Observed, memory: &
     }
     let Ok(destination) = &observed.secret.destination else { return outbox };
     let Some(destination) = destination else {
-        return if outbox.is_settled() { outbox } else { outbox.unwanted() };
+        return if outbox.is_delivered() { outbox } else { outbox.unwanted() };
     };
     let due = outbox.due(now).filter(|_| memory.sending.is_none());
     if let Some(event) = due {

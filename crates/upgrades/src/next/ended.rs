@@ -57,7 +57,7 @@ impl Situation<'_> {
                 None => Next::enter(Phase::Pending),
             },
             _ => {
-                let is_used_up = self.is_secret_of_run() && status.outbox.is_settled();
+                let is_used_up = self.is_secret_of_run() && status.outbox.is_delivered();
                 let secret = is_used_up.then_some(Effect::DeleteSecret);
                 self.kept_secret().after(slot.into_iter().chain(secret).collect::<Vec<_>>())
             }
@@ -104,7 +104,7 @@ impl Situation<'_> {
     /// An object that goes takes what is still to be reported with it; an API that does not answer does not keep it.
     pub(super) fn unreported(&self) -> Option<Next> {
         let since = self.object.metadata.deletion_timestamp.as_ref()?.0;
-        let is_reported = self.object.status.outbox.is_settled() || is_over(since, LAST_WORDS, self.seen.now);
+        let is_reported = self.object.status.outbox.is_delivered() || is_over(since, LAST_WORDS, self.seen.now);
         (!is_reported).then(|| Next::wait(Message::text("the progress API to hear how it ended")))
     }
 

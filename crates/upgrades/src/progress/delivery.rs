@@ -59,17 +59,17 @@ impl Outbox {
         match &answer.outcome {
             Outcome::Answered { status, .. } if status.is_success() => {
                 outbox.events.remove(0);
-                outbox.settle(None);
+                outbox.deliver(None);
             }
             Outcome::Answered { status: StatusCode::GONE, .. } => {
                 outbox.stopped = true;
                 outbox.drop_where(|_| true);
                 let message = format!("{answer}: nothing more is reported");
-                outbox.settle(Some(diagnostic(codes::PROGRESS_REFUSED, message)));
+                outbox.deliver(Some(diagnostic(codes::PROGRESS_REFUSED, message)));
             }
             Outcome::Answered { status, .. } if is_refused(*status) => {
                 outbox.drop_where(|event| event.seq == answer.seq);
-                outbox.settle(Some(diagnostic(codes::PROGRESS_REFUSED, answer.to_string())));
+                outbox.deliver(Some(diagnostic(codes::PROGRESS_REFUSED, answer.to_string())));
             }
             outcome => outbox.fail(answer, asked_for(outcome, now), now),
         }
@@ -77,7 +77,7 @@ impl Outbox {
     }
 
     /// The API has decided on an event.
-    fn settle(&mut self, error: Option<Diagnostic<String>>) {
+    fn deliver(&mut self, error: Option<Diagnostic<String>>) {
         (self.failures, self.not_before, self.first_failure) = (0, None, None);
         self.last_error = error;
     }

@@ -95,7 +95,7 @@ impl Outbox {
     }
 
     /// Whether nothing is left to be sent, so that the token is of no more use.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_delivered(&self) -> bool {
         self.events.is_empty()
     }
 

@@ -130,5 +130,5 @@ fn once_stopped_nothing_is_kept() {
     let mut outbox = outbox(&[1]);
     outbox = outbox.after(&first(answered(410, None), &outbox), at(0));
     outbox.push(Event::default());
-    assert_eq!((outbox.seq, outbox.events.len(), outbox.dropped, outbox.is_settled()), (2, 0, 1, true));
+    assert_eq!((outbox.seq, outbox.events.len(), outbox.dropped, outbox.is_delivered()), (2, 0, 1, true));
 }
