@@ -63,7 +63,7 @@ impl NodeSecret {
         self.keys.iter().flatten().any(|there| there == key)
     }
 
-    /// Which driver it is for, by its keys, unless that is said.
+    /// Which driver it is for, by its keys, unless that is given.
     pub(super) fn seen(&self, wanted: Option<Driver>) -> SecretSeen {
         let name = &self.name;
         if self.keys.is_none() {

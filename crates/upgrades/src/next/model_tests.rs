@@ -267,10 +267,10 @@ impl Place {
         let noted = self.object.as_ref().and_then(|object| object.status.secret_uid.clone());
         let is_used_up = self.phase() == Some(Phase::Done) && noted.is_some();
         assert!(!is_used_up || self.secret_uid() != noted, "the Secret of a run that is done stays: {self:#?}");
-        let said =
+        let reported =
             self.node.report.as_ref().filter(|report| Some(&report.run) == self.run()).map(|report| report.state);
         if self.phase() == Some(Phase::Stuck) {
-            assert_eq!(said, Some(NodeState::Stuck), "{self:#?}");
+            assert_eq!(reported, Some(NodeState::Stuck), "{self:#?}");
         } else {
             let is_blocked = self.phase() == Some(Phase::Pending);
             assert!(!self.node.is_labelled || self.object.is_none() || is_blocked, "{self:#?}");

@@ -164,7 +164,7 @@ fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
     Some(jiff::fmt::rfc2822::parse(date).ok()?.timestamp())
 }
 
-/// Every SHA-256 that the payload is said to have, in hex, and who says it.
+/// Every SHA-256 that is announced for the payload, in hex, and by whom.
 fn announced(secret: Option<&str>, headers: &HeaderMap) -> Vec<(&'static str, String)> {
     let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let mut all = Vec::new();
