@@ -69,14 +69,14 @@ explain::codes! {
     INCOMPLETE_PAYLOAD = "BS-IPB-040", "the payload lacks a file that the node cannot do without",
         "the message has its path: check the version of the ignition server";
     NOT_RECONCILABLE = "BS-IPB-041", "the machine-config-daemon would refuse this config",
-        "take out of the MachineConfig what the message names, or install the machine anew";
+        "take out of the MachineConfig what the message names, or install the machine again";
     NO_TOOL = "BS-IPB-042", "a program that is needed is not installed", "use RHCOS, or install what the message names";
     STAGED = "BS-IPB-043", "another deployment of the system waits for a reboot",
         "reboot into it, or drop it: `rpm-ostree cleanup --pending`";
     BAD_STATUS = "BS-IPB-044", "rpm-ostree does not say what is booted",
         "run `rpm-ostree status` on the node: only a machine booted from a deployment can be worked on";
     ARMED_BY_ANOTHER = "BS-IPB-045", "the machine is armed to provision itself at its next boot",
-        "find out who wrote /etc/ignition-machine-config-encapsulated.json; where nobody needs it, remove it";
+        "find out who wrote /etc/ignition-machine-config-encapsulated.json; where it is not needed, remove it";
     REGISTRY_UNREACHABLE = "BS-IPB-046", "a registry does not answer",
         "check that this node resolves and reaches the registry, and that its CA is in the system's store or in /etc/containers/certs.d";
     REGISTRY_DENIES = "BS-IPB-047", "a registry refuses the image",
@@ -85,7 +85,7 @@ explain::codes! {
         "mirror the release again, or use a payload of a release that the registry has";
     BAD_PULL_SECRET = "BS-IPB-049", "unreadable pull secret",
         "the message has where it is from: it must be JSON with `auths`, as `.dockerconfigjson` has it";
-    PAYLOAD_GONE = "BS-IPB-050", "the payload of this run is not on the disk", "label the node again: it is fetched anew";
+    PAYLOAD_GONE = "BS-IPB-050", "the payload of this run is not on the disk", "label the node again: it is fetched again";
     NOTHING_KEPT = "BS-IPB-051", "what the way back needs is not on the disk",
         "`rpm-ostree status` shows the deployments: make the old one the default by hand, and reboot";
     MCD_FAILED = "BS-IPB-052", "the machine-config-daemon does not get through",
@@ -113,7 +113,7 @@ explain::codes! {
     PAYLOAD_UNKNOWN = "BS-IPB-067", "the payload is nothing that can be run",
         "a payload is a bash script, or a tar archive (gzip or not) with bootstrap.sh or `playbook.yml` at its top";
     PAYLOAD_LOST = "BS-IPB-068", "the payload of the run is not on the node as it was fetched",
-        "label the node again: the next run fetches it anew. What was begun is undone by the way back";
+        "label the node again: the next run fetches it again. What was begun is undone by the way back";
     NO_ANSIBLE = "BS-IPB-069", "the payload is an Ansible playbook, and the node has no ansible-playbook",
         "`dnf install ansible-core` on the node, or add a bootstrap.sh to the payload that does so";
     NO_DNF = "BS-IPB-070", "the node has no dnf", "the driver rhel is for RHEL and its relatives: use a Secret for another driver";

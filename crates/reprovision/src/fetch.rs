@@ -1,4 +1,4 @@
-//! A file from a server that belongs to nobody here: with a token, by the CA that the Secret names, and never more than so much.
+//! A file from a server outside the cluster: with a token, by the CA that the Secret names, and never more than so much.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub enum FetchError {
 pub enum Method {
     /// For what is there.
     Get,
-    /// For what is made for whoever asks, with this JSON.
+    /// For what is made for the one that asks, with this JSON.
     Post(String),
 }
 

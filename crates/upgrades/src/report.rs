@@ -74,7 +74,7 @@ pub enum NodeState {
     Checked,
     /// It begins once the label is gone.
     Armed,
-    /// It was armed, and nobody committed. Nothing was changed.
+    /// It was armed, and there was no commit. Nothing was changed.
     Disarmed,
     /// It works.
     Applying,

@@ -27,7 +27,7 @@ pub(crate) struct ObservedNode {
     pub(crate) is_labelled: bool,
     /// The run for which the Node shows that this machine is armed.
     pub(crate) armed_for: Option<String>,
-    /// A Node that was made anew has none.
+    /// A Node that was made again has none.
     pub(crate) has_report: bool,
 }
 

@@ -105,7 +105,7 @@ pub async fn boot(host: &Host, options: &Options) -> Result<(), NodeError> {
     }
 }
 
-/// One process on this machine, whoever has started it.
+/// One process on this machine, whichever unit has started it.
 fn lock(host: &Host) -> Result<Box<dyn host::disk::LockGuard>, NodeError> {
     let dir = Path::new(paths::STATE_DIR);
     host::create_dir_all(&*host.disk, dir, 0o700)?;

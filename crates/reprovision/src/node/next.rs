@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! checking ─► checked ─► armed ═══► stage 1 ─► rebooting ─► stage 2 ─► returned ─► done
-//!    │           │         │  commit   │           │           │          │ nobody confirms
+//!    │           │         │  commit   │           │           │          │ no confirmation
 //!    ▼           ▼         ▼           └───────────┴───────────┴──────────┤
 //! refused     disarmed  disarmed                                      going back ─► rebooting ─► rolled back
 //! ```
-//! Up to the commit nothing is changed and any new boot ends the run: nobody can know what happened meanwhile. From the commit
+//! Up to the commit nothing is changed and any new boot ends the run: it cannot be known what happened meanwhile. From the commit
 //! on the node goes on by itself, and needs the cluster only to hear that it may stay what it has become. A node that is not to
 //! go back by itself (`rollback: never`) is stuck instead, from wherever it would go back; ordered to go back, it still does.
 
@@ -119,7 +119,7 @@ pub(crate) fn next(note: Option<&Note>, around: &Around) -> Action {
         At::Armed { boot } if is_new_boot(boot) => Action::Disarm { is_new_boot: true },
         At::Armed { .. } => match (command, around.node) {
             (Some(Command::Stop | Command::RollBack), _) => Action::Disarm { is_new_boot: false },
-            // Only under this very order: a label that is gone without it was removed by somebody else. And only once the cluster
+            // Only under this very order: a label that is gone without it was removed by a user. And only once the cluster
             // can see that it is armed: a node that is not armed as far as it knows, it gives back.
             (Some(Command::Arm), Some(seen)) if !seen.is_labelled && seen.armed_for == Some(&*note.order.run) => {
                 Action::Commit

@@ -40,7 +40,7 @@ fn is_ready(pod: &Pod) -> bool {
     conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// Why no further node may be taken away: nodes that nobody works on and that are not Ready.
+/// Why no further node may be taken away: nodes without a run that are not Ready.
 pub(super) async fn others(client: &Client, worked_on: impl Fn(&str) -> bool) -> Result<Option<String>, ApiError> {
     let api: Api<Node> = Api::all(client.clone());
     let mut page = ListParams::default().limit(NODES_AT_ONCE);

@@ -29,7 +29,7 @@ pub(super) struct NodeMemory {
     pub(super) failure: Option<String>,
 }
 
-/// For so long nobody is asked again for a slot.
+/// For so long the API is not asked again for a slot.
 const FULL: Duration = Duration::from_secs(3);
 
 impl Memory {

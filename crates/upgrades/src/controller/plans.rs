@@ -66,7 +66,7 @@ impl Controller {
         Ok(nodes.iter().map(|node| (node.name_any(), has_master_label(node.labels()))).collect())
     }
 
-    /// None where it was changed meanwhile: it is decided anew in a moment.
+    /// None where it was changed meanwhile: it is decided again in a moment.
     async fn begin(
         &self,
         plan: &UpgradePlan,

@@ -2,7 +2,7 @@
 //!
 //! A controller that was stopped for a while goes on with what it had decided, and by then the Node may be in another run. So
 //! every write carries the version that was seen, or that our own last write has made. Where it does not fit any more nothing
-//! that follows is done either: it is no error, and is decided anew in a moment.
+//! that follows is done either: it is no error, and is decided again in a moment.
 
 use kubeapi::{
     ApiError, Client,

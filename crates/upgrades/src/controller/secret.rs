@@ -52,7 +52,7 @@ pub(super) async fn read(client: &Client, name: &str) -> Result<NodeSecret, ApiE
 
 impl NodeSecret {
     fn new(name: &str, data: &BTreeMap<String, ByteString>) -> Self {
-        // A key that is there and empty is one that somebody forgot to fill.
+        // A key that is there and empty is one that the user forgot to fill.
         let is_filled = |value: &ByteString| value.0.iter().any(|byte| !byte.is_ascii_whitespace());
         let keys = data.iter().filter(|(_, value)| is_filled(value)).map(|(key, _)| key.clone()).collect();
         let (uid, version, keys) = (None, None, Some(keys));

@@ -59,7 +59,7 @@ impl Controller {
         Ok(of_node.held.is_some())
     }
 
-    /// Takes one, or renews the one that is held, which changes its version: whoever else wants to release it has not seen that.
+    /// Takes one, or renews the one that is held, which changes its version: another controller that wants to release it has not seen that.
     pub(super) async fn renew_slot(&mut self, node: &str, is_master: bool) -> Result<Went, ControllerError> {
         if let Some((mut held, _)) = self.memory.of(node).held.take()
             && held.renew().await?

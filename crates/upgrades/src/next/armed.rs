@@ -13,7 +13,7 @@ impl Situation<'_> {
         }
         let Some(node) = &self.seen.node else { return self.vanished() };
         let state = report.map(|report| report.state);
-        // Nobody but a person removes the label of a node that does not report to be armed.
+        // Only a person removes the label of a node that does not report to be armed.
         let is_late = self.is_late(self.object.spec.deadlines.arm, false);
         let is_taken_back = self.is_aborted() || (!node.is_labelled && state != Some(NodeState::Armed) && !is_late);
         if let Some(report) = report.filter(|report| matches!(report.state, NodeState::Refused | NodeState::Disarmed)) {

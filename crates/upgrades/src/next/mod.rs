@@ -8,7 +8,7 @@
 //! Refused ◄─────────────── Restoring                 (label gone)        RollingBack ─► RolledBack (by Restoring)
 //!                                                                             └─► Stuck ─► Restoring, if it ends after all
 //! ```
-//! Before the commit everything is undone by doing nothing: `before.rs`, and `armed.rs`, where nobody can know for a while. After
+//! Before the commit everything is undone by doing nothing: `before.rs`, and `armed.rs`, where the cluster cannot know for a while. After
 //! it, the node has a deadline and a way back: `after.rs`. What ends a run, and what begins another: `ended.rs`. The node alone knows whether it has begun: what it reports for this run counts more than any phase.
 
 mod after;
@@ -40,7 +40,7 @@ pub struct Next {
     pub gates_hold: bool,
 }
 
-/// Something that is done to the cluster. Whoever does it writes only to the Node and the slot that it has seen, by their
+/// Something that is done to the cluster. The controller writes only to the Node and the slot that it has seen, by their
 /// versions: a controller that was stopped must not go on in the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {

@@ -87,7 +87,7 @@ impl Outbox {
         self.failures += 1;
         self.not_before = now.checked_add(wait).ok();
         let first_failure = *self.first_failure.get_or_insert(now);
-        // Counted from the first failure: while no controller ran, nobody tried.
+        // Counted from the first failure: while no controller ran, nothing was tried.
         let dropped = self.drop_where(|event| now.duration_since(event.at.max(first_failure)) >= DAY);
         self.last_error = Some(if dropped == 0 {
             diagnostic(codes::PROGRESS_DELAYED, answer.to_string())

@@ -105,7 +105,7 @@ impl Outbox {
         self.events.first().filter(|_| is_time && !self.stopped)
     }
 
-    /// Without what nobody wants to hear: the Secret names no API.
+    /// Without what no API is to hear: the Secret names no API.
     #[must_use]
     pub fn unwanted(&self) -> Self {
         Self {

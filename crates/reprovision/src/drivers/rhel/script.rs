@@ -1,6 +1,6 @@
 //! Runs a stage of a payload: its output line by line into our own, its end, and no way to outlive us.
 //!
-//! The program and all that it starts are one process group. It is ended when nobody waits for it any more, and when it has printed
+//! The program and all that it starts are one process group. It is ended when it is not waited for any more, and when it has printed
 //! nothing for too long: first politely, because rpm then comes to the end of the package that it is at. Should we be killed ourselves,
 //! systemd ends what is left in the unit.
 
@@ -194,7 +194,7 @@ async fn read(mut from: impl AsyncRead + Unpin, to: Sender<String>) {
         }
         if count == 0 {
             if !line.is_empty() {
-                // Nobody listens any more: it is not needed.
+                // There is no listener any more: it is not needed.
                 let _ = to.send(text(&mut line)).await;
             }
             return;
@@ -289,7 +289,7 @@ mod tests {
         std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
     }
 
-    /// Its children too, whether it was late or nobody waits any more.
+    /// Its children too, whether it was late or it is not waited for any more.
     #[tokio::test]
     async fn a_script_does_not_outlive_us() {
         let dir = tempfile::tempdir().unwrap();

@@ -189,7 +189,7 @@ impl Step for Stage {
     }
 }
 
-/// The file with the token, in memory and while somebody waits for the script.
+/// The file with the token, in memory and while the script is waited for.
 struct Token<'a>(&'a dyn Disk);
 
 impl<'a> Token<'a> {

@@ -184,7 +184,7 @@ impl Machine {
             (NodeState::Applying | NodeState::Stage2, false) => self.fail(),
             (NodeState::Rebooting, _) => self.reboot(),
             (NodeState::Stage2, true) => {
-                // As a kubelet that registers anew.
+                // As a kubelet that registers again.
                 node.write(|node| (node.of_others.labels.clear(), node.of_others.taints.clear()).0);
                 self.returned_at = now;
                 self.become_(NodeState::Returned);

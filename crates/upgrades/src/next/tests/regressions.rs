@@ -45,10 +45,10 @@ fn an_abort_is_followed_once_and_labelling_again_works() {
         |case: Case| case.node(|node| node.is_labelled = true).seen(|seen| seen.slot = SlotSeen::Held).advance();
     let again = again(again(aborted));
     assert_eq!((again.object.status.phase, again.object.status.aborted.as_deref()), (Phase::Cordoned, Some("now")));
-    let anew = again.but(|case| {
+    let again = again.but(|case| {
         case.object.metadata.annotations = Some([(names::ABORT_ANNOTATION.to_owned(), "later".to_owned())].into());
     });
-    assert_eq!(anew.entered().unwrap().0, Phase::Restoring);
+    assert_eq!(again.entered().unwrap().0, Phase::Restoring);
 
     let too_late = abort(Case::new(Phase::Gating)).reports(NodeState::Done).advance().advance();
     assert_eq!((too_late.object.status.phase, too_late.object.status.aborted.as_deref()), (Phase::Done, Some("now")));
@@ -113,7 +113,7 @@ fn a_node_that_works_on_for_another_run_is_not_given_back() {
     for phase in [Phase::Pending, Phase::Cordoned, Phase::Preflight] {
         let busy = Case::new(phase).reports_of("other", NodeState::Applying).annotated(names::ABORT_ANNOTATION);
         let busy = busy.but(|case| case.object.status.snapshot = Some(NodeSnapshot::default()));
-        assert_eq!(busy.entered().unwrap().0, Phase::Stuck, "{phase}: asked anew while it was Stuck, and aborted");
+        assert_eq!(busy.entered().unwrap().0, Phase::Stuck, "{phase}: asked again while it was Stuck, and aborted");
     }
 }
 

@@ -92,7 +92,7 @@ fn back_off_doubles_up_to_five_minutes_and_a_success_ends_it() {
 #[test]
 fn what_is_undelivered_for_a_day_is_dropped() {
     let (hour, day) = (3600, 86_400);
-    // Noted two days, two hours and one hour before; nobody tried until now.
+    // Noted two days, two hours and one hour before; no controller tried until now.
     let mut outbox = outbox(&[2 * day, 2 * hour, hour]);
     let mut left = Vec::new();
     for second in [0, day - 1, day, day + 1] {
