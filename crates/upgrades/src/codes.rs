@@ -32,8 +32,8 @@ explain::codes! {
     GATES_UNMET = "BS-UPG-012", "the node is back, and the cluster is not well",
         "the message has what is missing. It must hold before the next node is taken; when the deadline is over the node \
          goes back to what it was, if `rollback` is auto";
-    ABORTED = "BS-UPG-013", "aborted on request, or its label was removed",
-        "nothing was changed on the node. Label it again to start again";
+    ABORTED = "BS-UPG-013", "aborted by a user, or the label ipb-schedule was removed",
+        "nothing was changed on the node. Label it again to begin another run";
     REFUSED_BEFORE = "BS-UPG-014", "this very target was rolled back on this node before",
         "give the node another payload, or annotate its NodeUpgrade with blackstart.io/retry and any new value";
     FAILED = "BS-UPG-015", "the node reports a failure",
