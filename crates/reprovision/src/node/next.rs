@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_begins_only_with_an_order_to_look_or_to_be_armed() {
+    fn a_run_begins_only_with_an_order_to_check_or_to_be_armed() {
         for (command, begins) in [
             (Command::Check, true),
             (Command::Arm, true),

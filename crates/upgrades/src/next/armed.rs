@@ -22,8 +22,8 @@ impl Situation<'_> {
             return if is_wanted { Next::restore(Phase::Refused, Some(self.taken_back())) } else { refused(report) };
         }
         // Once ordered to stop it is never ordered to be armed again: it may be given back at any moment.
-        let is_told_to_stop = self.order(Command::Stop).is_none();
-        if is_told_to_stop || is_taken_back || is_late {
+        let is_ordered_to_stop = self.order(Command::Stop).is_none();
+        if is_ordered_to_stop || is_taken_back || is_late {
             let failure = if is_taken_back { self.taken_back() } else { self.silent() };
             return self.stop(!node.is_labelled || state == Some(NodeState::Armed), failure);
         }

@@ -50,8 +50,8 @@ impl Situation<'_> {
         seen.no_progress.as_ref().map(|why| Next::wait_for(codes::PROGRESS_REQUIRED, why))
     }
 
-    /// The slot is taken once more: a controller that saw this node Pending may have just released it, or may be about to. One that is to be
-    /// tried again has no label; from here on it has one, so that its removal is a user's wish.
+    /// The slot is taken once more: a controller that saw this node Pending may have just released it, or may be about to. One that
+    /// is to be tried again has no label; from here on it has one, so that its removal is a user's wish.
     pub(super) fn cordoned(&self) -> Next {
         if self.is_aborted() {
             return self.give_back(aborted());

@@ -25,7 +25,7 @@ fn all() -> BTreeSet<String> {
 }
 
 #[test]
-fn nobody_may_do_more_than_he_does() {
+fn no_account_may_do_more_than_it_does() {
     insta::assert_snapshot!(all().into_iter().collect::<Vec<_>>().join("\n"), @r"
     ipb-controller * nodes: get,list,patch
     ipb-controller * nodeupgrades of blackstart.io: create,get,list,patch

@@ -66,7 +66,7 @@ async fn what_was_decided_before_a_node_was_given_back_does_not_land_after_it() 
 }
 
 #[tokio::test]
-async fn a_node_that_changes_between_two_effects_is_decided_on_anew() {
+async fn a_node_that_changes_between_two_effects_is_decided_on_again() {
     let server = Server::default();
     let client = server.serve().await;
     let mut leads = controller(&client);
@@ -79,7 +79,7 @@ async fn a_node_that_changes_between_two_effects_is_decided_on_anew() {
 
 /// What an old object says is not done to a Node of the next run.
 #[tokio::test]
-async fn an_object_that_changed_while_its_node_was_looked_at_is_looked_at_again() {
+async fn an_object_that_changed_while_its_node_was_observed_is_observed_again() {
     let server = Server::default();
     let client = server.serve().await;
     let mut leads = controller(&client);

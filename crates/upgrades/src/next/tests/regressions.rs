@@ -24,7 +24,7 @@ fn a_label_that_is_there_again_is_no_proof_that_an_armed_node_has_not_begun() {
 
 /// Another controller may give it back on the ground of that order.
 #[test]
-fn a_node_that_was_told_to_stop_is_never_told_to_be_armed_again() {
+fn a_node_that_was_ordered_to_stop_is_never_ordered_to_be_armed_again() {
     let no_longer_aborted = Case::new(Phase::Armed).reports(NodeState::Armed).ordered(Command::Stop);
     assert_eq!(no_longer_aborted.next().effects, []);
 }
@@ -65,7 +65,7 @@ fn a_stuck_node_that_is_tried_again_and_deleted_at_once_is_restored() {
 
 /// The controller was away for longer than the deadline; the node was not.
 #[test]
-fn progress_that_was_made_while_nobody_looked_counts() {
+fn progress_that_was_made_without_a_controller_counts() {
     for (phase, state) in [
         (Phase::Applying, NodeState::Applying),
         (Phase::Rebooting, NodeState::Stage2),
@@ -79,7 +79,7 @@ fn progress_that_was_made_while_nobody_looked_counts() {
 }
 
 #[test]
-fn a_node_is_told_to_go_back_before_it_counts_as_stuck() {
+fn a_node_is_ordered_to_go_back_before_it_counts_as_stuck() {
     let unreported = Case::new(Phase::RollingBack).reports(NodeState::Returned).at(10_000);
     assert_eq!((unreported.entered(), unreported.next().effects), (None, vec![Effect::Order(Command::RollBack)]));
     assert_eq!(unreported.ordered(Command::RollBack).entered().unwrap().0, Phase::Stuck);
@@ -177,7 +177,7 @@ fn a_label_that_a_person_removes_is_not_put_back() {
 
 /// It is needed to report that all was done, and a user may have made another one by then.
 #[test]
-fn only_the_secret_of_the_run_is_deleted_and_not_before_all_is_told() {
+fn only_the_secret_of_the_run_is_deleted_and_not_before_all_is_reported() {
     let done = || Case::new(Phase::Restoring).but(|case| case.object.status.ending = Some(Phase::Done)).advance();
     assert_eq!(done().unlabelled().next().effects, [Effect::ReleaseSlot], "that it is done is still to be reported");
     let reported = || done().but(|case| case.object.status.outbox.events.clear()).unlabelled();

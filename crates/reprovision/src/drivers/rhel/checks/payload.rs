@@ -44,7 +44,7 @@ mod tests {
     const DIR: &str = "/var/lib/blackstart-reprovision/payload";
 
     #[tokio::test]
-    async fn all_that_is_wrong_is_said_at_once() {
+    async fn all_that_is_wrong_is_reported_at_once() {
         let machine = Machine::default();
         let mut reported = machine.checked(&CHECK, &run("a")).await;
         machine.write(&format!("{DIR}/files/README"), "");
