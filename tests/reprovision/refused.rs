@@ -103,9 +103,9 @@ fn one_of_two(cluster: &Cluster) {
     api::secret(cluster, node::KEYS);
     let (good, bad) = (node::KEYS, "/root/keys-bad");
     cluster.sh(MASTER, &format!("rm -rf {bad}; cp -r {good} {bad}; echo of-another-worker > {bad}/bootstrap-token"));
-    for (node, keys) in [(SERVER, bad), (WORKER, good)] {
-        cluster.sh(MASTER, &format!("blackstart reprovision start {node} --secret {keys}"));
-    }
+    cluster.sh(MASTER, &format!("blackstart reprovision start {SERVER} --secret {bad}"));
+    eventually("the bad one has the only slot", || node::object_of(cluster, SERVER)["status"]["attempt"] == 1);
+    cluster.sh(MASTER, &format!("blackstart reprovision start {WORKER} --secret {good}"));
     node::await_end(cluster, "Done", 0);
     rhel::assert_upgraded(cluster);
     node::assert_given_back(cluster);
