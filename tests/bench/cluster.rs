@@ -87,14 +87,16 @@ fn bootstrap_node() {
         let (pivot, plain) = (pivot::round(), blackstart::all_at_once(3, 1).as_secs_f64());
         println!(
             "round {round}: complete after {:.1} s, the hand-over {:.1} s of them; plain bootstrap {plain:.1} s; {} of {} writes lost, \
-             {:.1} s without one, {:.1} s without controllers",
+             {:.1} s without one from {:.1} s on, {:.1} s without controllers",
             pivot.complete.as_secs_f64(),
             pivot.hand_over.as_secs_f64(),
             pivot.lost,
             pivot.writes,
             pivot.without_api,
+            pivot.without_api_from,
             pivot.without_controllers,
         );
+        println!("  seconds at which steps ended\n  {}", pivot.ended.join("\n  "));
         report.add(pivot, plain);
     }
     println!("load after: {}\n\n{report}", load());

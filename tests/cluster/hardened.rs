@@ -76,11 +76,11 @@ fn sockets(cluster: &Cluster) {
 }
 
 fn modes(cluster: &Cluster) {
-    let places = "/etc/cluster-config /etc/kubernetes /var/lib/cluster-state /var/lib/kubelet/pki /root/.kube/config";
+    let paths = "/etc/cluster-config /etc/kubernetes /var/lib/cluster-state /var/lib/kubelet/pki /root/.kube/config";
     for machine in Cluster::MACHINES {
         let holds_a_secret = "PRIVATE KEY|client-key-data|secret: |kubeadm join .*--token";
         let mut secrets: BTreeSet<String> = cluster
-            .sh(machine, &format!("grep -rslE '{holds_a_secret}' {places} || true"))
+            .sh(machine, &format!("grep -rslE '{holds_a_secret}' {paths} || true"))
             .lines()
             .map(str::to_owned)
             .collect();

@@ -77,9 +77,9 @@ fn timeline(cluster: &Cluster) {
 }
 
 fn not_root(cluster: &Cluster) {
-    let as_nobody = "setpriv --reuid=nobody --clear-groups blackstart node status -o json";
+    let as_user = "setpriv --reuid=nobody --clear-groups blackstart node status -o json";
     for machine in ["master-01", "worker-01"] {
-        let output = cluster.try_sh(machine, as_nobody);
+        let output = cluster.try_sh(machine, as_user);
         let status: Value = serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{error}: {output:?}"));
         assert_eq!((output.code, &status["state"]), (Some(1), &"joined".into()), "{status:#}");
         assert_eq!(status["run"]["outcome"], "done", "{status:#}");

@@ -21,6 +21,7 @@ mod certificates;
 #[expect(dead_code, reason = "shared with suites that need more of it")]
 mod common;
 mod etcd;
+mod in_place;
 mod joining;
 mod machine;
 mod masters;
@@ -49,6 +50,7 @@ const CASES: &[&[Case]] = &[
     joining::JOINING,
     objects::OBJECTS,
     pods::PODS,
+    in_place::IN_PLACE,
 ];
 
 /// The same of a bootstrap node and of what it leaves behind, in the order in which it comes and goes.

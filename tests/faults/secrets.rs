@@ -94,9 +94,9 @@ pub(crate) fn encoded(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
         let number = chunk.iter().chain([0, 0].iter()).take(3).fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
-        for place in 0..4 {
-            let letter = ALPHABET[number >> (18 - 6 * place) & 63];
-            text.push(if place <= chunk.len() { letter.into() } else { '=' });
+        for index in 0..4 {
+            let letter = ALPHABET[number >> (18 - 6 * index) & 63];
+            text.push(if index <= chunk.len() { letter.into() } else { '=' });
         }
     }
     text

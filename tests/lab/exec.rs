@@ -87,7 +87,7 @@ fn logs(lab: &TestLab) {
     assert!(lab.run("logs", &["master-01"]).ok().contains("systemd-journald"));
 }
 
-/// A command that is stopped before it is ended, as all are at a reboot, must be reaped; whoever called it may be there,
+/// A command that is stopped before it is ended, as all are at a reboot, must be reaped; its caller may be there,
 /// dead, or stopped with Ctrl-Z.
 fn open_commands_hold_no_reboot_up(lab: &TestLab) {
     let before = lab.boot("master-01");

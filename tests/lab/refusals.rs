@@ -65,16 +65,16 @@ fn without_the_rights_of_root() {
 fn without_enough_space() {
     let _turn = turn();
     let before = Picture::take();
-    for place in ["/var/lib", "/var/cache/blackstart/base"] {
+    for dir in ["/var/lib", "/var/cache/blackstart/base"] {
         let lab = TestLab::unmade();
         let line = format!(
-            "mount -t tmpfs -o size=64m tmpfs {place} && \"$0\" lab up --machines-only --name {}; code=$?; find {place}; exit $code",
+            "mount -t tmpfs -o size=64m tmpfs {dir} && \"$0\" lab up --machines-only --name {}; code=$?; find {dir}; exit $code",
             lab.name
         );
         let output = run("unshare", &["--mount", "sh", "-c", &line, PROGRAM]);
         output.refused(1, "BS-LAB-008");
-        assert!(output.err.contains(place) && output.err.contains(" MB are needed"), "{output:?}");
-        assert_eq!(output.out.trim(), place, "nothing is half-made there");
+        assert!(output.err.contains(dir) && output.err.contains(" MB are needed"), "{output:?}");
+        assert_eq!(output.out.trim(), dir, "nothing is half-made there");
         lab.destroy().ok();
     }
     before.assert_back("after too little space");

@@ -125,7 +125,7 @@ fn operators_follow(cluster: &Cluster) {
 fn no_trace(cluster: &Cluster) {
     let ip = cluster.ip(BOOTSTRAP);
     for master in &masters(cluster) {
-        let files = "/etc/kubernetes /etc/systemd /etc/hosts /var/lib/kubelet/config.yaml /root/.kube";
+        let files = "/etc/kubernetes /etc/systemd /etc/hosts /var/lib/kubelet/config.yaml /root/.kube /var/lib/etcd/initial.env";
         let found = cluster.sh(master, &format!("grep -rlwF '{ip}' {files} 2>/dev/null || true"));
         assert_eq!(found, "", "{master}");
     }

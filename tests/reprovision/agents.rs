@@ -3,6 +3,7 @@
 use crate::{
     MASTER, api, machine, node, rhel,
     support::{Check, Cluster, eventually},
+    untold,
 };
 
 pub(crate) const CHECKS: &[Check] =
@@ -67,7 +68,7 @@ fn the_only_master(cluster: &Cluster) {
     assert_eq!(cluster.sh(MASTER, "cat /etc/declared"), "new");
     assert_eq!(machine::packages_of(cluster, MASTER), "shell-1 stand-in-kubelet-1 tool-2");
     node::assert_given_back_of(cluster, MASTER);
-    node::assert_untold_of(cluster, MASTER);
+    untold::assert_untold_of(cluster, MASTER);
     await_leader(cluster, "agent-master-01");
     cluster.await_ready(&Cluster::MACHINES);
     cluster.sh(MASTER, "dnf -qy remove stand-in-kubelet tool shell; rm -f /root/stages /etc/declared");

@@ -15,7 +15,9 @@ mod agents;
 mod api;
 #[path = "../support/cases.rs"]
 mod cases;
+mod demo;
 mod given;
+mod held;
 mod machine;
 mod node;
 mod plans;
@@ -25,6 +27,7 @@ mod struck;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
 mod support;
+mod untold;
 
 use std::mem::ManuallyDrop;
 
@@ -37,6 +40,8 @@ const MASTER: &str = "master-01";
 const WORKER: &str = "worker-01";
 /// It serves payloads and packages, and is a node beside the other.
 const SERVER: &str = "worker-02";
+/// What takes half a minute each has its turn with one seed of so many.
+const TURNS: usize = 3;
 
 #[test]
 fn nodes_are_worked_on_in_place() {
@@ -44,8 +49,10 @@ fn nodes_are_worked_on_in_place() {
     let borrowed = std::env::var("BLACKSTART_REPROVISION_LAB").ok();
     let is_borrowed = borrowed.is_some();
     let cluster = ManuallyDrop::new(borrowed.map_or_else(made, |name| Cluster { lab: TestLab { name } }));
-    // What takes half a minute each is made in turns.
-    let turns = in_turn(&[refused::IN_TURN, rhel::IN_TURN, plans::CHECKS, struck::CHECKS, agents::CHECKS].concat(), 3);
+    let turns = in_turn(
+        &[refused::IN_TURN, rhel::IN_TURN, plans::CHECKS, struck::CHECKS, agents::CHECKS].concat(),
+        TURNS as u64,
+    );
     let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, &turns];
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cluster.check(lists)));
     if !is_borrowed {
@@ -54,6 +61,22 @@ fn nodes_are_worked_on_in_place() {
     if let Err(panic) = ended {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// What the guide has for a reader to type, in a lab of its own: the turn of one commit of three.
+#[test]
+fn the_demo_of_the_guide_ends_well() {
+    let _turn = turn();
+    let is_wanted = match std::env::var("CHECKS") {
+        Ok(wanted) => wanted.split('|').any(|part| "demo of the guide".contains(part)),
+        Err(_) => !in_turn(&[()], 3).is_empty(),
+    };
+    if !is_wanted {
+        return;
+    }
+    let printed = demo::play();
+    assert!(printed.contains(" Done "), "{printed}");
+    assert!(printed.contains("stage 1 of w-1, kubelet active\nstage 2 of w-1, kubelet inactive\n"), "{printed}");
 }
 
 /// Three nodes, of which two have packages by dnf.

@@ -105,6 +105,10 @@ pub(crate) fn lint() -> Result<(), String> {
         }
         Ok(())
     })?;
+    // Of the whole workspace, so that nothing is compiled with other features than the unit tests have it.
+    part("licences, bans and sources (deny.toml)", || {
+        run::run("cargo", &["test", "--workspace", "--locked", "--quiet", "--test", "dependencies"])
+    })?;
     part("docs", || {
         run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &[("RUSTDOCFLAGS", "-D warnings".into())])
     })

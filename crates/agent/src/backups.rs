@@ -11,9 +11,10 @@ use backup::{BackupError, Made, Source, store};
 use etcd::{Access, NoAccess};
 use explain::{Code, Explain};
 use jiff::Timestamp;
+use operations::outage::Outage;
 use tokio::{runtime::Handle, task::spawn_blocking, time::sleep};
 
-use crate::{Agent, AgentError, outage::Outage, session};
+use crate::{Agent, AgentError, session};
 
 const EVERY: Duration = Duration::from_mins(15);
 
@@ -110,13 +111,13 @@ struct Turn(i64);
 impl Turn {
     fn of(agent: &Agent) -> Self {
         let masters: Vec<&str> = agent.cluster.masters().map(|master| master.name.as_str()).collect();
-        let place = masters.iter().position(|name| *name == agent.node.name).unwrap_or(0);
-        Self::new(place, masters.len())
+        let position = masters.iter().position(|name| *name == agent.node.name).unwrap_or(0);
+        Self::new(position, masters.len())
     }
 
-    fn new(place: usize, masters: usize) -> Self {
+    fn new(position: usize, masters: usize) -> Self {
         let share = |count: usize| i64::try_from(count).unwrap_or(0);
-        Self(EVERY.as_secs().cast_signed() * share(place) / share(masters).max(1))
+        Self(EVERY.as_secs().cast_signed() * share(position) / share(masters).max(1))
     }
 
     /// The first turn after a moment, in seconds since 1970.
@@ -148,8 +149,8 @@ mod tests {
 
     #[test]
     fn masters_take_turns() {
-        let next = |place, masters, now| Turn::new(place, masters).until_next(at(now)).as_secs();
-        for (place, masters, now, minutes, seconds) in [
+        let next = |position, masters, now| Turn::new(position, masters).until_next(at(now)).as_secs();
+        for (position, masters, now, minutes, seconds) in [
             (0, 1, "12:00:00", 15, 0),
             (0, 1, "12:14:59", 0, 1),
             (0, 3, "12:01:00", 14, 0),
@@ -157,7 +158,7 @@ mod tests {
             (2, 3, "12:01:00", 9, 0),
             (2, 3, "12:10:00", 15, 0),
         ] {
-            assert_eq!(next(place, masters, now), minutes * 60 + seconds, "{place} of {masters} at {now}");
+            assert_eq!(next(position, masters, now), minutes * 60 + seconds, "{position} of {masters} at {now}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{error::Error, io, net::SocketAddr, path::PathBuf};
 
+use engine::LockError;
 use etcd::{EtcdError, NoAccess};
 use explain::{Code, Explain};
 use host::{CommandError, HostError};
@@ -75,6 +76,9 @@ pub enum AgentError {
     /// Neither this master nor another one can open the new keys.
     #[error("no reachable master can decrypt the new keys of the rotation")]
     Locked,
+    /// The machine's lock cannot be taken.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The system gave no random bytes.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
@@ -189,6 +193,7 @@ impl Explain for AgentError {
             Self::Tls(error) => error.code(),
             Self::Kubeconfig { .. } => codes::KUBECONFIG,
             Self::NotSigned(error) => error.code(),
+            Self::Lock(error) => error.code(),
             Self::NoRandomness(_) => codes::OWN_KEY,
             Self::Etcd(error) => error.code(),
             Self::EtcdAccess(error) => error.code(),

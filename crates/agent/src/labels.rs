@@ -13,10 +13,11 @@ use kube::{
     core::PartialObjectMeta,
     runtime::watcher::{Event, watcher},
 };
+use operations::outage::Outage;
 use serde_json::json;
 use spec::{Node, Role};
 
-use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session};
+use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 const WORKER: &str = "node-role.kubernetes.io/worker";

@@ -12,9 +12,10 @@ use std::{
 
 use etcd::{Access, Asked, Etcd, Member, MembershipLock};
 use explain::Explain;
+use operations::outage::Outage;
 use tokio::time::{Instant, sleep};
 
-use crate::{Agent, AgentError, codes, outage::Outage, session};
+use crate::{Agent, AgentError, codes, session};
 
 /// A machine that is alive starts its member within seconds.
 const DEADLINE: Duration = Duration::from_mins(2);

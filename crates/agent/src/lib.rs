@@ -41,7 +41,6 @@ mod learners;
 mod node_object;
 mod nodes;
 mod notify;
-mod outage;
 mod pod_cidrs;
 mod progress;
 mod renewal;

@@ -10,10 +10,11 @@ use kube::{
     api::{Patch, PatchParams},
     runtime::watcher::{Event, watcher},
 };
+use operations::outage::Outage;
 use serde_json::{Value, json};
 use spec::ValidatedCluster;
 
-use crate::{Agent, AgentError, node_object::NodeObject, nodes, outage::Outage, session};
+use crate::{Agent, AgentError, node_object::NodeObject, nodes, session};
 
 /// Not the name under which labels are applied: what one name applies takes the place of all that it applied before.
 const MANAGER: &str = "blackstart-pods";

@@ -12,10 +12,11 @@ use kubeapi::{
     },
 };
 use nodekit::{milestones, run_record::RunRecord};
+use operations::outage::Outage;
 use render::objects;
 use tokio::time::sleep;
 
-use crate::{Agent, AgentError, outage::Outage, session};
+use crate::{Agent, AgentError, session};
 
 /// Through this machine's balancer: also when its own API server is gone.
 const KUBECONFIG: &str = "kubeconfigs/localhost.kubeconfig";

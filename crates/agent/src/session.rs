@@ -14,9 +14,10 @@ use kubeapi::kube::{
     Client,
     runtime::watcher::{self, Event},
 };
+use operations::outage::Outage;
 use tokio::time::sleep;
 
-use crate::{Agent, AgentError, error::why, outage::Outage};
+use crate::{Agent, AgentError, error::why};
 
 /// Between two checks for a file that a step of the bootstrap is about to write.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);

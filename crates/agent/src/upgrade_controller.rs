@@ -12,14 +12,14 @@ use std::{future::pending, time::Duration};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
-use operations::slots::Limit;
+use operations::{outage::Outage, slots::Limit};
 use tokio::time::sleep;
 use upgrades::{
     controller::{Options, run_with},
     names,
 };
 
-use crate::{Agent, AgentError, error::why, outage::Outage, session};
+use crate::{Agent, AgentError, error::why, session};
 
 /// Between two looks at whether there is something to do at all.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);

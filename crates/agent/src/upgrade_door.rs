@@ -11,10 +11,11 @@ use kube::{
     core::PartialObjectMeta,
     runtime::watcher::{Event, watcher},
 };
+use operations::outage::Outage;
 use reprovision::door::OfAgent;
 use tokio::time::timeout;
 
-use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session};
+use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 /// Between two looks at the unit of a run that is under way.
 const PAUSE: Duration = Duration::from_secs(3);
@@ -44,7 +45,7 @@ async fn follow(agent: &Agent, client: Client) -> Result<(), AgentError> {
             None => {}
         }
         is_open = match &seen {
-            Some(node) => door.look(node).await?,
+            Some(node) => door.observe(node).await?,
             None => false,
         };
     }

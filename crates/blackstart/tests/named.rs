@@ -33,14 +33,14 @@ type Piece = (String, String);
 #[test]
 fn commands_that_are_named_exist() {
     let mut wrong: Vec<String> = Vec::new();
-    for (place, text) in pages() {
+    for (location, text) in pages() {
         for line in typed(&text) {
-            wrong.extend(refusal(&line, is_refused).map(|why| format!("{place}: `{line}`: {why}")));
+            wrong.extend(refusal(&line, is_refused).map(|why| format!("{location}: `{line}`: {why}")));
         }
     }
-    for (place, snippet) in snippets().into_iter().chain(of_sources()) {
-        let Some(line) = our_command(&snippet) else { continue };
-        wrong.extend(refusal(&line, is_unknown).map(|why| format!("{place}: `{snippet}`: {why}")));
+    for (location, snippet) in snippets().into_iter().chain(of_sources()) {
+        let Some(line) = our_command(first_of_pipe(&snippet)) else { continue };
+        wrong.extend(refusal(&line, is_unknown).map(|why| format!("{location}: `{snippet}`: {why}")));
     }
     assert!(wrong.is_empty(), "{} do not exist:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -59,7 +59,7 @@ fn flags_that_are_named_exist() {
     let wrong: Vec<String> = snippets()
         .into_iter()
         .filter(|(_, snippet)| unknown(snippet))
-        .map(|(place, snippet)| format!("{place}: `{snippet}`"))
+        .map(|(location, snippet)| format!("{location}: `{snippet}`"))
         .collect();
     assert!(wrong.is_empty(), "{} do not exist:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -69,7 +69,7 @@ fn keys_that_are_named_exist() {
     let (schema, of_node) = (spec::schema(), spec::node_schema());
     let is_key = Regex::new(r"^[a-z_]+(\[\])?(\.[a-z_]+(\[\])?)+$").unwrap();
     let mut wrong = Vec::new();
-    for (place, snippet) in snippets().into_iter().filter(|(place, _)| !OTHER_KEYS.contains(&place.as_str())) {
+    for (location, snippet) in snippets().into_iter().filter(|(location, _)| !OTHER_KEYS.contains(&location.as_str())) {
         let key = snippet.split([':', ' ', '=']).next().unwrap_or_default();
         let first = key.split(['.', '[']).next().unwrap_or_default();
         // What begins with a key of ours is meant to be one; `cluster.yaml` and the like are files.
@@ -81,7 +81,7 @@ fn keys_that_are_named_exist() {
             continue;
         }
         if !roots.iter().any(|root| has_key(root, key)) {
-            wrong.push(format!("{place}: `{snippet}`"));
+            wrong.push(format!("{location}: `{snippet}`"));
         }
     }
     assert!(wrong.is_empty(), "{} do not exist:\n{}", wrong.len(), wrong.join("\n"));
@@ -98,8 +98,10 @@ fn what_does_not_exist_is_found() {
         ("lab exec master-01 -- kubectl get nodes --watch", false),
         ("blackstart node remove NAME", false),
         ("kubectl get nodes", false),
+        ("blackstart reprovision manifests | kubectl apply -f -", false),
+        (r"blackstart reprovision manifest \| kubectl apply -f -", true),
     ] {
-        let refused = our_command(snippet).and_then(|line| refusal(&line, is_unknown));
+        let refused = our_command(first_of_pipe(snippet)).and_then(|line| refusal(&line, is_unknown));
         assert_eq!(refused.is_some(), is_found, "{snippet}: {refused:?}");
     }
     for (key, is_there) in [
@@ -140,10 +142,11 @@ fn snippets() -> Vec<Piece> {
     let of_codes = codes.iter().flat_map(|code| ["meaning", "fix"].map(|part| (text(code, "code"), text(code, part))));
     let pages = pages().into_iter().filter(|(name, _)| !name.ends_with("codes.md"));
     let quoted = Regex::new("`([^`\n]+)`").unwrap();
-    let inline = pages.map(|(place, text)| (place, without_blocks(&text))).chain(of_codes);
+    let inline = pages.map(|(location, text)| (location, without_blocks(&text))).chain(of_codes);
     inline
-        .flat_map(|(place, text)| {
-            let found: Vec<Piece> = quoted.captures_iter(&text).map(|all| (place.clone(), all[1].to_owned())).collect();
+        .flat_map(|(location, text)| {
+            let found: Vec<Piece> =
+                quoted.captures_iter(&text).map(|all| (location.clone(), all[1].to_owned())).collect();
             found
         })
         .collect()
@@ -157,8 +160,8 @@ fn of_sources() -> Vec<Piece> {
         add_files(&entry.unwrap().path().join("src"), "rs", &mut files);
     }
     let found = files.iter().flat_map(|path| {
-        let (place, text) = (name(path), fs::read_to_string(path).unwrap());
-        let all: Vec<Piece> = quoted.captures_iter(&text).map(|all| (place.clone(), all[1].to_owned())).collect();
+        let (location, text) = (name(path), fs::read_to_string(path).unwrap());
+        let all: Vec<Piece> = quoted.captures_iter(&text).map(|all| (location.clone(), all[1].to_owned())).collect();
         all
     });
     found.collect()
@@ -190,6 +193,11 @@ fn typed(text: &str) -> Vec<String> {
     let lines = blocks.flat_map(str::lines).map(str::trim_start);
     let typed = lines.filter_map(|line| line.strip_prefix("$ ").or_else(|| line.strip_prefix("# ")));
     typed.flat_map(|line| line.split(['|', ';', '&'])).filter_map(our_command).collect()
+}
+
+/// What is before the first `|`, which in a table is `\|`.
+fn first_of_pipe(snippet: &str) -> &str {
+    snippet.split('|').next().unwrap_or_default().trim_end_matches('\\')
 }
 
 /// A command line of this program, without what the shell takes from it. `lab up` stands for `blackstart lab up`.
@@ -236,13 +244,13 @@ fn add_flags(flags: &mut BTreeSet<String>, command: &Command) {
 
 /// Whether a path such as `cluster.networking.dns` or `nodes[].role` leads somewhere in the schema.
 fn has_key(schema: &Value, path: &str) -> bool {
-    let mut place = schema;
+    let mut location = schema;
     for part in path.split('.') {
         let name = part.trim_end_matches("[]");
-        let Some(inner) = place["properties"].get(name) else {
-            return place["additionalProperties"].is_object();
+        let Some(inner) = location["properties"].get(name) else {
+            return location["additionalProperties"].is_object();
         };
-        place = if inner["items"].is_object() { &inner["items"] } else { inner };
+        location = if inner["items"].is_object() { &inner["items"] } else { inner };
     }
     true
 }

@@ -54,10 +54,10 @@ pub enum BundleError {
         reasons: Vec<String>,
     },
     /// A source does not answer, or does not have what is wanted.
-    #[error("{place}: {why}")]
+    #[error("{location}: {why}")]
     Unreachable {
         /// A host, an address, a path or a module.
-        place: String,
+        location: String,
         /// What was seen.
         why: String,
     },

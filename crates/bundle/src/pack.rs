@@ -119,9 +119,9 @@ fn copy(from: &mut impl Read, to: &mut impl Write) -> Result<(), End> {
 }
 
 /// A person knows the archive, not the hidden directory it was unpacked to.
-fn renamed(error: BundleError, place: &Path) -> BundleError {
+fn renamed(error: BundleError, dir: &Path) -> BundleError {
     match error {
-        BundleError::Unsound(problems) => Problems::of(place, problems.iter().cloned().collect()).into(),
+        BundleError::Unsound(problems) => Problems::of(dir, problems.iter().cloned().collect()).into(),
         other => other,
     }
 }

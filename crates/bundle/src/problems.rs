@@ -101,14 +101,14 @@ impl fmt::Display for Problem {
 /// Everything that is wrong with a bundle; never empty.
 #[derive(Debug)]
 pub struct Problems {
-    place: PathBuf,
+    dir: PathBuf,
     problems: Vec<Problem>,
 }
 
 impl Problems {
-    pub(crate) fn of(place: &Path, mut problems: Vec<Problem>) -> Self {
+    pub(crate) fn of(dir: &Path, mut problems: Vec<Problem>) -> Self {
         problems.sort_by(|one, other| one.path.cmp(&other.path));
-        Self { place: place.to_path_buf(), problems }
+        Self { dir: dir.to_path_buf(), problems }
     }
 
     /// By path.
@@ -119,7 +119,7 @@ impl Problems {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not a sound bundle: ", self.place.display())?;
+        write!(f, "{} is not a sound bundle: ", self.dir.display())?;
         for (index, problem) in self.problems.iter().enumerate() {
             write!(f, "{}{problem}", if index == 0 { "" } else { "; " })?;
         }

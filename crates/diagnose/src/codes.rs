@@ -197,4 +197,39 @@ explain::codes! {
          CoreOS run `touch /boot/ignition.firstboot` first";
     IGNITION_OTHER = "BS-DIAG-094", "the machine was set up with another node's Ignition config",
         "give this machine the config of its own name, and boot it from an empty disk";
+    IN_PLACE_BUDGET = "BS-DIAG-095", "a node that is to be worked on in place is not drained: a budget holds its pods",
+        "add replicas, or relax the PodDisruptionBudget; `drain.onTimeout: delete` in the NodeUpgrade deletes such pods instead";
+    IN_PLACE_SLOT = "BS-DIAG-096", "nodes wait for a slot: as many as may be are being worked on in place",
+        "no action needed: they follow when the nodes in the message are done; one that is Stuck keeps its slot until it is \
+         repaired";
+    IN_PLACE_SECRET = "BS-DIAG-097", "a node is to be worked on in place, and has no Secret that can be used",
+        "`blackstart reprovision start NODE --secret DIR` writes the Secret that the message names, and labels the node";
+    IN_PLACE_NOBODY = "BS-DIAG-098", "a node is to be worked on in place, and what does it is missing in the cluster",
+        "`blackstart reprovision manifests | kubectl apply --server-side -f -` applies all of it; `kubectl -n ipb-system get pods` \
+         shows whether it runs";
+    IN_PLACE_NO_DOOR = "BS-DIAG-099", "a node that is to be worked on in place has no pod of ipb-daemonset that runs",
+        "`kubectl -n ipb-system describe daemonset ipb-daemonset` and `kubectl -n ipb-system describe pods -l app=ipb-daemonset` \
+         show why";
+    IN_PLACE_SECRET_LEFT = "BS-DIAG-100", "the Secret of a node is still there a day after its run has ended",
+        "it holds tokens that nobody needs any more: `kubectl -n ipb-system delete secret NAME`";
+    IN_PLACE_CORDON = "BS-DIAG-101", "a node was cordoned to be worked on in place, and has no NodeUpgrade any more",
+        "nobody gives it back: `kubectl annotate node NODE blackstart.io/upgrade-order-`, then `kubectl uncordon NODE`; labels and \
+         taints that it lost meanwhile are gone";
+    IN_PLACE_NOT_COMMITTED = "BS-DIAG-102", "a node was armed, and its work was never committed",
+        "its pod removes the label once it is armed: `kubectl -n ipb-system logs -l app=ipb-daemonset` and `journalctl -u \
+         blackstart-reprovision` on the node show why it did not; nothing was changed, so label it again";
+    IN_PLACE_WENT_BACK = "BS-DIAG-103", "a node went back to what it was before it was worked on in place",
+        "the message has why; `journalctl -u blackstart-reprovision -u blackstart-reprovision-boot` on the node has the output";
+    IN_PLACE_STUCK = "BS-DIAG-104", "a node that was worked on in place could not go back, and is left to a person",
+        "repair it by hand (`journalctl -u blackstart-reprovision -u blackstart-reprovision-boot` on the node), then annotate its \
+         NodeUpgrade with blackstart.io/retry, or delete it";
+    IN_PLACE_OLD_BOOT = "BS-DIAG-105", "a node was to reboot, and is still or again in its old boot",
+        "check `systemctl list-jobs` and the console of that machine, then reboot it by hand: the work goes on by itself";
+    IN_PLACE_PROGRESS = "BS-DIAG-106", "progress of a node that is worked on in place is not delivered",
+        "check `progress-url` and `progress-token` in the node's Secret, and that the pod ipb-controller reaches the API; the node \
+         itself is not affected";
+    IN_PLACE_ENCAPSULATED = "BS-DIAG-107", "a file tells the operating system to provision itself anew at its next boot",
+        "find out who wrote it; where nobody needs it, `rm /etc/ignition-machine-config-encapsulated.json`";
+    IN_PLACE_UPDATER = "BS-DIAG-108", "an automatic updater is active on a node that is to be worked on in place",
+        "disable it for the time of the work: it could change or reboot the machine in the middle";
 }

@@ -15,6 +15,7 @@ mod bootstrap_node;
 mod causes;
 pub mod codes;
 mod context;
+mod listed;
 mod narrow;
 mod show;
 #[cfg(test)]
@@ -56,6 +57,9 @@ pub async fn run(checks: impl IntoIterator<Item = &'static Check>, context: &Con
     }
     narrow::narrow(found, unknown)
 }
+
+/// The name of the check of the last `node up`; a `node up` that failed leaves it out.
+pub const ABOUT_NODE_UP: &str = causes::bootstrap::CHECK.name;
 
 /// Everything that is looked at, in the order in which people read it: from the machine up to the workloads.
 pub fn registry() -> &'static [Check] {
@@ -102,6 +106,8 @@ pub fn registry() -> &'static [Check] {
         causes::service_table::CHECK,
         causes::cluster_dns::CHECK,
         causes::workloads::CHECK,
+        causes::in_place::CHECK,
+        causes::in_place::machine::CHECK,
         causes::ceph::daemons::CHECK,
         causes::ceph::quorum::CHECK,
         causes::ceph::health::CHECK,

@@ -91,11 +91,11 @@ impl Playbook {
     }
 
     fn keep(self, is_kept: &[bool]) -> Self {
-        // Where a step stands that is kept: as many places up as steps above it go.
-        let place = |index: usize| is_kept[..index].iter().filter(|is_kept| **is_kept).count();
+        // Where a step stands that is kept: one position up for each step above it that goes.
+        let position = |index: usize| is_kept[..index].iter().filter(|is_kept| **is_kept).count();
         let kept = self.steps.into_iter().zip(is_kept).filter(|(_, is_kept)| **is_kept);
         let placed = kept.map(|(entry, _)| {
-            let after = entry.after.iter().filter(|before| is_kept[**before]).map(|before| place(*before));
+            let after = entry.after.iter().filter(|before| is_kept[**before]).map(|before| position(*before));
             Entry { after: after.collect(), ..entry }
         });
         Self { steps: placed.collect(), ..self }

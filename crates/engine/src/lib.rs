@@ -32,7 +32,7 @@ mod undo_entry;
 pub use choice::ChoiceError;
 pub use event::{Event, SCHEMA_VERSION as EVENT_SCHEMA_VERSION, Sink, State};
 pub use ledger::{Ledger, LedgerError, LedgerStore, Opened, Progress, StepRecord};
-pub use lock::{Holder, LockError, acquire as lock_machine};
+pub use lock::{Holder, LockError, RENEWAL, acquire as lock_machine};
 pub use planned::{Act, Planned};
 pub use playbook::{Playbook, PlaybookBuilder, PlaybookError};
 pub use run::{Report, RunError, Runner, StepFailure, StepPlan, StepUndo, Tuning, UndoReport};

@@ -6,7 +6,7 @@
 use std::{
     path::{Path, PathBuf},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use explain::{Code, Explain};
@@ -15,6 +15,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::codes;
+
+/// Who holds the lock for a moment only, to replace files: a run waits for it and is not refused.
+pub const RENEWAL: &str = "renewal";
+
+const POLL: Duration = Duration::from_millis(10);
+/// Longer than some twenty files take on a busy disk.
+const MOMENT: Duration = Duration::from_secs(10);
 
 /// Who holds the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +73,17 @@ impl Explain for LockError {
 pub fn acquire(host: &Host, state_dir: &Path, playbook: &str) -> Result<Box<dyn LockGuard>, LockError> {
     create_dir_all(&*host.disk, state_dir, 0o755)?;
     let path = state_dir.join("lock");
-    let Some(guard) = host.disk.try_lock(&path)? else {
-        return Err(LockError::Held { holder: who_holds(host, &path), path });
+    let until = Instant::now() + MOMENT;
+    let guard = loop {
+        if let Some(guard) = host.disk.try_lock(&path)? {
+            break guard;
+        }
+        let holder = who_holds(host, &path);
+        let is_brief = holder.as_ref().is_some_and(|holder| holder.playbook == RENEWAL);
+        if !is_brief || Instant::now() > until {
+            return Err(LockError::Held { holder, path });
+        }
+        thread::sleep(POLL);
     };
     let holder = Holder { pid: std::process::id(), since: host.clock.now(), playbook: playbook.to_owned() };
     guard.note(&serde_json::to_string(&holder).unwrap_or_default())?;
@@ -83,7 +99,36 @@ fn who_holds(host: &Host, path: &Path) -> Option<Holder> {
         {
             return Some(holder);
         }
-        thread::sleep(Duration::from_millis(10));
+        thread::sleep(POLL);
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_moment_is_waited_for_and_a_run_is_not() {
+        for (held_by, is_waited_for) in [(RENEWAL, true), ("cluster", false)] {
+            let root = tempfile::tempdir().unwrap();
+            let host = Host::rooted(root.path());
+            let (held, is_held) = mpsc::channel();
+            let holder = thread::spawn({
+                let host = Host::rooted(root.path());
+                move || {
+                    let guard = acquire(&host, Path::new("/state"), held_by).unwrap();
+                    held.send(()).unwrap();
+                    thread::sleep(Duration::from_millis(300));
+                    drop(guard);
+                }
+            });
+            is_held.recv().unwrap();
+            let taken = acquire(&host, Path::new("/state"), "pki renew");
+            assert_eq!(taken.is_ok(), is_waited_for, "{held_by}");
+            holder.join().unwrap();
+        }
+    }
 }

@@ -65,6 +65,11 @@ impl Access {
         self.member(client_url(Ipv4Addr::LOCALHOST.into()))
     }
 
+    #[cfg(test)]
+    pub(crate) fn without_tls() -> Self {
+        Self { http: tls::loopback_client().unwrap() }
+    }
+
     /// The member that answers at this URL.
     pub fn member(&self, url: impl Into<String>) -> Etcd {
         Etcd::new(self.http.clone(), url)

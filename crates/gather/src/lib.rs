@@ -10,7 +10,7 @@
 //! repeat a secret in a place where nothing looks like one.
 //!
 //! An item that fails, hangs or is too large spoils only itself: the index holds the reason. To add one: a line in
-//! `registry.rs`. To add a place where secrets lie: a line in `secrets/places.rs`.
+//! `registry.rs`. To add a path where secrets lie: a line in `secrets/paths.rs`.
 
 mod archive;
 pub mod codes;

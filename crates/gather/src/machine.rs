@@ -76,7 +76,7 @@ pub async fn machine(
     }
     if let Some(first) = found.unread.first() {
         let item = Item::files("secrets", "values that everything else is scanned for", [""; 0]);
-        let count = explain::counted(found.unread.len(), "place");
+        let count = explain::counted(found.unread.len(), "path");
         gathered.add(&scrubber, &item, Collected::missing(format!("{count} could not be read; the first: {first}")));
     }
     Ok(gathered)

@@ -149,7 +149,7 @@ fn what_is_fine_is_not_refused() {
 fn places_are_lines_and_characters() {
     let text = "{\n  \"ignition\": { \"version\": \"3.2.0\" },\n  \"ümläut\": 1, \"stroage\": {}\n}\n";
     let problems = validate("a.ign", text.as_bytes(), now());
-    let places: Vec<_> =
+    let positions: Vec<_> =
         problems.iter().map(|problem| (problem.line, problem.column, problem.diagnostic.hint.as_str())).collect();
-    assert_eq!(places, [(3, 3, codes::UNUSED_KEY.fix), (3, 16, "did you mean `storage`?")]);
+    assert_eq!(positions, [(3, 3, codes::UNUSED_KEY.fix), (3, 16, "did you mean `storage`?")]);
 }

@@ -50,9 +50,9 @@ pub struct Given {
 
 /// What is kept is not what it can be.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot parse {place}")]
+#[error("cannot parse {from}")]
 pub struct Unreadable {
-    place: String,
+    from: String,
     #[source]
     source: serde_json::Error,
 }
@@ -158,7 +158,7 @@ impl Admissions {
         let one = |(node, text): (&String, &String)| {
             let read = serde_json::from_str(text).map_err(|source| {
                 let (namespace, name) = SECRET;
-                Unreadable { place: format!("`{node}` in Secret {namespace}/{name}"), source }
+                Unreadable { from: format!("`{node}` in Secret {namespace}/{name}"), source }
             })?;
             Ok((node.clone(), read))
         };
@@ -169,7 +169,7 @@ impl Admissions {
     pub fn of_file(disk: &dyn Disk, state_dir: &Path) -> Result<Result<Self, Unreadable>, HostError> {
         let path = state_dir.join(FILE);
         let Some(bytes) = disk.read_optional(&path)? else { return Ok(Ok(Self::default())) };
-        Ok(serde_json::from_slice(&bytes).map_err(|source| Unreadable { place: path.display().to_string(), source }))
+        Ok(serde_json::from_slice(&bytes).map_err(|source| Unreadable { from: path.display().to_string(), source }))
     }
 
     /// The change that writes a master's file.

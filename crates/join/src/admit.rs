@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use spec::{Node, ValidatedCluster};
 
 use crate::{
-    Admission, Generation, NodeSecret, Purpose, Refusal, proof,
+    Admission, Generation, Living, NodeSecret, Purpose, Refusal, proof,
     wire::{CephRequest, ClaimedRole, EarlyReport, JoinRequest, MasterRequest},
 };
 
@@ -93,24 +93,6 @@ pub struct Circumstances<'a> {
     pub admission: &'a Admission,
     /// The master's time.
     pub now: Timestamp,
-}
-
-/// A machine that is a node, and is alive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Living {
-    /// See [`crate::machine_id`].
-    pub machine: String,
-    /// What it is known by.
-    pub sign: Sign,
-}
-
-/// What a machine is known to live by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
-    /// Its agent has reported, with its certificate, at this moment.
-    Reported(Timestamp),
-    /// Its Node is Ready since this moment.
-    Ready(Timestamp),
 }
 
 /// What is to be signed for a node that got in.
@@ -264,6 +246,7 @@ mod tests {
     use explain::Explain;
 
     use super::*;
+    use crate::Sign;
 
     fn cluster() -> ValidatedCluster {
         let text = "cluster: {name: demo}\nnodes:\n\

@@ -78,6 +78,10 @@ fn comparable(object: &kube::api::DynamicObject) -> Value {
 pub async fn apply(client: &Client, object: &Value) -> Result<(), ApiError> {
     let mut kinds = Kinds::default();
     kinds.learn(client, std::slice::from_ref(object)).await?;
+    apply_known(client, &kinds, object).await
+}
+
+async fn apply_known(client: &Client, kinds: &Kinds, object: &Value) -> Result<(), ApiError> {
     let api = kinds.api(client, object)?;
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let params = PatchParams::apply(FIELD_MANAGER).force();
@@ -92,7 +96,21 @@ pub async fn apply_all(client: &Client, objects: &[Value]) -> Result<(), ApiErro
         .iter()
         .partition(|object| matches!(object["kind"].as_str(), Some("Namespace" | "CustomResourceDefinition")));
     for part in [first, rest] {
-        let work: Vec<_> = part.into_iter().map(|object| apply_with_retries(client, object)).collect();
+        // Each kind is asked for once, and not for every object of it.
+        let (mut kinds, mut known, mut unknown) = (Kinds::default(), Vec::new(), Vec::new());
+        for object in part {
+            match kinds.learn(client, std::slice::from_ref(object)).await {
+                Err(ApiError::UnknownKind { .. }) => unknown.push(object),
+                learnt => {
+                    learnt?;
+                    known.push(object);
+                }
+            }
+        }
+        let work: Vec<_> = known.into_iter().map(|object| apply_known(client, &kinds, object)).collect();
+        stream::iter(work).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+        // What was just applied may bring their kinds.
+        let work: Vec<_> = unknown.into_iter().map(|object| apply_with_retries(client, object)).collect();
         stream::iter(work).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
     }
     Ok(())

@@ -60,6 +60,8 @@ impl ApiError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
+            // Of masters that apply the same Service at once, one has its address first; the others find it there.
+            Self::Refused { status: 422, message, .. } => message.contains("IP is already allocated"),
             Self::Refused { status, .. } => matches!(status, 401 | 403 | 409 | 429 | 500..=599),
             Self::Kubeconfig(_) | Self::UnknownKind { .. } | Self::Manifest { .. } => false,
         }
@@ -88,6 +90,26 @@ impl Explain for ApiError {
             Self::Refused { .. } => codes::REFUSED,
             Self::UnknownKind { .. } => codes::UNKNOWN_KIND,
             Self::Manifest { .. } => codes::MANIFEST,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_pass_by_itself() {
+        let refused =
+            |status, message: &str| ApiError::Refused { doing: "apply".into(), status, message: message.into() };
+        for (status, message, expected) in [
+            (409, "the object has been modified", true),
+            (503, "not ready", true),
+            (422, "spec.clusterIPs: failed to allocate IP 10.96.0.10: provided IP is already allocated", true),
+            (422, "spec.ports: Required value", false),
+            (404, "not found", false),
+        ] {
+            assert_eq!(refused(status, message).is_transient(), expected, "{status} {message}");
         }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! A machine's process namespace ends only when all processes in it are reaped, and who reaps the command is the helper,
 //! outside. A machine that goes down stops all its processes (SIGSTOP) before it ends them. `nsenter --pid` would stop
-//! itself because its child is stopped, and never go on: the machine would hang in its last moment, until somebody sends
+//! itself because its child is stopped, and never go on: the machine would hang in its last moment, until it gets a
 //! SIGCONT. So `nsenter` only enters, and a shell waits. It does not care about a child that is stopped, and Ctrl-Z stops
-//! the command and whoever called, but not it. It needs neither its caller nor the machine's supervisor.
+//! the command and its caller, but not it. It needs neither its caller nor the machine's supervisor.
 //!
 //! Both programs are this computer's own: nothing of the machine runs before the command, and that in the machine's
 //! process namespace.
@@ -41,8 +41,8 @@ pub(crate) fn ended_with(leader: i32, status: ExitStatus) -> bool {
         return false;
     }
     // A command's signal is a code by now: this one was the helper's, and process 1 gets the same one.
-    let patience = if status.signal().is_some() { TOGETHER } else { Duration::ZERO };
-    let deadline = Instant::now() + patience;
+    let grace = if status.signal().is_some() { TOGETHER } else { Duration::ZERO };
+    let deadline = Instant::now() + grace;
     loop {
         if is_ending(&fs::read_to_string(format!("/proc/{leader}/stat")).unwrap_or_default()) {
             return true;

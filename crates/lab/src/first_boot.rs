@@ -41,11 +41,6 @@ pub(crate) fn is_there() -> bool {
     held.is_some_and(|entry| Component::named(COMPONENT).is_ok_and(|wanted| wanted.version == entry.version))
 }
 
-/// The config that a machine is still to be set up with.
-pub(crate) fn pending(machine: &Machine<'_>) -> PathBuf {
-    machine.dir().join("config.ign")
-}
-
 /// What Ignition printed.
 pub(crate) fn log(machine: &Machine<'_>) -> PathBuf {
     machine.dir().join("ignition.log")
@@ -53,13 +48,13 @@ pub(crate) fn log(machine: &Machine<'_>) -> PathBuf {
 
 /// If it is at work.
 pub(crate) fn last_log_line(machine: &Machine<'_>) -> Option<String> {
-    let text = pending(machine).exists().then(|| fs::read_to_string(log(machine)).ok()).flatten()?;
+    let text = machine.pending_config().exists().then(|| fs::read_to_string(log(machine)).ok()).flatten()?;
     text.lines().rfind(|line| !line.trim().is_empty()).map(|line| explain::plain(line).into_owned())
 }
 
 /// Sets the machine up, if it has to be; its root is mounted and its link made.
 pub(crate) async fn set_up(machine: &Machine<'_>) -> Result<(), LabError> {
-    let config = pending(machine);
+    let config = machine.pending_config();
     if !config.exists() {
         return Ok(());
     }
@@ -106,7 +101,7 @@ async fn stage(machine: &Machine<'_>, stage: &str) -> Result<(), LabError> {
         .args(["--pdeathsig", "KILL"])
         .arg(Path::new(HOME).join("bin/ignition"))
         .args(["--platform", "file", "--log-to-stdout", "--stage", stage, "--root", ROOT])
-        .env("IGNITION_CONFIG_FILE", pending(machine))
+        .env("IGNITION_CONFIG_FILE", machine.pending_config())
         .stdin(std::process::Stdio::null())
         .stdout(log)
         // When a stage fails, Ignition prints the whole config there, with all secrets.

@@ -10,7 +10,7 @@ use host::Host;
 use nodekit::Layout;
 use playbooks::cluster::{self, Installation};
 
-use crate::{Capabilities, Lab, LabError, MachineRecord, base, cgroup::MachineGroups, first_boot};
+use crate::{Capabilities, Lab, LabError, MachineRecord, base, cgroup::MachineGroups};
 
 /// A machine of a lab.
 pub struct Machine<'a> {
@@ -36,6 +36,11 @@ impl<'a> Machine<'a> {
     /// Everything the machine has on this computer.
     pub fn dir(&self) -> PathBuf {
         self.lab.machine_dir(&self.record.name)
+    }
+
+    /// The config that Ignition is still to set it up with.
+    pub(crate) fn pending_config(&self) -> PathBuf {
+        self.dir().join("config.ign")
     }
 
     /// What the machine itself has written or been given, over the shared image.
@@ -89,7 +94,7 @@ impl<'a> Machine<'a> {
             .map_err(failed("write a link in"))?;
         if let Some(config) = ignition {
             let failed = |source| LabError::NoConfig { path: config.clone(), source };
-            base::write_secret(&first_boot::pending(self), &fs::read_to_string(&config).map_err(failed)?)?;
+            base::write_secret(&self.pending_config(), &fs::read_to_string(&config).map_err(failed)?)?;
         } else if self.lab.with_cluster {
             self.install().await?;
         } else {

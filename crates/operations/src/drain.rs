@@ -112,7 +112,7 @@ impl Drain {
         let mut held_back = BTreeMap::new();
         for pod in &seen.pods {
             if let Some(why) = send_away(client, pod, seen.silence.is_some()).await? {
-                held_back.insert(pod.to_string(), why);
+                held_back.insert(pod.to_string(), held_by(pod, why));
             }
         }
         Ok(Some(progress(&seen.pods, &held_back)))
@@ -148,6 +148,11 @@ impl Drain {
     }
 }
 
+/// Whether a pod has to go when its node is drained.
+pub fn has_to_leave(pod: &Pod) -> bool {
+    leaving(pod).is_some()
+}
+
 /// Why a pod may not go yet, if it may not.
 async fn send_away(client: &Client, pod: &Leaving, is_silent: bool) -> Result<Option<String>, ApiError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace);
@@ -167,6 +172,14 @@ async fn send_away(client: &Client, pod: &Leaving, is_silent: bool) -> Result<Op
         }
         answered => unless_gone(answered, format!("evict pod {pod}")).map(|_| None),
     }
+}
+
+/// A budget counts a pod that is not Ready as missing, so it never has one to spare for it, unless its policy lets such pods go.
+fn held_by(pod: &Leaving, why: String) -> String {
+    if pod.is_ready {
+        return why;
+    }
+    format!("{why}; the pod is not Ready, and leaves once the budget has `unhealthyPodEvictionPolicy: AlwaysAllow`")
 }
 
 /// Exactly what was seen: one of the same name may have been started elsewhere. The client library's own call (kube 5.0) names that
@@ -213,7 +226,7 @@ mod tests {
 
     fn pod(name: &str, is_alone: bool) -> Leaving {
         let (namespace, uid) = ("default".to_owned(), "u".to_owned());
-        Leaving { namespace, name: name.into(), uid, is_ending: false, is_alone }
+        Leaving { namespace, name: name.into(), uid, is_ending: false, is_alone, is_ready: true }
     }
 
     fn planned(force: bool, silence: Option<&str>, pods: Vec<Leaving>) -> String {
@@ -250,6 +263,17 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_that_is_not_ready_can_be_let_go_by_the_policy_of_its_budget() {
+        let why = "The disruption budget web needs 2 healthy pods and has 1 currently";
+        let reported =
+            [true, false].map(|is_ready| held_by(&Leaving { is_ready, ..pod("web-1", false) }, why.to_owned()));
+        insta::assert_snapshot!(reported.join("\n"), @r"
+        The disruption budget web needs 2 healthy pods and has 1 currently
+        The disruption budget web needs 2 healthy pods and has 1 currently; the pod is not Ready, and leaves once the budget has `unhealthyPodEvictionPolicy: AlwaysAllow`
+        ");
+    }
+
+    #[test]
     fn only_unknown_is_silence() {
         for (status, expected) in [("True", None), ("False", None), ("Unknown", Some("stopped posting".to_owned()))] {
             let ready = json!({ "type": "Ready", "status": status, "message": "stopped posting" });
@@ -264,7 +288,9 @@ mod tests {
         let client = server.serve().await;
         let pod = |name: &str| {
             let metadata = json!({ "namespace": "default", "name": name, "uid": name });
-            (name.to_owned(), json!({ "metadata": metadata, "spec": { "nodeName": "w1", "containers": [] } }))
+            let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+            let spec = json!({ "nodeName": "w1", "containers": [] });
+            (name.to_owned(), json!({ "metadata": metadata, "spec": spec, "status": status }))
         };
         server.with(|held| held.pods = [pod("a"), pod("b")].into());
         let drain = |seconds, force| Drain { node: "w1".into(), within: Duration::from_secs(seconds), force };
@@ -307,6 +333,7 @@ mod tests {
             uid: uid.into(),
             is_ending: false,
             is_alone: false,
+            is_ready: true,
         };
         for (uid, went) in [("first", &[][..]), ("second", &["evict a".to_owned()])] {
             assert_eq!(send_away(&client, &seen(uid), false).await.unwrap(), None);

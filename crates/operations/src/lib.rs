@@ -6,6 +6,7 @@
 //! | [`drain`] | evicts a node's pods, as their budgets allow, within a deadline |
 //! | [`handover`] | lets another member of etcd lead, without losing a write |
 //! | [`node_snapshot`] | notes what others have set on a Node, and restores it |
+//! | [`outage`] | says once that something does not work, and once that it works again |
 //! | [`quorum`] | refuses what could cost etcd its majority |
 //! | [`readiness`] | says whether a node can run pods, of this boot or of any |
 //! | [`slots`] | lets no more than so many nodes be worked on at once |
@@ -19,6 +20,7 @@ pub mod cordon;
 pub mod drain;
 pub mod handover;
 pub mod node_snapshot;
+pub mod outage;
 pub mod quorum;
 pub mod readiness;
 pub mod slots;

@@ -1,5 +1,5 @@
 //! What others have set on a Node: its labels, its taints and whether it is cordoned. Taken before a machine is worked on, and
-//! restored afterwards by whoever has taken it, also on a new Node of the same name.
+//! restored afterwards by the process that has taken it, also on a new Node of the same name.
 //!
 //! Only what is missing comes back: what was added or changed meanwhile was wanted by others and stays. The cordon is the
 //! exception, because a Node cannot say whose it is: it is as it was before. Taints by which Kubernetes says how a node is

@@ -5,7 +5,7 @@ use std::{error::Error, fmt, path::PathBuf};
 use explain::{Code, Explain};
 use jiff::Timestamp;
 
-use crate::{codes, evaluate::Reason};
+use crate::{codes, reason::Reason};
 
 /// One problem.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, error::Error};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, SanType, SerialNumber, SubjectPublicKeyInfo,
@@ -11,7 +11,7 @@ use spec::San;
 use time::OffsetDateTime;
 
 use crate::{
-    Contents, Input,
+    Input,
     certificate::Certificate,
     key,
     lifetime::Lifetime,
@@ -22,6 +22,28 @@ use crate::{
 const MARK: &str = "blackstart:";
 
 type Fault = Box<dyn Error + Send + Sync>;
+
+/// Who a client certificate is made out to: user and group, as Kubernetes reads them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// The user.
+    pub common_name: String,
+    /// The group.
+    pub organization: Option<String>,
+}
+
+/// What a certificate for the key of another machine says. All of it is our own choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// Whom it is made out to.
+    pub subject: Subject,
+    /// What it is good for.
+    pub usage: Usage,
+    /// The names and addresses it is good for.
+    pub names: BTreeSet<San>,
+    /// How long it lasts; shorter, if the CA ends before.
+    pub lasts: SignedDuration,
+}
 
 /// A certificate and its key, ready to be written.
 pub(crate) struct Issued {

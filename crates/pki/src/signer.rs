@@ -8,35 +8,13 @@ use secrecy::SecretString;
 use spec::San;
 
 use crate::{
-    Existing, PkiError, PkiErrors, Request,
+    Contents, Existing, PkiError, PkiErrors, Request, Subject,
     ca::{self, CaState},
     certificate::Certificate,
     certificate_flaw, issue,
     lifetime::check_clock,
     table::{CLUSTER, Usage},
 };
-
-/// Who a client certificate is made out to: user and group, as Kubernetes reads them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
-    /// The user.
-    pub common_name: String,
-    /// The group.
-    pub organization: Option<String>,
-}
-
-/// What a certificate for the key of another machine says. All of it is our own choice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contents {
-    /// Whom it is made out to.
-    pub subject: Subject,
-    /// What it is good for.
-    pub usage: Usage,
-    /// The names and addresses it is good for.
-    pub names: BTreeSet<San>,
-    /// How long it lasts; shorter, if the CA ends before.
-    pub lasts: SignedDuration,
-}
 
 /// The cluster's CA with its key, checked like everywhere else.
 pub struct Signer {

@@ -17,7 +17,6 @@ mod cluster;
 mod metrics;
 mod next;
 mod node_events;
-mod outage;
 mod put;
 mod settings;
 #[cfg(test)]

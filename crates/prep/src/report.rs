@@ -141,6 +141,12 @@ pub struct Requirement {
     pub detail: String,
 }
 
+impl Requirement {
+    pub(crate) fn new(name: &str, verdict: Verdict, detail: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), verdict, detail: detail.into() }
+    }
+}
+
 /// Whether a node has what it should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

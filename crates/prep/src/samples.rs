@@ -14,7 +14,7 @@ pub(crate) fn ready() -> Report {
         state: State::Ready,
         text: Message::text("open-iscsi 2.1.8-1 is installed, iscsid runs, and a login to a local target worked"),
         seen: BTreeMap::from([("package".into(), "open-iscsi 2.1.8-1".into())]),
-        requirements: vec![requirement("memory", Verdict::Met, "8.0 GiB")],
+        requirements: vec![Requirement::new("memory", Verdict::Met, "8.0 GiB")],
         at: "2026-11-17T10:00:00Z".parse().unwrap(),
         boot_id: "3f0a7c1e-0000-4000-8000-000000000001".into(),
     }
@@ -30,13 +30,9 @@ pub(crate) fn incapable() -> Report {
             hint: "boot a kernel with the module iscsi_tcp".into(),
         }),
         requirements: vec![
-            requirement("memory", Verdict::Warning, "2.0 GiB, 4 GiB are recommended"),
-            requirement("disk", Verdict::Unmet, "0.2 GiB free at /var"),
+            Requirement::new("memory", Verdict::Warning, "2.0 GiB, 4 GiB are recommended"),
+            Requirement::new("disk", Verdict::Unmet, "0.2 GiB free at /var"),
         ],
         ..ready()
     }
-}
-
-fn requirement(name: &str, verdict: Verdict, detail: &str) -> Requirement {
-    Requirement { name: name.into(), verdict, detail: detail.into() }
 }

@@ -3,7 +3,7 @@
 
 explain::codes! {
     NO_KUBECONFIG = "BS-IPB-001", "no kubelet credential found on the node",
-        "the message has the files that were looked for; set `--kubeconfig` in the unit blackstart-reprovision.service";
+        "the message has the files that were searched; set `--kubeconfig` in the unit blackstart-reprovision.service";
     NO_SECRET_ACCESS = "BS-IPB-002", "the node cannot read its Secret",
         "the controller allows it for the time of a run: check the logs of the Deployment ipb-controller in ipb-system, or of the masters' agents, and the Role of \
          the Secret's name there";
@@ -38,7 +38,7 @@ explain::codes! {
         "disable it for the time of the work: it could reboot the machine in the middle";
     INCONCLUSIVE = "BS-IPB-018", "a check could not be made",
         "the message has the check and the reason: what cannot be checked now would fail in the middle of the work";
-    ORDERED_BACK = "BS-IPB-019", "the cluster told the node to go back",
+    ORDERED_BACK = "BS-IPB-019", "rollback ordered by the controller",
         "`kubectl get nodeupgrade NODE -o yaml` has the reason";
     NO_ACCOUNT = "BS-IPB-021", "the pod has no service account",
         "it runs in a pod of the DaemonSet ipb-daemonset: `kubectl apply -k infrastructure/in-place`";
@@ -50,7 +50,7 @@ explain::codes! {
         "wait: the node asks again by itself. If it stays so, check the NodePool and the pod ignition-server of the hosted cluster";
     WRONG_TOKEN = "BS-IPB-031", "the ignition server refuses the token",
         "tokens are rotated: put the present one into the key `ignition-token` of the node's Secret";
-    WRONG_CA = "BS-IPB-032", "the ignition server is not believed",
+    WRONG_CA = "BS-IPB-032", "TLS: the certificate of the ignition server is not trusted",
         "put the CA of the ignition server into the key `ca.crt` of the node's Secret; where the message speaks of time, set the clock";
     IGNITION_UNREACHABLE = "BS-IPB-033", "the ignition server does not answer",
         "check `ignition-url` in the node's Secret, and that this node resolves and reaches that address";
@@ -68,15 +68,15 @@ explain::codes! {
         "use a release whose images are named by `@sha256:`: a tag may be another image in a minute";
     INCOMPLETE_PAYLOAD = "BS-IPB-040", "the payload lacks a file that the node cannot do without",
         "the message has its path: check the version of the ignition server";
-    NOT_RECONCILABLE = "BS-IPB-041", "the machine-config-daemon would refuse this config",
-        "take out of the MachineConfig what the message names, or install the machine anew";
+    NOT_RECONCILABLE = "BS-IPB-041", "MachineConfig not reconcilable: the machine-config-daemon would refuse it",
+        "remove from the MachineConfig what the message names, or reinstall the machine";
     NO_TOOL = "BS-IPB-042", "a program that is needed is not installed", "use RHCOS, or install what the message names";
     STAGED = "BS-IPB-043", "another deployment of the system waits for a reboot",
         "reboot into it, or drop it: `rpm-ostree cleanup --pending`";
     BAD_STATUS = "BS-IPB-044", "rpm-ostree does not say what is booted",
         "run `rpm-ostree status` on the node: only a machine booted from a deployment can be worked on";
     ARMED_BY_ANOTHER = "BS-IPB-045", "the machine is armed to provision itself at its next boot",
-        "find out who wrote /etc/ignition-machine-config-encapsulated.json; where nobody needs it, remove it";
+        "find out who wrote /etc/ignition-machine-config-encapsulated.json; where it is not needed, remove it";
     REGISTRY_UNREACHABLE = "BS-IPB-046", "a registry does not answer",
         "check that this node resolves and reaches the registry, and that its CA is in the system's store or in /etc/containers/certs.d";
     REGISTRY_DENIES = "BS-IPB-047", "a registry refuses the image",
@@ -85,11 +85,12 @@ explain::codes! {
         "mirror the release again, or use a payload of a release that the registry has";
     BAD_PULL_SECRET = "BS-IPB-049", "unreadable pull secret",
         "the message has where it is from: it must be JSON with `auths`, as `.dockerconfigjson` has it";
-    PAYLOAD_GONE = "BS-IPB-050", "the payload of this run is not on the disk", "label the node again: it is fetched anew";
+    PAYLOAD_GONE = "BS-IPB-050", "payload of this run is missing on disk",
+        "label the node again: it is fetched again";
     NOTHING_KEPT = "BS-IPB-051", "what the way back needs is not on the disk",
         "`rpm-ostree status` shows the deployments: make the old one the default by hand, and reboot";
-    MCD_FAILED = "BS-IPB-052", "the machine-config-daemon does not get through",
-        "the message has its last words; `podman logs blackstart-reprovision-mcd` has more while it runs";
+    MCD_FAILED = "BS-IPB-052", "machine-config-daemon failed or timed out",
+        "the message has the end of its output; `podman logs blackstart-reprovision-mcd` has more while it runs";
     NOT_BOOTED = "BS-IPB-053", "the machine has not booted the new image",
         "`rpm-ostree status` and `journalctl -b -1 -u ostree-finalize-staged` say why";
     NOT_APPLIED = "BS-IPB-054", "the machine does not have the new MachineConfig",
@@ -102,7 +103,7 @@ explain::codes! {
         "wait until it has made the payload of this worker; the node is asked again by itself";
     BOOTSTRAP_UNREACHABLE = "BS-IPB-062", "the bootstrap API cannot be reached",
         "check `bootstrap-url` in the node's Secret, and from the node its name server, routes and firewalls";
-    BOOTSTRAP_DISTRUSTED = "BS-IPB-063", "the bootstrap API is not who it should be",
+    BOOTSTRAP_DISTRUSTED = "BS-IPB-063", "TLS: the certificate of the bootstrap API is not trusted",
         "put the CA of its certificate into `ca.crt` of the node's Secret, and check the node's clock";
     BOOTSTRAP_ANSWER = "BS-IPB-064", "the bootstrap API does not answer with a payload",
         "check `bootstrap-url`, `worker-id`, `cluster-id` and `region` in the node's Secret, and the log of that server";
@@ -110,10 +111,10 @@ explain::codes! {
         "the message has both sums: correct `sha256` in the node's Secret, or find out what changes the payload on its way";
     PAYLOAD_UNSAFE = "BS-IPB-066", "the archive of the payload has what is not unpacked",
         "make the archive again without the entry that the message names: nothing of it was run";
-    PAYLOAD_UNKNOWN = "BS-IPB-067", "the payload is nothing that can be run",
+    PAYLOAD_UNKNOWN = "BS-IPB-067", "payload format unknown: neither a script nor an archive with an entry point",
         "a payload is a bash script, or a tar archive (gzip or not) with bootstrap.sh or `playbook.yml` at its top";
-    PAYLOAD_LOST = "BS-IPB-068", "the payload of the run is not on the node as it was fetched",
-        "label the node again: the next run fetches it anew. What was begun is undone by the way back";
+    PAYLOAD_LOST = "BS-IPB-068", "payload of this run is missing or changed on disk",
+        "label the node again: the next run fetches it again. What was begun is undone by the way back";
     NO_ANSIBLE = "BS-IPB-069", "the payload is an Ansible playbook, and the node has no ansible-playbook",
         "`dnf install ansible-core` on the node, or add a bootstrap.sh to the payload that does so";
     NO_DNF = "BS-IPB-070", "the node has no dnf", "the driver rhel is for RHEL and its relatives: use a Secret for another driver";
@@ -123,7 +124,7 @@ explain::codes! {
         "complete it: `dnf history redo last`, then `dnf check` and `dnf remove --duplicates`";
     MIRRORS = "BS-IPB-073", "the node's package repositories cannot be used",
         "`dnf makecache --refresh` on the node: check its subscription, proxy and the repository that the message names";
-    REGISTRY = "BS-IPB-074", "a registry of the pull secret cannot be used",
+    REGISTRY = "BS-IPB-074", "a registry of the Secret cannot be used",
         "check from the node: `curl https://HOST/v2/` must answer 200 or 401 by a certificate that the node's CA store knows";
     STAGE_FAILED = "BS-IPB-075", "a stage of the payload failed",
         "the message has its last lines, `journalctl -u blackstart-reprovision -u blackstart-reprovision-boot` all of them";

@@ -1,11 +1,11 @@
-//! A file from a server that belongs to nobody here: with a token, by the CA that the Secret names, and never more than so much.
+//! A file from a server outside the cluster: with a token, by the CA that the Secret names, and never more than so much.
 
 use std::time::Duration;
 
 use explain::chain;
 use reqwest::{
     StatusCode,
-    header::{AUTHORIZATION, HeaderMap, HeaderValue},
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 
 /// For the whole of one answer: a payload is some megabytes.
@@ -39,8 +39,29 @@ pub enum FetchError {
     TooLarge(usize),
 }
 
+/// How a server is asked.
+#[derive(Debug, Clone)]
+pub enum Method {
+    /// For what is there.
+    Get,
+    /// For what is made for the one that asks, with this JSON.
+    Post(String),
+}
+
 /// Fetches `url` with this value of the header `Authorization`, which is never shown.
 pub async fn fetch(ca: &str, url: &str, authorization: &str, accept: &str, most: usize) -> Result<Answer, FetchError> {
+    fetch_by(Method::Get, ca, url, authorization, accept, most).await
+}
+
+/// The same by this method.
+pub async fn fetch_by(
+    method: Method,
+    ca: &str,
+    url: &str,
+    authorization: &str,
+    accept: &str,
+    most: usize,
+) -> Result<Answer, FetchError> {
     if !url.starts_with("https://") {
         return Err(FetchError::Unusable("the address must begin with https://".to_owned()));
     }
@@ -48,7 +69,11 @@ pub async fn fetch(ca: &str, url: &str, authorization: &str, accept: &str, most:
     let mut token = HeaderValue::from_str(authorization)
         .map_err(|_| FetchError::Unusable("the token has characters that no header can have".to_owned()))?;
     token.set_sensitive(true);
-    let asked = client.get(url).header(AUTHORIZATION, token).header("Accept", accept).timeout(WITHIN);
+    let asked = match method {
+        Method::Get => client.get(url),
+        Method::Post(json) => client.post(url).header(CONTENT_TYPE, "application/json").body(json),
+    };
+    let asked = asked.header(AUTHORIZATION, token).header("Accept", accept).timeout(WITHIN);
     read(asked, most).await
 }
 

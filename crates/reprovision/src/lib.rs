@@ -9,9 +9,12 @@
 //! kubelet, goes on with what a reboot has interrupted. Neither needs a pod, the label or the API to go on or to go back. The
 //! pod ([`door`]) only brings program and units, and removes the label when the node is armed.
 //!
+//! [`by_hand`] makes the checks alone, for people.
+//!
 //! A driver ([`drivers`]) is checks and lists of steps. It knows no phase, no order and no API, so that a new one is a module
 //! beside the others and a line in its list.
 
+pub mod by_hand;
 pub mod codes;
 pub mod door;
 pub mod drivers;
@@ -22,4 +25,4 @@ mod run;
 mod secret;
 
 pub use run::Run;
-pub use secret::Secret;
+pub use secret::{Secret, read_keys};

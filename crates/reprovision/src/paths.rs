@@ -23,7 +23,7 @@ pub fn note() -> PathBuf {
     state("note.json")
 }
 
-/// What the cluster was told last, or will be told once it can be.
+/// What was reported to the cluster last, or will be once it can be.
 pub fn report() -> PathBuf {
     state("report.json")
 }

@@ -11,7 +11,7 @@ use crate::Secret;
 pub struct Run {
     /// The node's name.
     pub node: String,
-    /// What it was told.
+    /// What it was ordered.
     pub order: Order,
     /// What it was given. Never printed: [`Secret`] shows its keys only.
     pub secret: Arc<Secret>,

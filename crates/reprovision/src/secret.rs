@@ -1,6 +1,6 @@
 //! The Secret of a run, as a driver reads it.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +32,35 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// The keys in a directory: a file for each. Hidden ones are those of editors and of mounted Secrets.
+pub fn read_keys(dir: &Path) -> io::Result<BTreeMap<String, String>> {
+    let mut keys = BTreeMap::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') && fs::metadata(entry.path())?.is_file() {
+            keys.insert(name, fs::read_to_string(entry.path())?);
+        }
+    }
+    if keys.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "it has no files"));
+    }
+    Ok(keys)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_file_is_a_key() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(read_keys(dir.path()).is_err(), "an empty directory is a mistake");
+        fs::write(dir.path().join("region"), "eu-de\n").unwrap();
+        fs::write(dir.path().join(".swp"), "x").unwrap();
+        fs::create_dir(dir.path().join("sub")).unwrap();
+        assert_eq!(read_keys(dir.path()).unwrap(), BTreeMap::from([("region".to_owned(), "eu-de\n".to_owned())]));
+    }
 
     #[test]
     fn values_are_trimmed_and_never_shown() {

@@ -19,7 +19,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) cluster: &'a ClusterSection,
     pub(crate) nodes: Vec<DraftNode<'a>>,
     /// Where the list of nodes stands.
-    pub(crate) nodes_place: Location,
+    pub(crate) nodes_location: Location,
     /// Every entry of the list could be read, so that what is not there is missing.
     pub(crate) nodes_complete: bool,
     pub(crate) node_files: &'a [NodeFileFacts<'a>],
@@ -115,7 +115,7 @@ impl<'a> Draft<'a> {
         Self {
             cluster,
             nodes: nodes.items.iter().map(|listed| DraftNode { listed, facts: facts_of(listed) }).collect(),
-            nodes_place: nodes.location,
+            nodes_location: nodes.location,
             nodes_complete: nodes.complete && nodes.items.iter().all(|node| node.clean),
             node_files,
             networks,
@@ -123,7 +123,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Where a network setting comes from; for a default, the section it would belong to.
-    pub(crate) fn place_of(&self, origin: Origin) -> Location {
+    pub(crate) fn location_of(&self, origin: Origin) -> Location {
         match origin {
             Origin::Given(location) | Origin::FirstNode(location) => location,
             Origin::Default => {
@@ -175,7 +175,7 @@ impl<'a> DraftNode<'a> {
     }
 
     /// Where its roles stand; where there are none, the node itself.
-    pub(crate) fn roles_place(&self) -> Location {
+    pub(crate) fn roles_location(&self) -> Location {
         self.listed.roles.as_ref().map_or(self.listed.location, |roles| roles.location)
     }
 

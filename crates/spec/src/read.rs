@@ -85,7 +85,7 @@ impl<'a, 'p> Fields<'a, 'p> {
         let path = self.path.key(name);
         if entry.value.is_null() {
             let message = format!("`{path}` has no value");
-            self.problems.push(Finding::error(codes::NO_VALUE, entry.key_place, message));
+            self.problems.push(Finding::error(codes::NO_VALUE, entry.key_location, message));
             return None;
         }
         T::read(&entry.value, &path, self.problems)
@@ -101,7 +101,7 @@ impl<'a, 'p> Fields<'a, 'p> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known keys are {list}"),
             };
-            problems.push(Finding::error(codes::UNKNOWN_KEY, entry.key_place, message).hint(hint));
+            problems.push(Finding::error(codes::UNKNOWN_KEY, entry.key_location, message).hint(hint));
         }
     }
 }

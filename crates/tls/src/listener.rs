@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use axum::{extract::connect_info::Connected, serve::IncomingStream};
 use rustls::{RootCertStore, ServerConfig, server::WebPkiClientVerifier};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -155,6 +156,12 @@ impl Listener {
             // The accepting task ends only after this receiver has gone.
             None => std::future::pending().await,
         }
+    }
+}
+
+impl Connected<IncomingStream<'_, Listener>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Listener>) -> Self {
+        stream.remote_addr().clone()
     }
 }
 

@@ -2,10 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::{extract::connect_info::Connected, serve::IncomingStream};
 use rustls_pki_types::CertificateDer;
-
-use crate::Listener;
 
 /// The other end of a connection, as handlers see it: `ConnectInfo<Peer>`.
 #[derive(Debug, Clone)]
@@ -24,11 +21,5 @@ impl Peer {
     /// The address without the port.
     pub fn ip(&self) -> IpAddr {
         self.address.ip()
-    }
-}
-
-impl Connected<IncomingStream<'_, Listener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Listener>) -> Self {
-        stream.remote_addr().clone()
     }
 }

@@ -32,8 +32,8 @@ explain::codes! {
     GATES_UNMET = "BS-UPG-012", "the node is back, and the cluster is not well",
         "the message has what is missing. It must hold before the next node is taken; when the deadline is over the node \
          goes back to what it was, if `rollback` is auto";
-    ABORTED = "BS-UPG-013", "aborted on request, or its label was removed",
-        "nothing was changed on the node. Label it again to start anew";
+    ABORTED = "BS-UPG-013", "aborted by a user, or the label ipb-schedule was removed",
+        "nothing was changed on the node. Label it again to begin another run";
     REFUSED_BEFORE = "BS-UPG-014", "this very target was rolled back on this node before",
         "give the node another payload, or annotate its NodeUpgrade with blackstart.io/retry and any new value";
     FAILED = "BS-UPG-015", "the node reports a failure",
@@ -41,10 +41,6 @@ explain::codes! {
     STUCK = "BS-UPG-016", "the node could not go back, or is not to",
         "the node stays cordoned and keeps its slot. Repair it by hand (`journalctl -u blackstart-reprovision`), then annotate its \
          NodeUpgrade with blackstart.io/retry, or delete it, which restores labels, taints and the cordon";
-    BAD_REPORT = "BS-UPG-017", "unreadable report of a node",
-        "the program on the node is of another version than the controller: update the image of ipb-daemonset";
-    ROLLED_BACK = "BS-UPG-018", "the node is back at what it was before",
-        "the message has why. Give the node another payload, then label it again";
     PROGRESS_REFUSED = "BS-UPG-030", "the progress API refuses a report",
         "check progress-url and progress-token in the node's Secret; the node itself is not affected";
     PROGRESS_UNDELIVERED = "BS-UPG-031", "progress was not delivered for a day, and is dropped",

@@ -23,6 +23,7 @@ pub mod plan;
 pub mod progress;
 mod report;
 mod start;
+mod table;
 
 pub use object::{
     Conditions, Deadlines, Drain, DrainPolicy, Driver, NodeUpgrade, NodeUpgradeSpec, NodeUpgradeStatus, OnTimeout,
@@ -31,3 +32,4 @@ pub use object::{
 pub use order::{Command, Order};
 pub use report::{NodeReport, NodeState};
 pub use start::{abort, list, start};
+pub use table::{exit_code, table};

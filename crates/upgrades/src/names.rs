@@ -68,6 +68,8 @@ pub mod key {
     pub const SHA256: &str = "sha256";
     /// Credentials for registries, as `.dockerconfigjson` has them.
     pub const PULL_SECRET: &str = "pull-secret";
+    /// A registry that the node must reach: `host` or `host:port`. For RHEL, whose payload names none.
+    pub const REGISTRY: &str = "registry";
     /// Until when the token holds, as RFC 3339 has it.
     pub const EXPIRES: &str = "expires";
     /// Where progress is reported to.

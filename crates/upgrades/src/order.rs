@@ -25,7 +25,7 @@ pub struct Order {
     pub apply_seconds: u64,
     /// For how long the node waits to be confirmed.
     pub confirm_seconds: u64,
-    /// Whether it goes back by itself where it fails or is not confirmed; else it stays as it is, for a person to look at. An
+    /// Whether it goes back by itself where it fails or is not confirmed; else it stays as it is, for a person to inspect. An
     /// order without a word of it is of a controller that knew no other way.
     #[serde(default = "yes")]
     pub goes_back: bool,
@@ -49,7 +49,7 @@ impl Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
-    /// Look whether the work can be done, and change nothing.
+    /// Check whether the work can be done, and change nothing.
     Check,
     /// Be ready to begin when the label [`SCHEDULE_LABEL`](crate::names::SCHEDULE_LABEL) is gone: that is the commit.
     Arm,

@@ -21,7 +21,7 @@ pub struct Selected<'a> {
     pub node: String,
     /// Masters come first, one at a time.
     pub is_master: bool,
-    /// Its object, whoever has made it.
+    /// Its object, of a label or of any plan.
     pub object: Option<&'a NodeUpgrade>,
     /// The other plan it belongs to.
     pub belongs_to: Option<&'a str>,
@@ -39,7 +39,7 @@ pub struct Decision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     ToDo,
-    /// Whoever has begun it.
+    /// By a label or by any plan.
     Active,
     /// By another plan.
     Taken,

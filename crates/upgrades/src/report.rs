@@ -66,7 +66,7 @@ impl NodeReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeState {
-    /// It looks whether the work can be done.
+    /// It checks whether the work can be done.
     Checking,
     /// It cannot, or not now. Nothing was changed.
     Refused,
@@ -74,7 +74,7 @@ pub enum NodeState {
     Checked,
     /// It begins once the label is gone.
     Armed,
-    /// It was armed, and nobody committed. Nothing was changed.
+    /// It was armed, and there was no commit. Nothing was changed.
     Disarmed,
     /// It works.
     Applying,

@@ -112,8 +112,8 @@ fn cgroup_roots() -> Vec<PathBuf> {
 fn files() -> BTreeSet<String> {
     let cache = Path::new("/var/cache/blackstart/base");
     let images = fs::read_dir(cache).into_iter().flatten().flatten().map(|entry| entry.path());
-    let places = ["/var/lib/blackstart", "/run/systemd", "/run/netns", "/run/blackstart"];
-    let below = places.iter().flat_map(|place| tree(Path::new(place)));
+    let dirs = ["/var/lib/blackstart", "/run/systemd", "/run/netns", "/run/blackstart"];
+    let below = dirs.iter().flat_map(|dir| tree(Path::new(dir)));
     below.chain(images).map(|path| path.display().to_string()).collect()
 }
 

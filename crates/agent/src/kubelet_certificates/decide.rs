@@ -3,33 +3,16 @@
 //! Client certificates: a node may renew its own; a bootstrap token may get the first one of a worker that has no Node
 //! yet. Serving certificates: only the node itself, only for what cluster.yaml says it is called.
 
-use std::{collections::BTreeSet, net::IpAddr};
+use std::collections::BTreeSet;
 
 use spec::{Node, San, UnlistedNodes, ValidatedCluster};
 
 use super::{
+    known::{Known, Token},
     names,
     read::{Ask, Denial, Purpose, Requestor},
 };
-use crate::{codes, node_object::NodeObject};
-
-/// What the API knows of those named in a request.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    /// The Node of the name asked for.
-    pub(super) node: Option<NodeObject>,
-    /// The addresses of all other Nodes, where it matters: for a node that is not in cluster.yaml.
-    pub(super) of_others: BTreeSet<IpAddr>,
-    /// The token that was used, if it still exists.
-    pub(super) token: Option<Token>,
-}
-
-/// A bootstrap token, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
-    /// The only node it is for, if it is bound to one.
-    pub(super) node: Option<String>,
-}
+use crate::codes;
 
 /// What becomes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use rcgen::{
 };
 use serde_json::json;
 
-use super::decide::{Known, Token};
+use super::known::{Known, Token};
 
 /// A request as a kubelet makes it.
 pub(super) struct Draft {

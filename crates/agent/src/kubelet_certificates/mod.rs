@@ -17,6 +17,7 @@ mod decide;
 #[cfg(test)]
 mod drafts;
 mod issue;
+mod known;
 mod names;
 mod read;
 mod write;
@@ -31,15 +32,17 @@ use kube::{
     api::ListParams,
     runtime::watcher::{Event, watcher},
 };
+use operations::outage::Outage;
 use render::objects::NODE_ANNOTATION;
 use tokio::time::interval;
 
 use self::{
-    decide::{Decision, Known, Token, decide},
+    decide::{Decision, decide},
+    known::{Known, Token},
     read::{Ask, Purpose, Requestor},
     write::Writer,
 };
-use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session};
+use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 /// Between two checks of requests that could not be decided yet.
 const AGAIN: Duration = Duration::from_secs(1);

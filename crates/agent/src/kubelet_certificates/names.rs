@@ -12,7 +12,7 @@ use pki::{Input, Shared, table::Names};
 use spec::{San, ValidatedCluster};
 
 use super::{
-    decide::Known,
+    known::Known,
     read::{Ask, Denial},
 };
 use crate::{codes, node_object::NodeObject};

@@ -20,6 +20,7 @@ use kube::{
     Api, Client,
     runtime::watcher::{Event, watcher},
 };
+use operations::outage::Outage;
 use tokio::time::interval;
 
 pub(crate) use self::peers::part;
@@ -27,7 +28,7 @@ use self::{
     peers::{Peer, Wanted, peer, wanted},
     routes::Way,
 };
-use crate::{Agent, AgentError, node_object::NodeObject, outage::Outage, session};
+use crate::{Agent, AgentError, node_object::NodeObject, session};
 
 /// Where the CRI looks for a network.
 const CNI_FILE: &str = "/etc/cni/net.d/10-blackstart.conflist";

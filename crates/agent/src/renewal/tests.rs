@@ -149,3 +149,16 @@ fn a_new_certificate_takes_the_place_of_the_old_one() {
     let renewed = Held::read(&agent, "kube-proxy.conf").unwrap().unwrap().identity;
     assert_eq!([renewed.ca, renewed.certificate, renewed.key], ["new ca", "new certificate", "new key"]);
 }
+
+#[tokio::test]
+async fn nothing_is_renewed_beside_a_run_that_may_write_the_same_files() {
+    let commands = Arc::new(Scripted::default());
+    let agent = master(&commands, 300);
+    let before = scheduler(&agent);
+    let run = engine::lock_machine(&agent.host, &agent.paths.state_dir, "pki renew").unwrap();
+    assert_eq!(renew_own(&agent).unwrap(), Checked::BesideRun);
+    assert_eq!(scheduler(&agent), before);
+    drop(run);
+    assert_eq!(renew_own(&agent).unwrap(), Checked::All);
+    assert_ne!(scheduler(&agent), before);
+}

@@ -3,12 +3,13 @@
 use std::{convert::Infallible, time::Duration};
 
 use join::{Applicant, Client, Credential, JoinError, Trust, seal::Sealed, wire::ClaimedRole};
+use operations::outage::Outage;
 use serde_json::json;
 use spec::ports;
 use tokio::time::sleep;
 
 use super::{interval, status};
-use crate::{Agent, AgentError, outage::Outage};
+use crate::{Agent, AgentError};
 
 /// After a refusal that will not go away by itself. Each counts as a failed attempt of this address on the master, and
 /// must not use up those of the bootstrap, whose own refusal is the one that is read.

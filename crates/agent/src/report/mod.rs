@@ -14,11 +14,12 @@ mod status;
 
 use jiff::{SignedDuration, Timestamp};
 use join::Member;
+use operations::outage::Outage;
 use spec::ports;
 
 pub(crate) use self::own::sign;
 pub use self::status::Status;
-use crate::{Agent, AgentError, ca, outage::Outage, session};
+use crate::{Agent, AgentError, ca, session};
 use nodekit::kubeconfig::Identity;
 
 /// A master's agent signs itself a new certificate long before the old one ends.

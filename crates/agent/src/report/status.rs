@@ -4,14 +4,13 @@ use std::{collections::BTreeMap, path::Path};
 
 use join::Marks;
 use nodekit::run_record::RunSummary;
+use operations::outage::Outage;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use spec::Role;
 
 use crate::{
-    Agent, AgentError,
-    outage::Outage,
-    progress,
+    Agent, AgentError, progress,
     systemd::{self, Unit},
 };
 

@@ -24,6 +24,7 @@ use kube::{
     runtime::watcher::{Event, watcher},
 };
 use nodekit::Layout;
+use operations::outage::Outage;
 use pki::Stage;
 
 pub use self::{
@@ -32,7 +33,7 @@ pub use self::{
     successors::{BACKUP_KEY, Successors},
 };
 pub use crate::error::Unreadable;
-use crate::{Agent, AgentError, ca, join_key, outage::Outage, renewal, sealed::ENCRYPTION, session};
+use crate::{Agent, AgentError, ca, join_key, renewal, sealed::ENCRYPTION, session};
 
 /// Runs until a turn of this master is over, or its credentials are renewed.
 pub(crate) async fn run(agent: &Agent) -> Result<(), AgentError> {

@@ -10,9 +10,10 @@ mod table;
 
 use std::time::Duration;
 
+use operations::outage::Outage;
 use tokio::time::interval;
 
-use crate::{Agent, AgentError, outage::Outage};
+use crate::{Agent, AgentError};
 
 /// The table is compared this often. At the start it comes before any pod.
 const COMPARE: Duration = Duration::from_secs(15);

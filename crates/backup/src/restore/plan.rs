@@ -35,8 +35,8 @@ impl Plan {
         kubernetes_dir: &Path,
     ) -> Result<Self, HostError> {
         let mut plan = Self::default();
-        for (place, path, bytes) in contents.placed() {
-            let dir = match place {
+        for (dir, path, bytes) in contents.placed() {
+            let dir = match dir {
                 Directory::Config => config_dir,
                 Directory::Kubernetes => kubernetes_dir,
             };

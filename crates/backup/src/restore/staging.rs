@@ -73,18 +73,18 @@ impl<'a> Staging<'a> {
 
     /// Puts it in the place of the old.
     pub fn activate(self, member: &SoleMember<'_>, now: Timestamp) -> Result<Activated, BackupError> {
-        let (place, dir) = (on(&self.root, DATA), on(&self.root, DATA_DIR));
+        let (data, dir) = (on(&self.root, DATA), on(&self.root, DATA_DIR));
         let aside = dir.join(format!("member.before-{}", now.strftime("%Y%m%dT%H%M%SZ")));
         let exchange = || {
-            let had_data = place.symlink_metadata().is_ok();
+            let had_data = data.symlink_metadata().is_ok();
             if had_data {
-                fs::rename(&place, &aside)?;
+                fs::rename(&data, &aside)?;
             }
-            fs::rename(self.data().join("member"), &place)?;
+            fs::rename(self.data().join("member"), &data)?;
             File::open(&dir)?.sync_all()?;
             Ok(had_data)
         };
-        let had_data = exchange().map_err(BackupError::writing(&place))?;
+        let had_data = exchange().map_err(BackupError::writing(&data))?;
         let initial = Initial::bootstrapping([(member.name, member.ip, member.machine)]);
         write_atomic(&*self.host.disk, Path::new(INITIAL), initial.text().as_bytes(), 0o600)?;
         Ok(Activated { aside: had_data.then_some(aside) })

@@ -32,7 +32,7 @@ pub use lab::{LabCommand, LabOption, Machines};
 pub use node::{NodeCommand, RemoveOptions, ResetOptions, UpOptions};
 pub use pki::{PkiCommand, RotationStage, RotationSubject};
 pub use prep::{PrepCommand, PrepName, PrepOptions};
-pub use reprovision::ReprovisionCommand;
+pub use reprovision::{DriverName, ReprovisionCommand};
 pub use token::TokenCommand;
 
 const EXIT_CODES: &str = "\

@@ -3,14 +3,11 @@
 mod create;
 mod key;
 mod list;
-mod meter;
 mod restore;
 mod verify;
 
 use backup::Key;
 use secrecy::ExposeSecret;
-
-pub(super) use meter::Meter;
 
 use crate::{
     cli::BackupCommand,

@@ -1,7 +1,7 @@
 //! `blackstart diagnose`: why this node does not work.
 
 use checks::Subject;
-use diagnose::{Check, Diagnosis, registry};
+use diagnose::{ABOUT_NODE_UP, Check, Diagnosis, registry};
 use playbooks::cluster;
 use serde::Serialize;
 use serde_json::json;
@@ -12,9 +12,6 @@ use crate::{
     context::{Context, Ended, block_on},
     output::{note, painted, print},
 };
-
-/// It is about the last `node up`, which is the one that asks.
-const ABOUT_NODE_UP: &str = "bootstrap";
 
 pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(), Ended> {
     if list {
@@ -37,6 +34,7 @@ pub(super) fn run(context: &Context, name: Option<&str>, list: bool) -> Result<(
 /// Says under the error of a failed `node up` what is most likely behind it. `output` are the codes of that error: what it
 /// has reported already is not reported again. A diagnosis that cannot be made is no second error.
 pub(super) fn likely_cause(context: &Context, cluster: &ValidatedCluster, node: &Node, output: &[&str]) {
+    // That one would report the very run that asks.
     let checks = registry().iter().filter(|check| check.name != ABOUT_NODE_UP);
     let Ok(diagnosis) = diagnosis(context, cluster, node, checks) else { return };
     if context.out.is_json() {

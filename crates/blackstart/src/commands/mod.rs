@@ -17,6 +17,7 @@ mod ignition;
 mod kubeconfig;
 mod lab;
 mod line;
+mod meter;
 mod node;
 mod operator;
 mod pki;

@@ -1,11 +1,12 @@
 //! `blackstart reprovision`: nodes worked on in place.
 
 mod manifests;
+mod preflight;
 mod service;
 mod start;
 mod status;
 
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use kubeapi::{ApiError, Client};
 use tokio::time::timeout;
@@ -13,6 +14,7 @@ use tokio::time::timeout;
 use crate::{
     Failure,
     cli::ReprovisionCommand,
+    codes,
     commands::kubeconfig,
     context::{Context, Ended, block_on},
     progress::busy,
@@ -28,6 +30,7 @@ pub(super) fn run(context: &Context, command: &ReprovisionCommand) -> Result<(),
         }
         ReprovisionCommand::Status { node, kubeconfig } => status::run(context, node.as_deref(), kubeconfig.as_deref()),
         ReprovisionCommand::Abort { node, kubeconfig } => start::abort(context, node, kubeconfig.as_deref()),
+        ReprovisionCommand::Preflight { driver, secret } => preflight::run(context, *driver, secret),
         ReprovisionCommand::Manifests { agents } => manifests::run(context, *agents),
         ReprovisionCommand::Node { node, kubeconfig, boot } => {
             service::node(context, node, kubeconfig.as_deref(), *boot)
@@ -35,6 +38,13 @@ pub(super) fn run(context: &Context, command: &ReprovisionCommand) -> Result<(),
         ReprovisionCommand::Pod { node } => service::pod(node),
         ReprovisionCommand::Controller { identity, max_unavailable } => service::controller(identity, max_unavailable),
     }
+}
+
+/// The keys of a Secret: a file for each.
+fn keys(dir: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    ::reprovision::read_keys(dir).map_err(|error| {
+        Failure::new(codes::NO_SECRET_FILES, format!("cannot read the keys in {}: {error}", dir.display()))
+    })
 }
 
 /// Asks the cluster, and gives up in time.

@@ -14,6 +14,7 @@ mod asking;
 mod bootstrap;
 mod evaluate;
 mod facts;
+mod node_view;
 mod published;
 mod screen;
 mod source;

@@ -70,8 +70,8 @@ impl Given {
     fn take_loose(&self, job: &Job) -> Result<Files, Refusal> {
         let mut files = Files::new();
         for program in job.component.programs {
-            let places = ["", "bin", "cni"].map(|dir| self.dir.join(dir).join(program.name));
-            let found = places.iter().find(|path| path.is_file());
+            let paths = ["", "bin", "cni"].map(|dir| self.dir.join(dir).join(program.name));
+            let found = paths.iter().find(|path| path.is_file());
             let path = found.ok_or_else(|| self.not_here(&format!("there is no `{}` in it", program.name)))?;
             files.push((program.name.to_owned(), copy(path, &job.work().join(program.name))?));
         }
@@ -79,8 +79,8 @@ impl Given {
     }
 
     fn not_here(&self, why: &str) -> Refusal {
-        let place = self.named.display().to_string();
-        Refusal::Unavailable(BundleError::Unreachable { place, why: why.to_owned() })
+        let location = self.named.display().to_string();
+        Refusal::Unavailable(BundleError::Unreachable { location, why: why.to_owned() })
     }
 }
 

@@ -138,12 +138,12 @@ fn unreached(error: &reqwest::Error) -> String {
     format!("cannot be reached: {cause}")
 }
 
-fn unavailable(place: &str, why: String) -> Refusal {
-    Refusal::Unavailable(BundleError::Unreachable { place: place.to_owned(), why })
+fn unavailable(location: &str, why: String) -> Refusal {
+    Refusal::Unavailable(BundleError::Unreachable { location: location.to_owned(), why })
 }
 
-fn broken_off(place: &str, error: &io::Error) -> Refusal {
-    unavailable(place, format!("the download broke off: {}", explain::chain(error)))
+fn broken_off(location: &str, error: &io::Error) -> Refusal {
+    unavailable(location, format!("the download broke off: {}", explain::chain(error)))
 }
 
 fn host_of(address: &str) -> &str {

@@ -75,7 +75,7 @@ impl Toolchain {
             return Ok(answer);
         }
         let message = if answer.error.is_empty() { output.stderr } else { answer.error };
-        Err(BundleError::Unreachable { place: format!("the Go module {module}"), why: message })
+        Err(BundleError::Unreachable { location: format!("the Go module {module}"), why: message })
     }
 }
 

@@ -36,8 +36,8 @@ fn loose_programs_are_found_in_directories_and_archives() {
     let loose = dir.path().join("loose");
     for component in table::COMPONENTS.iter().filter(|component| ["etcd", "cni-plugins"].contains(&component.name)) {
         for (index, program) in component.programs.iter().enumerate() {
-            let place = ["", "bin", "cni"][index % 3];
-            write_program(&loose.join(place).join(program.name), &script(&format!("v{}", component.version)));
+            let dir = ["", "bin", "cni"][index % 3];
+            write_program(&loose.join(dir).join(program.name), &script(&format!("v{}", component.version)));
         }
     }
     let archive = dir.path().join("loose.tar");

@@ -33,7 +33,7 @@ fn label(cluster: Option<&str>) -> Vec<u8> {
 
 async fn seen(bytes: Option<&[u8]>, is_file: bool) -> Content {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("place");
+    let path = dir.path().join("link");
     if let Some(bytes) = bytes {
         fs::write(&path, bytes).unwrap();
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();

@@ -18,7 +18,7 @@ pub(super) const CHECK: Check =
 const KUBECONFIGS: [&str; 4] = ["admin.conf", "kubelet.conf", "controller-manager.conf", "scheduler.conf"];
 
 /// What other ways to make a node leave behind.
-const TRACES: &[(&str, &str)] = &[
+const SIGNS: &[(&str, &str)] = &[
     (etcd::DATA, "data of an etcd that is not ours"),
     ("/etc/kubernetes/manifests/kube-apiserver.yaml", "a control plane of kubeadm"),
     ("/etc/kubernetes/bootstrap-kubelet.conf", "a node of kubeadm that was joining"),
@@ -33,7 +33,7 @@ const TRACES: &[(&str, &str)] = &[
 fn check(context: &Context) -> Checking<'_> {
     Box::pin(async move {
         let disk = &*context.host.disk;
-        let mut signs = traces(disk)?;
+        let mut signs = signs(disk)?;
         let existing = Existing::read(disk, &context.layout.kubernetes_dir)?;
         for entry in pki::inventory(&existing, context.host.clock.now()) {
             if entry.kind == EntryKind::Ca
@@ -58,9 +58,9 @@ fn evaluate(signs: &[String]) -> Vec<Finding> {
     if signs.is_empty() { Vec::new() } else { problem(codes::OTHER_CLUSTER, signs.join("; ")) }
 }
 
-fn traces(disk: &dyn Disk) -> Result<Vec<String>, HostError> {
+fn signs(disk: &dyn Disk) -> Result<Vec<String>, HostError> {
     let mut found = Vec::new();
-    for (path, whose) in TRACES {
+    for (path, whose) in SIGNS {
         let is_ours = *path == etcd::DATA && has_decided(disk)?;
         if !is_ours && disk.exists(Path::new(path))? {
             found.push(format!("{path} is there: {whose}"));
@@ -168,15 +168,15 @@ mod tests {
     fn what_others_left_is_named() {
         let root = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(root.path());
-        assert_eq!(evaluate(&traces(&disk).unwrap()), Vec::new());
+        assert_eq!(evaluate(&signs(&disk).unwrap()), Vec::new());
         for dir in ["var/lib/etcd/member", "var/lib/rancher/k3s"] {
             std::fs::create_dir_all(root.path().join(dir)).unwrap();
         }
-        insta::assert_snapshot!(reported([evaluate(&traces(&disk).unwrap())]));
+        insta::assert_snapshot!(reported([evaluate(&signs(&disk).unwrap())]));
 
         std::fs::remove_dir_all(root.path().join("var/lib/rancher")).unwrap();
         let decision = etcd::Initial::bootstrapping([("m", Ipv4Addr::LOCALHOST.into(), "aa")]);
         std::fs::write(root.path().join("var/lib/etcd/initial.env"), decision.text()).unwrap();
-        assert_eq!(evaluate(&traces(&disk).unwrap()), Vec::new(), "what a backup brought back is ours");
+        assert_eq!(evaluate(&signs(&disk).unwrap()), Vec::new(), "what a backup brought back is ours");
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod etcd_members;
 pub(crate) mod firewall;
 pub(crate) mod ignition;
 pub(crate) mod images;
+pub(crate) mod in_place;
 pub(crate) mod joining;
 pub(crate) mod kernel_settings;
 pub(crate) mod memory;

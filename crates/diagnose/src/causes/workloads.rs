@@ -14,6 +14,7 @@ use playbooks::cluster::ids;
 use crate::{
     Check, Checking, Context, Finding, Part, Roles,
     codes::{POD_FAILS, POD_IMAGE, POD_UNSCHEDULED},
+    listed::listed,
 };
 
 /// See [`super`].
@@ -24,9 +25,6 @@ pub(crate) const CHECK: Check = Check::new(
     check,
 )
 .only(Roles::Masters);
-
-/// So many are named; more only make a person scroll.
-const NAMED: usize = 5;
 
 /// More than this no person reads, and the API server has other things to do.
 const LISTED: u32 = 500;
@@ -54,7 +52,7 @@ fn evaluate(pods: &[Pod]) -> Vec<Finding> {
         };
         by_code.entry(code.id).or_insert((code, Vec::new())).1.push(output(pod, &failure));
     }
-    by_code.into_values().map(|(code, output)| Finding::warning(code, Part::Workloads, listed(&output))).collect()
+    by_code.into_values().map(|(code, output)| Finding::warning(code, Part::Workloads, listed(&output, "; "))).collect()
 }
 
 fn output(pod: &Pod, failure: &Failure) -> String {
@@ -64,14 +62,6 @@ fn output(pod: &Pod, failure: &Failure) -> String {
             format!("{namespace}/{}: image {image}", pod.metadata.name.as_deref().unwrap_or_default())
         }
         Failure::Container { pod, why } | Failure::Unscheduled { pod, why } => format!("{namespace}/{pod}: {why}"),
-    }
-}
-
-fn listed(output: &[String]) -> String {
-    let named = output.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-    match output.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named}; and {more} more"),
     }
 }
 

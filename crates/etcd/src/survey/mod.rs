@@ -9,7 +9,7 @@ mod ask;
 mod evaluate;
 
 pub use agreed::Agreed;
-pub use ask::{Heard, Reported, ask};
+pub use ask::{Heard, Reported, ask, ask_majority};
 use serde::Serialize;
 
 use crate::{Member, quorum::Votes};

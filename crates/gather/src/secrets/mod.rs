@@ -1,10 +1,10 @@
 //! The secrets that lie on a machine, so that no copy of them leaves it.
 //!
-//! [`places`] says where they lie and what a file there holds, [`values`] takes the secret values out of a text,
+//! [`paths`] says where they lie and what a file there holds, [`values`] takes the secret values out of a text,
 //! [`forms`] says how a value may look elsewhere. Values live in memory only and cannot be printed.
 
 mod forms;
-mod places;
+mod paths;
 mod values;
 
 use std::{collections::BTreeSet, path::Path};
@@ -13,7 +13,7 @@ use host::{Disk, Kind};
 use nodekit::Layout;
 
 pub(crate) use self::values::of_secret_objects;
-use self::{places::Holds, values::Values};
+use self::{paths::Holds, values::Values};
 use crate::files;
 
 /// Files larger than this are no secrets.
@@ -35,17 +35,17 @@ pub(crate) struct Found {
 impl Secrets {
     /// The values in all files of a machine that hold some.
     pub(crate) fn read(disk: &dyn Disk, layout: &Layout) -> Found {
-        Self::read_places(disk, &places::of(layout))
+        Self::read_paths(disk, &paths::of(layout))
     }
 
     /// The same for a sealed directory, which holds the keys of the cluster.
     pub(crate) fn read_sealed(disk: &dyn Disk, dir: &Path) -> Found {
-        Self::read_places(disk, &places::sealed(dir))
+        Self::read_paths(disk, &paths::sealed(dir))
     }
 
-    fn read_places(disk: &dyn Disk, places: &[(String, Holds)]) -> Found {
+    fn read_paths(disk: &dyn Disk, paths: &[(String, Holds)]) -> Found {
         let mut found = Found { secrets: Self::default(), unread: Vec::new() };
-        for (pattern, holds) in places {
+        for (pattern, holds) in paths {
             match files::matching(disk, pattern) {
                 Ok(paths) => paths.iter().for_each(|path| found.file(disk, path, *holds)),
                 Err(error) => found.unread.push(explain::chain(&error)),
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_places_are_looked_at() {
+    fn all_paths_are_read() {
         let root = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
             let path = root.path().join(path);

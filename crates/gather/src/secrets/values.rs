@@ -9,7 +9,7 @@ use base64::{
 use regex::Regex;
 use serde_json::Value;
 
-use super::places::Holds;
+use super::paths::Holds;
 use crate::patterns::{CEPHX, NAMED_SECRET, is_harmless, sounds_secret};
 
 /// Lines of a key's body that are worth looking for on their own.

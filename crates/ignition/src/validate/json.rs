@@ -1,4 +1,4 @@
-//! JSON with the place of every value and key.
+//! JSON with the line and column of every value and key.
 //!
 //! The library says what is no JSON, and where; what it accepted is read once more here, because it forgets where things
 //! were. Its limit of nesting is ours.
@@ -44,13 +44,13 @@ pub(super) fn read(text: &str) -> Result<Node, NotJson> {
     })?;
     let mut reader = Reader { text, at: 0 };
     reader.node().ok_or_else(|| {
-        let (line, column) = place(text, reader.at);
+        let (line, column) = position(text, reader.at);
         NotJson { line, column, why: "a value that cannot be read".to_owned() }
     })
 }
 
 /// Line and column of a byte, both from one; the column in characters.
-pub(super) fn place(text: &str, at: usize) -> (usize, usize) {
+pub(super) fn position(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line_begins = before.rfind('\n').map_or(0, |end| end + 1);
     (before.matches('\n').count() + 1, before[line_begins..].chars().count() + 1)

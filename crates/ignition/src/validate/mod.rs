@@ -82,7 +82,7 @@ pub fn validate(file: &str, bytes: &[u8], now: Timestamp) -> Vec<Problem> {
     }
     found.sort_by_key(|found| (found.at, found.diagnostic.code.id));
     let problem = |Found { diagnostic, at }| {
-        let (line, column) = json::place(text, at);
+        let (line, column) = json::position(text, at);
         Problem { diagnostic, file: file.to_owned(), line, column }
     };
     found.into_iter().map(problem).collect()

@@ -11,8 +11,8 @@ pub fn report(problems: &[Problem]) -> String {
     }
     let one = |problem: &Problem| {
         let Problem { diagnostic: Diagnostic { code, message, hint }, file, line, column } = problem;
-        let place = if *line == 0 { file.clone() } else { format!("{file}:{line}:{column}") };
-        format!("error[{code}]: {message}\n --> {place}\n  = hint: {hint}\n\n")
+        let location = if *line == 0 { file.clone() } else { format!("{file}:{line}:{column}") };
+        format!("error[{code}]: {message}\n --> {location}\n  = hint: {hint}\n\n")
     };
     problems.iter().map(one).collect::<String>() + &counted(problems.len(), "error") + "\n"
 }

@@ -5,10 +5,7 @@ use std::net::SocketAddr;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256};
 use secrecy::SecretString;
 
-use super::{
-    JoinError, Joined,
-    member::{Renewed, Whose},
-};
+use super::{JoinError, Joined};
 use crate::{
     NodeSecret, Purpose,
     wire::{JoinAnswer, JoinCsrs, RenewAnswer, RenewCsrs},
@@ -21,6 +18,30 @@ pub struct Pair {
     pub cert_pem: String,
     /// The key.
     pub key_pem: SecretString,
+}
+
+/// New certificates for a node.
+#[derive(Debug, Clone)]
+pub struct Renewed {
+    /// The cluster's CA, PEM.
+    pub ca_pem: String,
+    /// For the kubelet, if it was asked for.
+    pub kubelet: Option<Pair>,
+    /// For kube-proxy.
+    pub kube_proxy: Pair,
+    /// For the agent.
+    pub agent: Pair,
+    /// What the node proves itself with from now on, and the mark of the join key that made it.
+    pub secret: Option<(NodeSecret, String)>,
+}
+
+/// For whom certificates are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Those that do not look after themselves.
+    Ours,
+    /// The kubelet too, which keeps its own until its end: the CA is another one.
+    All,
 }
 
 /// A new key and the request for its certificate.

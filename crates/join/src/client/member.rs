@@ -4,35 +4,15 @@ use std::net::SocketAddr;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{JoinError, Pair, call, keys::RenewKeys, reached::Reached};
+use super::{
+    JoinError, call,
+    keys::{RenewKeys, Renewed, Whose},
+    reached::Reached,
+};
 use crate::{
     NodeSecret, new_secret,
     wire::{self, Heard, NewSecret, Nodes, RenewAnswer},
 };
-
-/// New certificates for a node.
-#[derive(Debug, Clone)]
-pub struct Renewed {
-    /// The cluster's CA, PEM.
-    pub ca_pem: String,
-    /// For the kubelet, if it was asked for.
-    pub kubelet: Option<Pair>,
-    /// For kube-proxy.
-    pub kube_proxy: Pair,
-    /// For the agent.
-    pub agent: Pair,
-    /// What the node proves itself with from now on, and the mark of the join key that made it.
-    pub secret: Option<(NodeSecret, String)>,
-}
-
-/// For whom certificates are asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// Those that do not look after themselves.
-    Ours,
-    /// The kubelet too, which keeps its own until its end: the CA is another one.
-    All,
-}
 
 /// Talks to the join services with a certificate of the cluster: an agent's, or an administrator's to look only.
 #[derive(Debug)]

@@ -30,8 +30,8 @@ use tokio::{sync::OnceCell, time::timeout};
 pub use self::{
     applicant::{Applicant, Credential},
     error::{JoinError, Refused, Unreached},
-    keys::Pair,
-    member::{Member, Renewed, Whose},
+    keys::{Pair, Renewed, Whose},
+    member::Member,
 };
 use self::{call::get, keys::JoinKeys, reached::Reached};
 use crate::{

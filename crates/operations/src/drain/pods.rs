@@ -25,6 +25,8 @@ pub(crate) struct Leaving {
     pub(crate) is_ending: bool,
     /// No controller starts it again.
     pub(crate) is_alone: bool,
+    /// A budget may hold one that is not Ready for ever.
+    pub(crate) is_ready: bool,
 }
 
 impl fmt::Display for Leaving {
@@ -48,7 +50,13 @@ pub(super) fn leaving(pod: &Pod) -> Option<Leaving> {
         uid: pod.uid().unwrap_or_default(),
         is_ending: pod.metadata.deletion_timestamp.is_some(),
         is_alone: controller.is_none(),
+        is_ready: is_ready(pod),
     })
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 fn tolerates_cordon(pod: &Pod) -> bool {
@@ -133,6 +141,7 @@ mod tests {
             uid: String::new(),
             is_ending: false,
             is_alone,
+            is_ready: true,
         };
         let pods = |alone: usize, others: usize| -> Vec<Leaving> {
             (0..others)

@@ -59,7 +59,7 @@ impl Slots {
     pub async fn take(&mut self, start: usize) -> Result<Attempt, ApiError> {
         let slots = self.limit.slots(self.count_nodes().await?);
         let leases = self.list().await?;
-        let found: Vec<Found> = leases.iter().filter_map(|lease| self.look_at(lease)).collect();
+        let found: Vec<Found> = leases.iter().filter_map(|lease| self.observe(lease)).collect();
         let written = match choose(&found, slots, &self.node, start) {
             Choice::Full(holders) => return Ok(Attempt::Full(holders)),
             Choice::Create(index) => self.leases.create(&parameters(), &self.new_lease(index)).await,
@@ -84,7 +84,7 @@ impl Slots {
     /// The slot that an earlier process on this node has left, if there is one.
     pub async fn left_behind(&mut self) -> Result<Option<Held>, ApiError> {
         let leases = self.list().await?;
-        let is_own = |lease: &Lease| self.look_at(lease).is_some_and(|found| found.holder.as_ref() == Some(&self.node));
+        let is_own = |lease: &Lease| self.observe(lease).is_some_and(|found| found.holder.as_ref() == Some(&self.node));
         let own = leases.into_iter().find(is_own);
         Ok(own.map(|lease| Held { leases: self.leases.clone(), lease }))
     }
@@ -104,7 +104,7 @@ impl Slots {
         Ok(leases)
     }
 
-    fn look_at(&mut self, lease: &Lease) -> Option<Found> {
+    fn observe(&mut self, lease: &Lease) -> Option<Found> {
         let name = lease.metadata.name.clone()?;
         let index = name.strip_prefix(&self.pool.prefix)?.parse().ok()?;
         let version = lease.metadata.resource_version.clone().unwrap_or_default();

@@ -47,7 +47,7 @@ fn line(text: &[u8], chance: &mut Chance) -> usize {
 }
 
 /// A place anywhere.
-fn place(text: &[u8], chance: &mut Chance) -> usize {
+fn position(text: &[u8], chance: &mut Chance) -> usize {
     chance.below(text.len() + 1)
 }
 
@@ -80,17 +80,17 @@ pub(crate) const TRICKS: &[Trick] = &[
     ("two requests", |text, other, _| [text, other].concat()),
     ("the other one first", |text, other, _| [other, text].concat()),
     ("one inside of the other", |text, other, chance| inserted(text, line(text, chance), other)),
-    ("one anywhere inside of the other", |text, other, chance| inserted(text, place(text, chance), other)),
+    ("one anywhere inside of the other", |text, other, chance| inserted(text, position(text, chance), other)),
     ("another beginning before", |text, _, chance| [b"-----BEGIN ", *chance.of(LABELS), b"-----\n", text].concat()),
     ("another end behind", |text, _, chance| [text, b"-----END ", *chance.of(LABELS), b"-----\n"].concat()),
     ("an end before", |text, _, chance| [b"-----END ", *chance.of(LABELS), b"-----\n", text].concat()),
     ("no end", |text, _, _| replaced(text, "-----END CERTIFICATE REQUEST-----\n", b"")),
     ("no beginning", |text, _, _| replaced(text, "-----BEGIN CERTIFICATE REQUEST-----\n", b"")),
     ("fewer dashes", |text, _, chance| { let all: Vec<usize> = (0..text.len()).filter(|at| text[*at] == b'-').collect(); let mut text = text.to_vec(); if !all.is_empty() { text.remove(*chance.of(&all)); } text }),
-    ("more dashes", |text, _, chance| inserted(text, place(text, chance), b"-")),
+    ("more dashes", |text, _, chance| inserted(text, position(text, chance), b"-")),
     ("headers", |text, _, chance| replaced(text, "REQUEST-----\n", &[b"REQUEST-----\n", *chance.of(HEADERS)].concat())),
     ("headers anywhere", |text, _, chance| inserted(text, line(text, chance), chance.pick(HEADERS))),
-    ("white space", |text, _, chance| inserted(text, place(text, chance), chance.pick(WHITE))),
+    ("white space", |text, _, chance| inserted(text, position(text, chance), chance.pick(WHITE))),
     ("white space before a line", |text, _, chance| inserted(text, line(text, chance), chance.pick(WHITE))),
     ("white space behind every line", |text, _, chance| everywhere(text, b'\n', &[*chance.of(WHITE), b"\n"].concat())),
     ("other ends of lines", |text, _, chance| everywhere(text, b'\n', chance.pick(&[&b"\r\n"[..], b"\r", b"\n\n", b"\n\r"]))),
@@ -115,7 +115,7 @@ pub(crate) const TRICKS: &[Trick] = &[
     ("another byte", |text, _, chance| { let mut text = text.to_vec(); if !text.is_empty() { let at = chance.below(text.len()); text[at] = chance.byte(); } text }),
     ("another bit", |text, _, chance| { let mut text = text.to_vec(); if !text.is_empty() { let at = chance.below(text.len()); text[at] ^= 1 << chance.below(8); } text }),
     ("a byte less", |text, _, chance| { let mut text = text.to_vec(); if !text.is_empty() { text.remove(chance.below(text.len())); } text }),
-    ("a byte more", |text, _, chance| { let byte = chance.byte(); inserted(text, place(text, chance), &[byte]) }),
-    ("cut off", |text, _, chance| text[..place(text, chance)].to_vec()),
+    ("a byte more", |text, _, chance| { let byte = chance.byte(); inserted(text, position(text, chance), &[byte]) }),
+    ("cut off", |text, _, chance| text[..position(text, chance)].to_vec()),
     ("nothing", |_, _, _| Vec::new()),
 ];

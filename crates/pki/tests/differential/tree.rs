@@ -302,20 +302,20 @@ pub(crate) const TRICKS: &[Trick] = &[
     // The subject.
     ("another key", |draft, chance| {
         let name = chance.pick(&["master-01", "Worker-01", "kubernetes-admin", ""]);
-        if let Some(place) = draft.subject() { *place = subject(name); }
+        if let Some(slot) = draft.subject() { *slot = subject(name); }
     }),
-    ("a locality", |draft, _| if let Some(place) = draft.subject() { place.parts.push(of(0x31, vec![attribute(LOCALITY, "here")])); }),
-    ("another group", |draft, chance| if let Some(place) = draft.subject() {
-        place.parts.insert(chance.below(place.parts.len() + 1), of(0x31, vec![attribute(ORGANIZATION, "system:masters")]));
+    ("a locality", |draft, _| if let Some(slot) = draft.subject() { slot.parts.push(of(0x31, vec![attribute(LOCALITY, "here")])); }),
+    ("another group", |draft, chance| if let Some(slot) = draft.subject() {
+        slot.parts.insert(chance.below(slot.parts.len() + 1), of(0x31, vec![attribute(ORGANIZATION, "system:masters")]));
     }),
-    ("two in one", |draft, _| if let Some(place) = draft.subject() {
+    ("two in one", |draft, _| if let Some(slot) = draft.subject() {
         let both = vec![attribute(ORGANIZATION, "system:nodes"), attribute(COMMON_NAME, "system:node:worker-01")];
-        *place = of(0x30, vec![of(0x31, both)]);
+        *slot = of(0x30, vec![of(0x31, both)]);
     }),
-    ("another group in the same place", |draft, chance| if let Some(place) = draft.subject().and_then(|place| place.with_parts(1, chance)) {
-        place.parts.push(attribute(ORGANIZATION, "system:masters"));
+    ("another group in the same place", |draft, chance| if let Some(slot) = draft.subject().and_then(|slot| slot.with_parts(1, chance)) {
+        slot.parts.push(attribute(ORGANIZATION, "system:masters"));
     }),
-    ("no subject", |draft, _| if let Some(place) = draft.subject() { place.parts.clear(); }),
+    ("no subject", |draft, _| if let Some(slot) = draft.subject() { slot.parts.clear(); }),
     // Names.
     ("a name more", |draft, chance| {
         let name = chance.pick(&["kubernetes", "kubernetes.default.svc", "*.svc", "KUBERNETES", "localhost.", "a..b", "-a", "xn--a", "a b"]);
@@ -366,9 +366,9 @@ pub(crate) const TRICKS: &[Trick] = &[
     // The key and what it signs with.
     ("another version", |draft, chance| {
         let version = chance.pick(&[1, 2, 0x80, 0xff]);
-        if let Some(place) = draft.at(&[0]) { *place = plain(0x02, &[version]); }
+        if let Some(slot) = draft.at(&[0]) { *slot = plain(0x02, &[version]); }
     }),
-    ("a version of two bytes", |draft, _| if let Some(place) = draft.at(&[0]) { *place = plain(0x02, &[0, 0]); }),
+    ("a version of two bytes", |draft, _| if let Some(slot) = draft.at(&[0]) { *slot = plain(0x02, &[0, 0]); }),
     ("a compressed point", |draft, _| if let Some(bits) = draft.point() {
         let half = (bits.len() - 2) / 2;
         bits[1] = 2 | (bits[bits.len() - 1] & 1);
@@ -378,11 +378,11 @@ pub(crate) const TRICKS: &[Trick] = &[
     ("unused bits", |draft, chance| { let unused = 1 + chance.byte() % 9; if let Some(bits) = draft.point() { bits[0] = unused; } }),
     ("another curve", |draft, chance| {
         let curve = chance.pick(&[P256, P384, &[0x2b, 0x81, 4, 0, 0x21][..], &[0x2b, 0x81, 4, 0, 0x23][..], &[0x2b, 0x81, 4, 0, 0x0a][..]]);
-        if let Some(place) = draft.at(&[2, 0, 1]) { *place = oid(curve); }
+        if let Some(slot) = draft.at(&[2, 0, 1]) { *slot = oid(curve); }
     }),
-    ("a curve spelled out", |draft, _| if let Some(place) = draft.at(&[2, 0, 1]) {
+    ("a curve spelled out", |draft, _| if let Some(slot) = draft.at(&[2, 0, 1]) {
         let field = of(0x30, vec![oid(&[0x2a, 0x86, 0x48, 0xce, 0x3d, 1, 1]), plain(0x02, &[7])]);
-        *place = of(0x30, vec![plain(0x02, &[1]), field]);
+        *slot = of(0x30, vec![plain(0x02, &[1]), field]);
     }),
     ("no curve", |draft, _| if let Some(algorithm) = draft.at(&[2, 0]) { algorithm.parts.truncate(1); }),
     ("a null behind the curve", |draft, _| if let Some(algorithm) = draft.at(&[2, 0]) { algorithm.parts.push(plain(5, &[])); }),

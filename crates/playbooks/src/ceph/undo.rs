@@ -53,11 +53,6 @@ pub(super) fn ours_of(disk: &dyn Disk, kind: Kind, ours: &Fsid) -> Result<Vec<St
     Ok(found.into_iter().filter(|(_, fsid)| fsid.as_ref() == Some(ours)).map(|(name, _)| name).collect())
 }
 
-pub(super) fn list(disk: &dyn Disk, dir: &str) -> Result<Vec<String>, StepError> {
-    let dir = Path::new(dir);
-    Ok(if disk.exists(dir)? { disk.list(dir)? } else { Vec::new() })
-}
-
 /// Removes files, in this order.
 pub(super) fn remove_all(disk: &dyn Disk, files: &[&str]) -> Result<(), StepError> {
     for file in files {

@@ -7,8 +7,6 @@ use ::ceph::owned;
 use engine::StepError;
 use host::{Cmd, Disk, Host};
 
-use super::undo;
-
 /// What the names of workspaces begin with. Ceph's own tools pass over them.
 const PREFIX: &str = ".blackstart-";
 
@@ -19,8 +17,9 @@ pub(super) fn of(dir: &str, name: &str) -> PathBuf {
 
 /// All workspaces in a directory.
 pub(super) fn all(disk: &dyn Disk, dir: &str) -> Result<Vec<PathBuf>, StepError> {
-    let names = undo::list(disk, dir)?.into_iter().filter(|name| name.starts_with(PREFIX));
-    Ok(names.map(|name| Path::new(dir).join(name)).collect())
+    let dir = Path::new(dir);
+    let names = if disk.exists(dir)? { disk.list(dir)? } else { Vec::new() };
+    Ok(names.iter().filter(|name| name.starts_with(PREFIX)).map(|name| dir.join(name)).collect())
 }
 
 /// Moves a directory to its place, after everything in it has reached the disk.

@@ -2,9 +2,15 @@
 
 use engine::{About, FilesOnly, Step, StepError, Verdict};
 use host::Host;
+use spec::{Node, ValidatedCluster};
 
 use super::ids;
 use crate::service::{Health, Probe};
+
+/// The API server of a master.
+pub(super) fn api_url(cluster: &ValidatedCluster, master: &Node) -> String {
+    format!("https://{}", std::net::SocketAddr::new(master.ip, cluster.api().port))
+}
 
 /// Waits for `/readyz`, asked over TLS with the cluster's own CA.
 pub(super) struct ApiReady {

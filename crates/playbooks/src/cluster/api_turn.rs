@@ -1,5 +1,6 @@
 //! One API server starts first. All of them at once write the same first objects into the same etcd, undo each other's
-//! attempts, and each is ready later than one alone; what waits for the cluster needs only one.
+//! attempts, and each is ready later than one alone; what waits for the cluster needs only one. Where there is a bootstrap node it is
+//! that one's: all masters wait for it, and it for the manifests that go through it.
 
 use std::{
     io::ErrorKind,
@@ -15,7 +16,7 @@ use host::Host;
 use spec::{Node, ValidatedCluster};
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{ids, services::api_url};
+use super::{api_ready::api_url, ids};
 use crate::service::{Health, Probe};
 use nodekit::systemd;
 
@@ -27,6 +28,8 @@ const NEAR: Duration = Duration::from_millis(500);
 /// Lets another master's API server be ready first, where one is about to be.
 pub(super) struct ApiTurn {
     others: Vec<(SocketAddr, Probe)>,
+    /// The others are there before this master's etcd is.
+    joins_bootstrap: bool,
     since: OnceLock<Instant>,
 }
 
@@ -38,12 +41,13 @@ pub(super) struct Seen {
 impl ApiTurn {
     /// For a master that is not the first.
     pub(super) fn new(cluster: &ValidatedCluster, node: &Node, ca: &Path) -> Self {
-        let others = cluster.masters().filter(|master| master.name != node.name);
+        let others = cluster.control_plane().filter(|master| master.name != node.name);
         let other = |master: &Node| {
             let address = SocketAddr::new(master.ip, cluster.api().port);
             (address, Probe::api_server(api_url(cluster, master), ca.to_owned()))
         };
-        Self { others: others.map(other).collect(), since: OnceLock::new() }
+        let joins_bootstrap = cluster.bootstrap_node().is_some();
+        Self { others: others.map(other).collect(), joins_bootstrap, since: OnceLock::new() }
     }
 
     /// Whether one of the others is about to be ready: its machine is there, and no API server is ready yet.
@@ -91,7 +95,7 @@ impl Step for ApiTurn {
     async fn observe(&self, host: &Host) -> Result<Seen, StepError> {
         let is_over = self.since.get_or_init(Instant::now).elapsed() > LIMIT;
         let is_ours = is_over
-            || !bootstraps_with_others(host)?
+            || !(self.joins_bootstrap || bootstraps_with_others(host)?)
             || systemd::check(host, "kube-apiserver.service").await?.is_up()
             || !self.is_one_coming(host).await?;
         Ok(Seen { is_ours })

@@ -24,7 +24,7 @@ use etcd::{
 };
 use host::{Change, Host};
 use spec::{Node, ValidatedCluster};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use self::next::JoinOrder;
 pub(super) use self::next::Next;
@@ -35,8 +35,11 @@ use nodekit::{Layout, cleanup::tree, systemd};
 /// etcd itself refuses a change for some seconds after another one.
 const DEADLINE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(300);
+const POLL: Duration = Duration::from_millis(100);
 /// A member that starts has its log within a second, on a busy machine within several. The lock lasts longer.
 const STARTED: Duration = Duration::from_secs(20);
+/// A member that has its log answers its clients within a moment, or after seven seconds.
+const ANSWERS: Duration = Duration::from_millis(1500);
 const UNIT: &str = "etcd.service";
 
 /// Takes this master's place.
@@ -74,7 +77,7 @@ impl EtcdJoin {
     }
 
     async fn check(&self, access: &Access) -> Result<Agreed, String> {
-        Agreed::of(&survey::ask(access, self.others.iter().cloned()).await)
+        Agreed::of(&survey::ask_majority(access, self.others.iter().cloned()).await)
     }
 
     fn access(&self, host: &Host) -> Result<Access, StepError> {
@@ -137,7 +140,24 @@ impl EtcdJoin {
         if let Some(lock) = held {
             lock.release().await;
         }
-        outcome
+        outcome?;
+        self.wake(host).await
+    }
+
+    /// What a new member publishes of itself is lost if it is in the snapshot that the member receives. It then answers no client until
+    /// it tries again, after seven seconds; started again it does so at once. It has no vote yet, so etcd does not miss it.
+    async fn wake(&self, host: &Host) -> Result<(), StepError> {
+        let own = self.access(host)?.own();
+        let until = Instant::now() + ANSWERS;
+        while Instant::now() < until {
+            if let Ok(Ok(_)) = timeout(PAUSE, own.status()).await {
+                return Ok(());
+            }
+            sleep(POLL).await;
+        }
+        host.doing("etcd to be started again: it does not answer its clients".to_owned());
+        systemd::systemctl(host, &["restart", "--no-block", UNIT]).await?;
+        Ok(())
     }
 
     /// One change; true if it was the last.
@@ -165,9 +185,7 @@ impl EtcdJoin {
                 for change in old.into_iter().chain(split_brain::decided(&Initial::joining(members))) {
                     change.apply(&*host.disk)?;
                 }
-                if self.order == JoinOrder::Learners {
-                    start(host).await?;
-                }
+                start(host).await?;
                 return Ok(true);
             }
             Next::Add => drop(etcd.add_learner(&self.peer_url).await.map_err(|error| failed(&error))?),

@@ -200,7 +200,8 @@ fn master<'a>(list: List<'a>, context: &NodeContext<'_>, membership: &Arc<Member
         .step(EtcdVote::new(cluster, node, layout), &[ETCD])
         .step(EtcdMember::new(layout), &[ETCD])
         .step_if(cluster.kms().is_some(), KmsPlugin::new(layout), &[ENCRYPTION_KEY])
-        .step_if(!leads, context.api_turn(), &[PKI])
+        // A learner answers no API server.
+        .step_if(!leads, context.api_turn(), &[if was_handed_over { ETCD_VOTE } else { PKI }])
         .step(context.kube_apiserver(), &[API_TURN, ENCRYPTION_KEY, KMS_PLUGIN, UNITS])
         .step(context.kubelet(), &[kubelet_after, CONTAINERD, AGENT])
         .step(context.api_ready(), &[KUBE_APISERVER, ETCD_VOTE])

@@ -6,6 +6,7 @@ use engine::About;
 use render::{EtcdFiles, Machine, units};
 use spec::{Node, Role, ValidatedCluster, ports};
 
+pub(super) use super::api_ready::api_url;
 use super::{api_ready::ApiReady, api_turn::ApiTurn, ids, leave, unit_files::UnitFiles};
 use crate::service::{Probe, Service};
 use nodekit::Layout;
@@ -128,9 +129,4 @@ pub(super) fn agent() -> Service {
     let about =
         About::new(ids::AGENT, "Start the agent", "everything on this node reaches the API through its balancer");
     Service::new(about, units::agent(), Probe::Port(ports::API_BALANCER))
-}
-
-/// The API server of a master.
-pub(super) fn api_url(cluster: &ValidatedCluster, master: &Node) -> String {
-    format!("https://{}", std::net::SocketAddr::new(master.ip, cluster.api().port))
 }

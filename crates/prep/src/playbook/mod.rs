@@ -15,6 +15,7 @@ mod gpu;
 pub mod ids;
 mod iscsi;
 mod note;
+mod os;
 mod packages;
 mod report;
 mod requirements;
@@ -71,7 +72,7 @@ impl Task {
     pub fn playbook(&self, survey: &Survey) -> Result<Playbook, PlaybookError> {
         match self.goal {
             Goal::Iscsi { .. } => iscsi::playbook(self),
-            Goal::Gpu { add_non_free, .. } => gpu::playbook(self, survey, add_non_free),
+            Goal::Gpu { add_non_free, .. } => gpu::playbook(self, survey.is_applicable(self), add_non_free),
         }
     }
 

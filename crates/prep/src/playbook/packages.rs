@@ -1,6 +1,9 @@
 //! The packages that a preparation needs, from the distribution or from a directory.
 //!
 //! Packages that are there stay, whatever their version, and nothing is asked of a mirror for them.
+//!
+//! The acts write the note of what came by us themselves: it has to be on the disk before the package manager starts, and
+//! again when it has ended, with what only that has shown.
 
 use std::{
     collections::BTreeSet,

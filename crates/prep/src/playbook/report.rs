@@ -20,24 +20,21 @@ const VERSION: u32 = 1;
 /// Errors that another run on the same machine would end with too.
 const INCAPABLE: [Code; 2] = [codes::KERNEL_WITHOUT_ISCSI, codes::NO_GPU_DRIVER];
 
-/// Before the first step.
-pub(super) fn working(survey: &Survey, task: &Task, host: &Host) -> Result<Report, StepError> {
-    whole(survey, task, host, None, (State::Working, Message::text("a run is under way")), BTreeMap::new())
-}
+impl Survey {
+    /// What is written before the first step.
+    pub fn working(&self, task: &Task, host: &Host) -> Result<Report, StepError> {
+        whole(self, task, host, None, (State::Working, Message::text("a run is under way")), BTreeMap::new())
+    }
 
-/// After the last one.
-pub(super) async fn after(
-    survey: &Survey,
-    task: &Task,
-    host: &Host,
-    ended: &engine::Report,
-) -> Result<Report, StepError> {
-    let seen = match task.goal {
-        Goal::Iscsi { with_nfs } => iscsi::seen(host, &task.state_dir(), with_nfs).await?,
-        Goal::Gpu { .. } => Evidence::read(host).await?.seen(),
-    };
-    let ending = ending(survey, task, ended, &seen);
-    whole(survey, task, host, Some(ended), ending, seen)
+    /// What is written after the last one.
+    pub async fn report(&self, task: &Task, host: &Host, ended: &engine::Report) -> Result<Report, StepError> {
+        let seen = match task.goal {
+            Goal::Iscsi { with_nfs } => iscsi::seen(host, &task.state_dir(), with_nfs).await?,
+            Goal::Gpu { .. } => Evidence::read(host).await?.seen(),
+        };
+        let ending = ending(self, task, ended, &seen);
+        whole(self, task, host, Some(ended), ending, seen)
+    }
 }
 
 fn whole(

@@ -1,12 +1,15 @@
 //! What a machine is like before anything is done: read once, for the playbook and the requirements.
 
-use std::path::Path;
-
 use engine::StepError;
-use host::{Cmd, Disk, Host, HostError};
+use host::{Cmd, Host};
 use nodekit::package_manager::Manager;
 
-use super::{Goal, Task, gpu::Evidence, iscsi, report};
+use super::{
+    Goal, Task,
+    gpu::Evidence,
+    iscsi,
+    os::{Os, text},
+};
 
 /// What the machine is like.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,15 +33,6 @@ pub struct Survey {
     pub(super) multipath: Option<crate::Requirement>,
     /// Only where its client is asked for.
     pub(super) nfs: Option<crate::Requirement>,
-}
-
-/// `/etc/os-release`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Os {
-    pub(super) id: String,
-    pub(super) like: Vec<String>,
-    pub(super) pretty: String,
-    pub(super) codename: String,
 }
 
 /// The first processor.
@@ -100,51 +94,11 @@ impl Survey {
             Goal::Gpu { even_without_gpu, .. } => self.has_gpu || even_without_gpu,
         }
     }
-
-    /// What is written before the first step.
-    pub fn working(&self, task: &Task, host: &Host) -> Result<crate::Report, StepError> {
-        report::working(self, task, host)
-    }
-
-    /// What is written after the last one.
-    pub async fn report(&self, task: &Task, host: &Host, ended: &engine::Report) -> Result<crate::Report, StepError> {
-        report::after(self, task, host, ended).await
-    }
-}
-
-impl Os {
-    pub(super) fn read(disk: &dyn Disk) -> Result<Self, HostError> {
-        Ok(Self::parse(&text(disk, "/etc/os-release")?))
-    }
-
-    fn parse(text: &str) -> Self {
-        let value = |name: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-            line.unwrap_or_default().trim_matches(['"', '\'']).to_owned()
-        };
-        let pretty = Some(value("PRETTY_NAME")).filter(|name| !name.is_empty()).unwrap_or_else(|| value("ID"));
-        Self {
-            id: value("ID"),
-            like: value("ID_LIKE").split_whitespace().map(str::to_owned).collect(),
-            pretty,
-            codename: value("VERSION_CODENAME"),
-        }
-    }
-
-    /// Whether it is this distribution, or made from it.
-    pub(super) fn is_like(&self, id: &str) -> bool {
-        self.id == id || self.like.iter().any(|like| like == id)
-    }
 }
 
 /// What a command prints, where it can be asked at all: what is not known is reported as that.
 async fn printed(host: &Host, command: Cmd) -> Option<String> {
     host.commands.run(&command).await.ok().map(|printed| printed.stdout)
-}
-
-fn text(disk: &dyn Disk, path: &str) -> Result<String, HostError> {
-    let bytes = disk.read_optional(Path::new(path))?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// `MemTotal:       16296116 kB`.
@@ -177,12 +131,6 @@ mod tests {
 
     #[test]
     fn files_are_read() {
-        let ubuntu =
-            "NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\nPRETTY_NAME=\"Ubuntu 24.04.1 LTS\"\nVERSION_CODENAME=noble\n";
-        let os = Os::parse(ubuntu);
-        assert_eq!((os.pretty.as_str(), os.codename.as_str()), ("Ubuntu 24.04.1 LTS", "noble"));
-        assert!(os.is_like("ubuntu") && os.is_like("debian") && !os.is_like("fedora"));
-
         assert_eq!(memory("MemTotal:       16296116 kB\nMemFree: 1 kB\n"), Some(16_296_116));
         assert_eq!(free("Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/a 9 4 5 44% /\n"), Some(5));
         let cpuinfo =

@@ -11,13 +11,11 @@ use kubeapi::{
         api::{Patch, PatchParams, PostParams},
     },
 };
+use operations::outage::Outage;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use super::{
-    node_events::{is_reported, new_events, patch, since, with_api},
-    outage::Outage,
-};
+use super::node_events::{is_reported, new_events, patch, since, with_api};
 use crate::{PodError, Prep, Report, Reported};
 
 /// A pod that reports does not work: it must not wait long.
@@ -51,7 +49,7 @@ impl Cluster {
 
     /// Whether the API answered when it was last asked.
     pub(super) fn answers(&self) -> bool {
-        !self.outage.lasts()
+        self.outage.lasting().is_none()
     }
 
     /// A client; none while the pod has no account, which is logged once.
@@ -68,7 +66,7 @@ impl Cluster {
                 Some(answer)
             }
             Err(error) => {
-                self.outage.failed(&error);
+                self.outage.failed_with(&error, reason(&error));
                 None
             }
         }
@@ -170,6 +168,14 @@ async fn answered<T>(asked: impl Future<Output = Result<T, PodError>>) -> Result
     })
 }
 
+/// Without what was being done: a server that does not answer does not answer whatever it is asked.
+fn reason(error: &PodError) -> String {
+    match error {
+        PodError::Api(ApiError::Unreachable { why, .. }) => why.clone(),
+        other => explain::chain(other),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,6 +192,15 @@ mod tests {
             let label = held.node["metadata"]["labels"][names::label(Prep::Iscsi)].as_str().unwrap_or("-").to_owned();
             (label, held.patches, held.events.len())
         })
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_is_named_once() {
+        let unreachable = |doing: &str| {
+            PodError::from(ApiError::Unreachable { doing: doing.to_owned(), why: "connection refused".to_owned() })
+        };
+        assert_eq!(reason(&unreachable("take a slot")), reason(&unreachable("read the own Node")));
+        assert_ne!(reason(&unreachable("take a slot")), reason(&PodError::NoNodeName));
     }
 
     #[tokio::test]

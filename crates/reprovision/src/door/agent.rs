@@ -8,7 +8,7 @@ use std::path::Path;
 use host::{Cmd, Host};
 use kubeapi::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{DoorError, look::Look, open::Opener};
+use super::{DoorError, observed::Observed, open::Opener};
 
 /// This program, also where its file was replaced since it was started.
 const PROGRAM: &str = "/proc/self/exe";
@@ -28,9 +28,9 @@ impl OfAgent {
     }
 
     /// Opens it if the node's own Node asks for that, and says whether it does.
-    pub async fn look(&mut self, node: &ObjectMeta) -> Result<bool, DoorError> {
-        let look = Look::of(node);
-        let Some(run) = look.asks_agent() else {
+    pub async fn observe(&mut self, node: &ObjectMeta) -> Result<bool, DoorError> {
+        let observed = Observed::of(node);
+        let Some(run) = observed.asks_agent() else {
             self.open = None;
             return Ok(false);
         };
@@ -65,7 +65,7 @@ mod tests {
     #[derive(Default)]
     struct Systemd {
         runs: Mutex<bool>,
-        told: Mutex<Vec<String>>,
+        printed: Mutex<Vec<String>>,
     }
 
     impl Commands for Systemd {
@@ -78,15 +78,15 @@ mod tests {
                     return Ok(Printed { stdout: format!("unit loaded {state} running x\n"), stderr: String::new() });
                 }
                 *runs |= command.starts_with("systemctl start");
-                self.told.lock().unwrap().push(command);
+                self.printed.lock().unwrap().push(command);
                 Ok(Printed { stdout: String::new(), stderr: String::new() })
             })
         }
     }
 
     impl Systemd {
-        fn told(&self) -> Vec<String> {
-            std::mem::take(&mut self.told.lock().unwrap())
+        fn printed(&self) -> Vec<String> {
+            std::mem::take(&mut self.printed.lock().unwrap())
         }
     }
 
@@ -118,22 +118,22 @@ mod tests {
             ("a pod opens it", node(Some(("r", false)), None)),
             ("done", node(Some(("r", true)), Some(("r", "done")))),
         ] {
-            assert!(!door.look(&node).await.unwrap(), "{case}");
-            assert!(systemd.told().is_empty() && !program.exists(), "{case}");
+            assert!(!door.observe(&node).await.unwrap(), "{case}");
+            assert!(systemd.printed().is_empty() && !program.exists(), "{case}");
         }
-        assert!(door.look(&node(Some(("r", true)), Some(("q", "done")))).await.unwrap());
+        assert!(door.observe(&node(Some(("r", true)), Some(("q", "done")))).await.unwrap());
         let units = format!("{} {}", paths::UNIT, paths::BOOT_UNIT);
         let begun = [
             "systemctl daemon-reload".to_owned(),
             format!("systemctl enable --quiet {units}"),
             format!("systemctl start {}", paths::UNIT),
         ];
-        assert_eq!(systemd.told(), begun);
+        assert_eq!(systemd.printed(), begun);
         assert_eq!(fs::metadata(&program).unwrap().len(), fs::metadata(PROGRAM).unwrap().len());
-        assert!(door.look(&node(Some(("r", true)), Some(("r", "checking")))).await.unwrap());
-        assert!(systemd.told().is_empty(), "it runs");
+        assert!(door.observe(&node(Some(("r", true)), Some(("r", "checking")))).await.unwrap());
+        assert!(systemd.printed().is_empty(), "it runs");
         *systemd.runs.lock().unwrap() = false;
-        assert!(door.look(&node(Some(("r", true)), Some(("r", "armed")))).await.unwrap());
-        assert_eq!(systemd.told(), begun[1..]);
+        assert!(door.observe(&node(Some(("r", true)), Some(("r", "armed")))).await.unwrap());
+        assert_eq!(systemd.printed(), begun[1..]);
     }
 }

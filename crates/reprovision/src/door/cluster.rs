@@ -1,4 +1,4 @@
-//! The pod's own Node: looked at, and relieved of one label.
+//! The pod's own Node: observed, and relieved of one label.
 
 use kubeapi::{
     ApiError, Client,
@@ -11,7 +11,7 @@ use kubeapi::{
 use serde_json::json;
 use upgrades::names;
 
-use super::{DoorError, look::Look};
+use super::{DoorError, observed::Observed};
 
 pub(super) struct Cluster {
     node: String,
@@ -29,14 +29,14 @@ impl Cluster {
         Ok(Self { node: node.to_owned(), client })
     }
 
-    pub(super) async fn look(&self) -> Result<Look, DoorError> {
+    pub(super) async fn observe(&self) -> Result<Observed, DoorError> {
         let node = self.api().get(&self.node).await.map_err(ApiError::of(format!("see node {}", self.node)))?;
-        Ok(Look::of(&node.metadata))
+        Ok(Observed::of(&node.metadata))
     }
 
     /// Of the very Node that was seen: one that was given another order meanwhile keeps its label.
-    pub(super) async fn remove_label(&self, look: &Look) -> Result<(), DoorError> {
-        let metadata = json!({ "resourceVersion": look.version(), "labels": { names::SCHEDULE_LABEL: null } });
+    pub(super) async fn remove_label(&self, observed: &Observed) -> Result<(), DoorError> {
+        let metadata = json!({ "resourceVersion": observed.version(), "labels": { names::SCHEDULE_LABEL: null } });
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         match self.api().patch(&self.node, &PatchParams::default(), &patch).await {
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),

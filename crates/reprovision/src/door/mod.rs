@@ -6,14 +6,13 @@
 //! ```
 //! The pod reads no Secret, decides nothing and waits for no reboot. It goes with the label, which is its last act; all else is
 //! in a unit of the node by then. A pod that comes back finds out from the Node what there is to do.
-
 //!
 //! On a cluster of Blackstart no pod is needed: the agent of the node opens the door ([`OfAgent`]), and the controller commits.
 
 mod agent;
 mod cluster;
 mod error;
-mod look;
+mod observed;
 mod open;
 mod put;
 
@@ -35,7 +34,7 @@ use crate::paths;
 
 /// What is worth a line in the log, for `tracing_subscriber::EnvFilter`.
 pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off,tower=off";
-/// Between two looks.
+/// Between two observations.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Where the lines of the work go; the one place that prints is elsewhere.
@@ -103,12 +102,12 @@ impl Door {
     async fn turn(&mut self) -> Result<(), DoorError> {
         self.opener.put().await?;
         self.heartbeat.beat();
-        let look = self.cluster.look().await?;
-        if !look.is_over() {
+        let observed = self.cluster.observe().await?;
+        if !observed.is_over() {
             self.opener.start().await?;
         }
-        if look.commits() {
-            self.cluster.remove_label(&look).await?;
+        if observed.commits() {
+            self.cluster.remove_label(&observed).await?;
             tracing::info!("the node is armed: removed its label, which is the commit");
         }
         Ok(())

@@ -17,7 +17,7 @@ use host::{Disk, Host};
 
 use crate::Run;
 
-/// What every check of a driver may look at.
+/// What every check of a driver may observe.
 #[derive(Clone)]
 pub struct Subject {
     /// The run.

@@ -86,7 +86,7 @@ impl Work<'_> {
             Err(error) => {
                 sleep(Duration::from_secs(1)).await;
                 let is_new = note.text.error().is_none_or(|before| before.code != error.code().id);
-                return Ok(if is_new { note.failed_to_look(error.diagnostic().recorded()) } else { note });
+                return Ok(if is_new { note.not_checked_yet(error.diagnostic().recorded()) } else { note });
             }
         };
         let run = run_of(&note, secret);
@@ -263,7 +263,7 @@ impl Work<'_> {
 impl Why {
     fn diagnostic(self) -> Diagnostic<String> {
         match self {
-            Self::Ordered => Diagnostic::new(codes::ORDERED_BACK, "the cluster told the node to go back"),
+            Self::Ordered => Diagnostic::new(codes::ORDERED_BACK, "the cluster ordered the node to go back"),
             Self::NotConfirmed => Diagnostic::new(codes::NOT_CONFIRMED, "no confirmation in time"),
         }
         .recorded()
@@ -271,8 +271,8 @@ impl Why {
 }
 
 impl Note {
-    /// It cannot be looked at yet, and is tried again.
-    fn failed_to_look(mut self, failure: Diagnostic<String>) -> Self {
+    /// It cannot be checked yet, and is tried again.
+    fn not_checked_yet(mut self, failure: Diagnostic<String>) -> Self {
         self.text = explain::Message::Error(failure);
         self
     }

@@ -21,13 +21,13 @@ use crate::Secret;
 /// Of our own clusters and kubeadm's, and of RHCOS.
 const KUBECONFIGS: [&str; 2] = ["/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubeconfig"];
 
-/// What is seen of the Node, in one look.
-pub(crate) struct Looked {
+/// What is seen of the Node, in one observation.
+pub(crate) struct ObservedNode {
     pub(crate) order: Option<Order>,
     pub(crate) is_labelled: bool,
     /// The run for which the Node shows that this machine is armed.
     pub(crate) armed_for: Option<String>,
-    /// A Node that was made anew has none.
+    /// A Node that was made again has none.
     pub(crate) has_report: bool,
 }
 
@@ -46,13 +46,13 @@ impl Api {
     }
 
     /// The Node; none where it cannot be seen now.
-    pub(crate) async fn look(&mut self) -> Option<Looked> {
-        let looked = self.try_look().await;
-        let looked = self.log(looked, "see its Node")?;
-        let annotations = looked.metadata.annotations.unwrap_or_default();
-        let labels = looked.metadata.labels.unwrap_or_default();
+    pub(crate) async fn observe(&mut self) -> Option<ObservedNode> {
+        let observed = self.try_observe().await;
+        let observed = self.log(observed, "see its Node")?;
+        let annotations = observed.metadata.annotations.unwrap_or_default();
+        let labels = observed.metadata.labels.unwrap_or_default();
         let report = annotations.get(names::REPORT_ANNOTATION).and_then(|report| NodeReport::read(report));
-        Some(Looked {
+        Some(ObservedNode {
             has_report: report.is_some(),
             armed_for: report.filter(|report| report.state == NodeState::Armed).map(|report| report.run),
             order: annotations.get(names::ORDER_ANNOTATION).and_then(|order| Order::read(order)),
@@ -60,7 +60,7 @@ impl Api {
         })
     }
 
-    async fn try_look(&mut self) -> Result<Node, NodeError> {
+    async fn try_observe(&mut self) -> Result<Node, NodeError> {
         let nodes: kube::Api<Node> = kube::Api::all(self.client().await?);
         Ok(nodes.get(&self.options.node).await.map_err(ApiError::of(format!("see node {}", self.options.node)))?)
     }

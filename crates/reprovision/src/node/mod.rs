@@ -1,11 +1,11 @@
 //! The program of the host's two units.
 //!
 //! ```text
-//! follow   while the kubelet runs: look at the Node ─► next ─► act ─► note ─► report, until there is nothing more to do
+//! follow   while the kubelet runs: observe the Node ─► next ─► act ─► note ─► report, until there is nothing more to do
 //! boot     before the kubelet: the same without a cluster, until there is something to wait for
 //! ```
 //! The note is the only memory. It is written before what it speaks of is begun, so a process that dies anywhere is started again
-//! by systemd and goes on; what was begun is begun again, and the engine looks at each step before it does anything.
+//! by systemd and goes on; what was begun is begun again, and the engine observes each step before it does anything.
 
 mod act;
 mod api;
@@ -32,9 +32,10 @@ use self::{
     reporter::Reporter,
 };
 use crate::paths;
+pub(crate) use preflight::preflight;
 pub(crate) use units::files;
 
-/// Between two looks at the Node.
+/// Between two observations of the Node.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Who this node is, and how it reaches the API.
@@ -54,7 +55,7 @@ pub async fn follow(host: &Host, options: &Options) -> Result<(), NodeError> {
     let mut note = act::read(host)?;
     loop {
         // What the cluster has not heard of it cannot have decided upon: an armed node commits only once it is known to be armed.
-        let seen = if reporter.is_behind() { None } else { api.look().await };
+        let seen = if reporter.is_behind() { None } else { api.observe().await };
         let boot_id = boot_id(&*host.disk)?;
         let around = Around {
             boot_id: &boot_id,
@@ -104,7 +105,7 @@ pub async fn boot(host: &Host, options: &Options) -> Result<(), NodeError> {
     }
 }
 
-/// One process on this machine, whoever has started it.
+/// One process on this machine, whichever unit has started it.
 fn lock(host: &Host) -> Result<Box<dyn host::disk::LockGuard>, NodeError> {
     let dir = Path::new(paths::STATE_DIR);
     host::create_dir_all(&*host.disk, dir, 0o700)?;

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! checking ─► checked ─► armed ═══► stage 1 ─► rebooting ─► stage 2 ─► returned ─► done
-//!    │           │         │  commit   │           │           │          │ nobody confirms
+//!    │           │         │  commit   │           │           │          │ no confirmation
 //!    ▼           ▼         ▼           └───────────┴───────────┴──────────┤
 //! refused     disarmed  disarmed                                      going back ─► rebooting ─► rolled back
 //! ```
-//! Up to the commit nothing is changed and any new boot ends the run: nobody can know what happened meanwhile. From the commit
-//! on the node goes on by itself, and needs the cluster only to be told that it may stay what it has become. A node that is not to
-//! go back by itself (`rollback: never`) is stuck instead, from wherever it would go back; told to go back, it still does.
+//! Up to the commit nothing is changed and any new boot ends the run: it cannot be known what happened meanwhile. From the commit
+//! on the node goes on by itself, and needs the cluster only to hear that it may stay what it has become. A node that is not to
+//! go back by itself (`rollback: never`) is stuck instead, from wherever it would go back; ordered to go back, it still does.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(crate) struct Around<'a> {
     pub(crate) is_boot: bool,
 }
 
-/// The Node, in one look: its label and its order belong together.
+/// The Node, in one observation: its label and its order belong together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub(crate) order: Option<&'a Order>,
@@ -68,7 +68,7 @@ pub(crate) enum Action {
     Confirm,
     /// Go back, because of this.
     GoBack(Why),
-    /// It is not to go back by itself: it stays as it is, for a person to look at.
+    /// It is not to go back by itself: it stays as it is, for a person to inspect.
     StayStuck,
     /// On the way back.
     WayBack,
@@ -79,9 +79,9 @@ pub(crate) enum Action {
 /// Why a node goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// It was told to.
+    /// It was ordered to.
     Ordered,
-    /// It was not told that it may stay.
+    /// It was not confirmed.
     NotConfirmed,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn next(note: Option<&Note>, around: &Around) -> Action {
         At::Armed { boot } if is_new_boot(boot) => Action::Disarm { is_new_boot: true },
         At::Armed { .. } => match (command, around.node) {
             (Some(Command::Stop | Command::RollBack), _) => Action::Disarm { is_new_boot: false },
-            // Only under this very order: a label that is gone without it was removed by somebody else. And only once the cluster
+            // Only under this very order: a label that is gone without it was removed by a user. And only once the cluster
             // can see that it is armed: a node that is not armed as far as it knows, it gives back.
             (Some(Command::Arm), Some(seen)) if !seen.is_labelled && seen.armed_for == Some(&*note.order.run) => {
                 Action::Commit
@@ -148,7 +148,7 @@ pub(crate) fn next(note: Option<&Note>, around: &Around) -> Action {
     }
 }
 
-/// A run begins with an order to look, or to be armed where the look was lost with the disk.
+/// A run begins with an order to check, or to be armed where what was checked was lost with the disk.
 fn begin(order: Option<&Order>) -> Action {
     match order {
         Some(order) if matches!(order.command, Command::Check | Command::Arm) => Action::Begin(order.clone()),
@@ -290,14 +290,14 @@ mod tests {
         stays.order.goes_back = false;
         assert_eq!(next(Some(&stays), &around(1000)), Action::Wait);
         assert_eq!(next(Some(&stays), &around(1001)), Action::StayStuck);
-        let told = order(RUN, Command::RollBack);
-        let told =
-            Around { node: Some(Seen { order: Some(&told), is_labelled: false, armed_for: None }), ..around(1001) };
-        assert_eq!(next(Some(&stays), &told), Action::GoBack(Why::Ordered));
+        let ordered = order(RUN, Command::RollBack);
+        let ordered =
+            Around { node: Some(Seen { order: Some(&ordered), is_labelled: false, armed_for: None }), ..around(1001) };
+        assert_eq!(next(Some(&stays), &ordered), Action::GoBack(Why::Ordered));
     }
 
     #[test]
-    fn a_run_begins_only_with_an_order_to_look_or_to_be_armed() {
+    fn a_run_begins_only_with_an_order_to_check_or_to_be_armed() {
         for (command, begins) in [
             (Command::Check, true),
             (Command::Arm, true),

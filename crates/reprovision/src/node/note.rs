@@ -138,7 +138,7 @@ impl Note {
         self
     }
 
-    /// What the cluster is told.
+    /// What is reported to the cluster.
     pub(crate) fn report(&self, boot_id: &str, now: Timestamp) -> NodeReport {
         NodeReport {
             version: NodeReport::FORMAT,

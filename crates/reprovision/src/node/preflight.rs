@@ -1,4 +1,4 @@
-//! Whether the work can be done: everything is looked at, and all that is wrong is reported at once.
+//! Whether the work can be done: everything is observed, and all that is wrong is reported at once.
 
 use std::time::Duration;
 
@@ -21,16 +21,16 @@ pub(crate) struct Found {
     pub(crate) described: Described,
 }
 
-/// Looks at everything, and fetches the payload meanwhile.
+/// Observes everything, and fetches the payload meanwhile.
 pub(crate) async fn preflight(driver: &dyn Driver, run: &Run, host: &Host) -> Found {
     let subject = Subject { run: run.clone(), host: host.clone() };
-    let (mut outcomes, fetched) = tokio::join!(look(driver.checks(), &subject), driver.fetch(run, host));
+    let (mut outcomes, fetched) = tokio::join!(run_checks(driver.checks(), &subject), driver.fetch(run, host));
     let mut problems = Vec::new();
     let mut described = Described::new();
     if let Err(error) = fetched {
         problems.push(error.diagnostic().recorded());
     } else {
-        outcomes.extend(look(driver.payload_checks(), &subject).await);
+        outcomes.extend(run_checks(driver.payload_checks(), &subject).await);
         match driver.describe(run, host).await {
             Ok(found) => described = found,
             Err(error) => problems.push(error.diagnostic().recorded()),
@@ -48,11 +48,11 @@ pub(crate) async fn preflight(driver: &dyn Driver, run: &Run, host: &Host) -> Fo
     Found { problems: all, warnings, described }
 }
 
-async fn look(checks: &'static [Check<Subject>], subject: &Subject) -> Vec<Outcome> {
+async fn run_checks(checks: &'static [Check<Subject>], subject: &Subject) -> Vec<Outcome> {
     run_all(checks, subject, LIMIT, |_| None).await
 }
 
-/// What could not be looked at is a problem too: the work would find out when it is too late.
+/// What could not be observed is a problem too: the work would find out when it is too late.
 fn problems_of(outcome: &Outcome) -> Vec<Diagnostic<String>> {
     match &outcome.end {
         End::Checked(found) => found.iter().filter(|finding| finding.kind != Kind::Warning).map(diagnostic).collect(),

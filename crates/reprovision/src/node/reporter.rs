@@ -107,7 +107,7 @@ impl Reporter {
         self.shown.unsent().is_some()
     }
 
-    /// Until there is something new to look at: after this time, or at once when the last report arrives.
+    /// Until there is something new to observe: after this time, or at once when the last report arrives.
     pub(crate) async fn await_arrival(&self, most: Duration) {
         if self.is_behind() {
             self.arrived(most).await;

@@ -26,8 +26,8 @@ pub(super) fn is_the_only_one(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Some(first) = nodes.next() else { return };
     for other in nodes {
         let message = format!("`{}` has the role `bootstrap`, and so has `{}`", other.shown(), first.shown());
-        let finding = Finding::error(codes::TWO_BOOTSTRAP_NODES, role_place(other), message);
-        problems.push(finding.also(role_place(first), "the first one"));
+        let finding = Finding::error(codes::TWO_BOOTSTRAP_NODES, role_location(other), message);
+        problems.push(finding.also(role_location(first), "the first one"));
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn has_masters_to_hand_over_to(draft: &Draft<'_>, problems: &mut Prob
     let masters = draft.with_role(Role::Master).count();
     if masters != 0 && !MASTERS.contains(&masters) {
         let message = format!("`{}` would hand the cluster over to {masters} masters", node.shown());
-        problems.push(Finding::error(codes::BOOTSTRAP_MASTERS, role_place(node), message));
+        problems.push(Finding::error(codes::BOOTSTRAP_MASTERS, role_location(node), message));
     }
 }
 
@@ -48,14 +48,14 @@ pub(super) fn has_no_kms_plugin(draft: &Draft<'_>, problems: &mut Problems<'_>) 
     if let Some(endpoint) = kms.and_then(|kms| kms.endpoint.as_ref()) {
         let message = format!("`{}` has no KMS plugin, and its API server would not start", node.shown());
         let finding = Finding::error(codes::BOOTSTRAP_KMS, endpoint.location, message);
-        problems.push(finding.also(role_place(node), "the bootstrap node"));
+        problems.push(finding.also(role_location(node), "the bootstrap node"));
     }
 }
 
 /// Where the role stands.
-fn role_place(node: &DraftNode<'_>) -> Location {
+fn role_location(node: &DraftNode<'_>) -> Location {
     let mut roles = node.listed.roles.iter().flat_map(|roles| &roles.items);
-    roles.find(|role| role.value == Role::Bootstrap).map_or_else(|| node.roles_place(), |role| role.location)
+    roles.find(|role| role.value == Role::Bootstrap).map_or_else(|| node.roles_location(), |role| role.location)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(super) fn has_a_monitor(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Some(first) = draft.nodes.iter().find(|node| node.has_ceph_role()) else { return };
     if draft.nodes_complete && draft.with_role(Role::CephMon).next().is_none() {
         let message = format!("`{}` has a Ceph role, but no node is a monitor", first.shown());
-        problems.push(Finding::error(codes::CEPH_WITHOUT_MONITOR, first.roles_place(), message));
+        problems.push(Finding::error(codes::CEPH_WITHOUT_MONITOR, first.roles_location(), message));
     }
 }
 
@@ -20,7 +20,7 @@ pub(super) fn has_a_manager(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Some(first) = draft.with_role(Role::CephMon).next() else { return };
     if draft.nodes_complete && draft.with_role(Role::CephMgr).next().is_none() {
         let message = "there are Ceph monitors, but no node has the role `ceph-mgr`";
-        problems.push(Finding::warning(codes::CEPH_WITHOUT_MANAGER, first.roles_place(), message));
+        problems.push(Finding::warning(codes::CEPH_WITHOUT_MANAGER, first.roles_location(), message));
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn are_not_mixed(draft: &Draft<'_>, problems: &mut Problems<'_>) {
         compare(
             format!("the {what} network {}{}", network.value, network.origin.note()),
             network.value.addr(),
-            draft.place_of(network.origin),
+            draft.location_of(network.origin),
         );
     }
     if let Some(ceph) = &draft.cluster.ceph {

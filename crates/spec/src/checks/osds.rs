@@ -18,7 +18,7 @@ pub(super) fn are_listed_where_the_role_is(draft: &Draft<'_>, problems: &mut Pro
         match (node.has(Role::CephOsd), section) {
             (true, None) => {
                 let message = format!("`{}` has the role `ceph-osd`, but lists no OSD", node.shown());
-                problems.push(Finding::error(codes::OSD_NOT_LISTED, node.roles_place(), message));
+                problems.push(Finding::error(codes::OSD_NOT_LISTED, node.roles_location(), message));
             }
             (true, Some(section)) if section.osds.as_ref().is_some_and(|osds| osds.items.is_empty()) => {
                 let message = format!("`{}` has the role `ceph-osd`, but its list of OSDs is empty", node.shown());
@@ -27,7 +27,7 @@ pub(super) fn are_listed_where_the_role_is(draft: &Draft<'_>, problems: &mut Pro
             (false, Some(section)) => {
                 let message = format!("`{}` lists OSDs, but does not have the role `ceph-osd`", node.shown());
                 let finding = Finding::error(codes::OSD_WITHOUT_ROLE, section.location, message);
-                problems.push(finding.also(node.roles_place(), "its roles"));
+                problems.push(finding.also(node.roles_location(), "its roles"));
             }
             (true, Some(_)) | (false, None) => {}
         }

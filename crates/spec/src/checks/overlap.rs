@@ -45,7 +45,7 @@ fn compare(draft: &Draft<'_>, problems: &mut Problems<'_>, a: Named, b: Named) {
     problems.push(match (a.origin.given(), b.origin.given()) {
         (Some(a), Some(b)) => Finding::error(codes::OVERLAP, b, message).also(a, format!("the {a_name}")),
         (None, Some(b)) => Finding::error(codes::OVERLAP, b, message),
-        (_, None) => Finding::error(codes::OVERLAP, draft.place_of(a.origin), message),
+        (_, None) => Finding::error(codes::OVERLAP, draft.location_of(a.origin), message),
     });
 }
 

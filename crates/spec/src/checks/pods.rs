@@ -17,7 +17,7 @@ const MIN_BITS_FOR_PODS: u8 = 2;
 pub(super) fn prefix_divides_the_network(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let Networks { pod: Some(pod), pod_prefix_per_node: Some(prefix), .. } = &draft.networks else { return };
     if let Some(problem) = division_problem(*pod, *prefix) {
-        let location = draft.place_of(prefix.origin.given().map_or(pod.origin, Origin::Given));
+        let location = draft.location_of(prefix.origin.given().map_or(pod.origin, Origin::Given));
         problems.push(Finding::error(codes::POD_PREFIX, location, problem).hint(format!(
             "choose `pod_prefix_per_node` from {} to {}, or another `pod_cidr`",
             pod.value.prefix_len(),
@@ -55,7 +55,7 @@ pub(super) fn network_is_large_enough(draft: &Draft<'_>, problems: &mut Problems
             pod.origin.note(),
             counted(parts, "node")
         );
-        problems.push(Finding::error(codes::POD_NETWORK_SMALL, draft.place_of(pod.origin), message));
+        problems.push(Finding::error(codes::POD_NETWORK_SMALL, draft.location_of(pod.origin), message));
     }
 }
 

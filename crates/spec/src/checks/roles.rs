@@ -12,7 +12,7 @@ use crate::{
 pub(super) fn lists_are_not_empty(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     if draft.nodes.is_empty() && draft.nodes_complete {
         problems.push(
-            Finding::error(codes::NO_NODES, draft.nodes_place, "the list of nodes is empty")
+            Finding::error(codes::NO_NODES, draft.nodes_location, "the list of nodes is empty")
                 .hint("add at least one node with the role `master`".to_owned()),
         );
     }
@@ -50,7 +50,7 @@ pub(super) fn are_listed_once(draft: &Draft<'_>, problems: &mut Problems<'_>) {
 pub(super) fn there_is_a_master(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let certain = draft.nodes_complete && !draft.nodes.is_empty();
     if certain && draft.with_role(Role::Master).next().is_none() {
-        problems.push(Finding::error(codes::NO_MASTER, draft.nodes_place, "no node has the role `master`"));
+        problems.push(Finding::error(codes::NO_MASTER, draft.nodes_location, "no node has the role `master`"));
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn size_is_possible(draft: &Draft<'_>, problems: &mut Problems<'_>) {
     let (longest, shortest) =
         (service.value.max_prefix_len() - HOST_BITS.start(), service.value.max_prefix_len() - HOST_BITS.end());
     problems.push(
-        Finding::error(codes::SERVICE_SIZE, draft.place_of(service.origin), message)
+        Finding::error(codes::SERVICE_SIZE, draft.location_of(service.origin), message)
             .hint(format!("use a prefix from /{shortest} to /{longest}")),
     );
 }

@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) key: Rc<str>,
-    pub(crate) key_place: Location,
+    pub(crate) key_location: Location,
     pub(crate) value: Node,
 }
 

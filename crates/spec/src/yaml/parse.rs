@@ -90,7 +90,7 @@ impl Builder<'_, '_> {
         let mut documents = 0;
         for event in Parser::new_from_str_with_options(text, options) {
             let (event, span) = event.map_err(|error| Box::new(syntax::finding(&error, self.file, text)))?;
-            let tag_place = span.tag_span().map(|tag| self.location(&tag.start, &tag.end));
+            let tag_location = span.tag_span().map(|tag| self.location(&tag.start, &tag.end));
             let location = self.location(&span.start, &span.end);
             match event {
                 Event::DocumentStart(..) => {
@@ -101,7 +101,7 @@ impl Builder<'_, '_> {
                     }
                 }
                 Event::Scalar(text, style, anchor, tag) => {
-                    let forced_text = self.tag(tag.as_deref(), "str", tag_place.unwrap_or(location));
+                    let forced_text = self.tag(tag.as_deref(), "str", tag_location.unwrap_or(location));
                     if text.len() > limits::SCALAR_BYTES {
                         let message = format!("this value is longer than {} bytes", limits::SCALAR_BYTES);
                         let hint = "check that this is the right file".to_owned();
@@ -112,11 +112,11 @@ impl Builder<'_, '_> {
                     self.complete(Node { kind: Kind::Scalar(scalar), location }, anchor, 1, 0)?;
                 }
                 Event::SequenceStart(style, anchor, tag) => {
-                    self.tag(tag.as_deref(), "seq", tag_place.unwrap_or(location));
+                    self.tag(tag.as_deref(), "seq", tag_location.unwrap_or(location));
                     self.begin(Collection::List(Vec::new()), location, style, anchor);
                 }
                 Event::MappingStart(style, anchor, tag) => {
-                    self.tag(tag.as_deref(), "map", tag_place.unwrap_or(location));
+                    self.tag(tag.as_deref(), "map", tag_location.unwrap_or(location));
                     let map = Collection::Map { entries: Vec::new(), seen: HashMap::new(), key: None };
                     self.begin(map, location, style, anchor);
                 }
@@ -141,7 +141,7 @@ impl Builder<'_, '_> {
         let node = match collection {
             Collection::List(items) => Node { kind: Kind::List(Rc::new(items)), location },
             Collection::Map { entries, .. } => {
-                let location = entries.first().map_or(location, |first| first.key_place);
+                let location = entries.first().map_or(location, |first| first.key_location);
                 Node { kind: Kind::Map(Rc::new(entries)), location }
             }
         };
@@ -188,7 +188,7 @@ impl Builder<'_, '_> {
                 *inside = depth.max(*inside);
                 match key.take() {
                     None => *key = Some(read_key(&node, seen, self.problems)),
-                    Some(Key::Wanted(key, key_place)) => entries.push(Entry { key, key_place, value: node }),
+                    Some(Key::Wanted(key, key_location)) => entries.push(Entry { key, key_location, value: node }),
                     Some(Key::Refused) => {}
                 }
             }
@@ -209,7 +209,7 @@ impl Builder<'_, '_> {
     }
 
     fn location(&self, start: &Marker, end: &Marker) -> Location {
-        Location { file: self.file, span: Some(span(start, end)) }
+        Location { file: self.file, span: Some(syntax::span(start, end)) }
     }
 }
 
@@ -241,19 +241,7 @@ fn read_key(node: &Node, seen: &mut HashMap<Rc<str>, Location>, problems: &mut P
 }
 
 fn up_to(location: Location, end: &Marker) -> Location {
-    Location { span: location.span.map(|start| Span { end: span(end, end).end, ..start }), ..location }
-}
-
-/// Our own span from the library's markers, whose columns begin at 0.
-pub(super) fn span(start: &Marker, end: &Marker) -> Span {
-    let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-    let offset = |marker: &Marker| number(marker.byte_offset().unwrap_or_default());
-    Span {
-        start: offset(start),
-        end: offset(end),
-        line: number(start.line()),
-        column: number(start.col()).saturating_add(1),
-    }
+    Location { span: location.span.map(|start| Span { end: syntax::span(end, end).end, ..start }), ..location }
 }
 
 #[cfg(test)]

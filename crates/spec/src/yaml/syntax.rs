@@ -1,8 +1,8 @@
 //! The library's syntax errors in words that help: the usual causes of each, and tabs before all else.
 
-use granit_parser::{ErrorKind, ScanError};
+use granit_parser::{ErrorKind, Marker, ScanError};
 
-use super::{limits, parse::span};
+use super::limits;
 use crate::{
     codes,
     location::{FileId, Location, Span},
@@ -23,6 +23,18 @@ pub(super) fn finding(error: &ScanError, file: FileId, text: &str) -> Finding {
     }
     let (message, hint) = explain(error);
     Finding::error(codes::SYNTAX, location, message).hint(hint.map(str::to_owned))
+}
+
+/// Our own span from the library's markers, whose columns begin at 0.
+pub(super) fn span(start: &Marker, end: &Marker) -> Span {
+    let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+    let offset = |marker: &Marker| number(marker.byte_offset().unwrap_or_default());
+    Span {
+        start: offset(start),
+        end: offset(end),
+        line: number(start.line()),
+        column: number(start.col()).saturating_add(1),
+    }
 }
 
 /// More nesting than any description needs.

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Controller, ControllerError, access,
-    fence::Went,
-    look::{Look, drain},
+    observe::{Observed, drain},
+    precondition::Went,
 };
 use crate::{Command, NodeUpgrade, Order, Rollback, names, next::Effect, order::FORMAT};
 
@@ -24,18 +24,18 @@ impl Controller {
     pub(super) async fn affect(
         &mut self,
         object: &NodeUpgrade,
-        look: &mut Look,
+        observed: &mut Observed,
         effect: Effect,
     ) -> Result<Went, ControllerError> {
         let node = object.node();
         match effect {
-            Effect::TakeSlot => return self.renew_slot(node, look.is_master).await,
+            Effect::TakeSlot => return self.renew_slot(node, observed.is_master).await,
             Effect::ReleaseSlot => self.release_slot(node).await?,
-            Effect::Cordon => return self.write_node(look, json!({ "spec": { "unschedulable": true } })).await,
-            Effect::Label => return self.write_node(look, label(Some(names::SCHEDULED))).await,
-            Effect::RemoveLabel => return self.write_node(look, label(None)).await,
-            Effect::Order(command) => return self.order(object, look, command).await,
-            Effect::RemoveOrder => return self.remove_order(object, look).await,
+            Effect::Cordon => return self.write_node(observed, json!({ "spec": { "unschedulable": true } })).await,
+            Effect::Label => return self.write_node(observed, label(Some(names::SCHEDULED))).await,
+            Effect::RemoveLabel => return self.write_node(observed, label(None)).await,
+            Effect::Order(command) => return self.order(object, observed, command).await,
+            Effect::RemoveOrder => return self.remove_order(object, observed).await,
             Effect::Evict => {
                 self.memory.of(node).leaving = match drain(node).once(&self.client).await {
                     Err(DrainError::Refused(_, why)) => Some(why),
@@ -43,32 +43,37 @@ impl Controller {
                 };
             }
             Effect::DeletePods => drain(node).delete(&self.client).await?,
-            Effect::Restore => return self.restore(object, look).await,
-            Effect::BlankSecret => return self.blank_secret(look).await,
-            Effect::DeleteSecret => return self.delete_secret(look).await,
+            Effect::Restore => return self.restore(object, observed).await,
+            Effect::BlankSecret => return self.blank_secret(observed).await,
+            Effect::DeleteSecret => return self.delete_secret(observed).await,
             Effect::RemoveFinalizer => self.remove_finalizer(object).await?,
         }
         Ok(Went::On)
     }
 
-    async fn write_node(&self, look: &mut Look, patch: Value) -> Result<Went, ControllerError> {
-        Ok(look.node.write(&self.client, patch).await?)
+    async fn write_node(&self, observed: &mut Observed, patch: Value) -> Result<Went, ControllerError> {
+        Ok(observed.node.write(&self.client, patch).await?)
     }
 
     /// The right to the Secret first: the node asks for it as soon as it sees the order. The order only to the very Node that was
     /// seen: with its label, it cannot have begun.
-    async fn order(&self, object: &NodeUpgrade, look: &mut Look, command: Command) -> Result<Went, ControllerError> {
+    async fn order(
+        &self,
+        object: &NodeUpgrade,
+        observed: &mut Observed,
+        command: Command,
+    ) -> Result<Went, ControllerError> {
         let (Some(run), Some(driver)) = (&object.status.run, object.status.driver) else { return Ok(Went::On) };
         let (node, deadlines) = (object.node(), &object.spec.deadlines);
         if matches!(command, Command::Check | Command::Arm) {
-            access::grant(&self.client, node, &look.secret.name).await?;
+            access::grant(&self.client, node, &observed.secret.name).await?;
         }
         let order = Order {
             version: FORMAT,
             run: run.clone(),
             command,
             driver,
-            secret: look.secret.name.clone(),
+            secret: observed.secret.name.clone(),
             apply_seconds: deadlines.apply,
             confirm_seconds: deadlines.confirm,
             goes_back: object.spec.rollback == Rollback::Auto,
@@ -76,39 +81,39 @@ impl Controller {
         };
         tracing::info!(node, run, ?command, "orders");
         let text = json!(order).to_string();
-        self.write_node(look, json!({ "metadata": { "annotations": { names::ORDER_ANNOTATION: text } } })).await
+        self.write_node(observed, json!({ "metadata": { "annotations": { names::ORDER_ANNOTATION: text } } })).await
     }
 
     /// Noting the run changes the Node even where it had no order: a cordon or a label that was decided on before does not land
     /// after the node was given back.
-    async fn remove_order(&self, object: &NodeUpgrade, look: &mut Look) -> Result<Went, ControllerError> {
+    async fn remove_order(&self, object: &NodeUpgrade, observed: &mut Observed) -> Result<Went, ControllerError> {
         let annotations = json!({ names::ORDER_ANNOTATION: null, names::ENDED_ANNOTATION: object.status.run });
-        let went = self.write_node(look, json!({ "metadata": { "annotations": annotations } })).await?;
+        let went = self.write_node(observed, json!({ "metadata": { "annotations": annotations } })).await?;
         if went == Went::On {
             access::revoke(&self.client, object.node()).await?;
         }
         Ok(went)
     }
 
-    async fn restore(&self, object: &NodeUpgrade, look: &mut Look) -> Result<Went, ControllerError> {
+    async fn restore(&self, object: &NodeUpgrade, observed: &mut Observed) -> Result<Went, ControllerError> {
         let snapshot = object.status.snapshot.as_ref();
-        let patch = look.node.node().zip(snapshot).and_then(|(node, snapshot)| snapshot.patch(node));
+        let patch = observed.node.node().zip(snapshot).and_then(|(node, snapshot)| snapshot.patch(node));
         match patch {
-            Some(patch) => self.write_node(look, patch).await,
+            Some(patch) => self.write_node(observed, patch).await,
             None => Ok(Went::On),
         }
     }
 
     /// Of the very Secret that was seen: what a user writes into it meanwhile is for another run.
-    async fn blank_secret(&self, look: &Look) -> Result<Went, ControllerError> {
-        let there = names::key::OF_THE_NODE.into_iter().filter(|key| look.secret.has(key));
+    async fn blank_secret(&self, observed: &Observed) -> Result<Went, ControllerError> {
+        let there = names::key::OF_THE_NODE.into_iter().filter(|key| observed.secret.has(key));
         let data: Map<String, Value> = there.map(|key| (key.to_owned(), Value::Null)).collect();
         if data.is_empty() {
             return Ok(Went::On);
         }
-        let name = &look.secret.name;
+        let name = &observed.secret.name;
         tracing::info!(secret = name, "removes {}, which the node has used", counted(data.len(), "key"));
-        let metadata = json!({ "uid": look.secret.uid, "resourceVersion": look.secret.version });
+        let metadata = json!({ "uid": observed.secret.uid, "resourceVersion": observed.secret.version });
         let patch = Patch::Merge(json!({ "metadata": metadata, "data": data }));
         let api: Api<Secret> = Api::namespaced(self.client.clone(), names::NAMESPACE);
         let patched = api.patch(name, &PatchParams::default(), &patch).await;
@@ -116,9 +121,10 @@ impl Controller {
     }
 
     /// The very one of the run.
-    async fn delete_secret(&self, look: &Look) -> Result<Went, ControllerError> {
-        let name = &look.secret.name;
-        let same = Preconditions { uid: look.secret.uid.clone(), resource_version: look.secret.version.clone() };
+    async fn delete_secret(&self, observed: &Observed) -> Result<Went, ControllerError> {
+        let name = &observed.secret.name;
+        let same =
+            Preconditions { uid: observed.secret.uid.clone(), resource_version: observed.secret.version.clone() };
         let api: Api<Secret> = Api::namespaced(self.client.clone(), names::NAMESPACE);
         let deleted = api.delete(name, &DeleteParams::default().preconditions(same)).await;
         Ok(went(deleted, format!("delete Secret {name}"))?)
@@ -131,7 +137,7 @@ impl Controller {
         let api: Api<NodeUpgrade> = Api::all(self.client.clone());
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let patched = api.patch(object.node(), &params, &Patch::Merge(json!({ "metadata": metadata }))).await;
-        // It is the last effect of all, and one that changed meanwhile is looked at again.
+        // It is the last effect of all, and one that changed meanwhile is observed again.
         went(patched, format!("let NodeUpgrade {} go", object.node()))?;
         Ok(())
     }

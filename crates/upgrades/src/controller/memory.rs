@@ -1,23 +1,23 @@
-//! What the controller remembers between two looks. All of it can be lost: it is found again, or only says what is shown.
+//! What the controller remembers between two observations. All of it can be lost: it is found again, or only says what is shown.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use operations::slots::{Held, Slots};
 use tokio::time::Instant;
 
-use super::telling::Sending;
+use super::reporting::Sending;
 
 /// What is remembered of all nodes.
 #[derive(Default)]
-pub(super) struct Memory(BTreeMap<String, OfNode>);
+pub(super) struct Memory(BTreeMap<String, NodeMemory>);
 
 /// What is remembered of one node.
 #[derive(Default)]
-pub(super) struct OfNode {
+pub(super) struct NodeMemory {
     /// Made when a slot is first needed; it remembers what it has seen of others.
     pub(super) slots: Option<Slots>,
     pub(super) held: Option<(Held, Instant)>,
-    /// Whether the slot that an earlier process may have left was looked for.
+    /// Whether the slot that an earlier process may have left was searched for.
     pub(super) is_searched: bool,
     /// Who held all slots, and when that was seen.
     pub(super) full: Option<(String, Instant)>,
@@ -29,11 +29,11 @@ pub(super) struct OfNode {
     pub(super) failure: Option<String>,
 }
 
-/// For so long nobody is asked again for a slot.
+/// For so long the API is not asked again for a slot.
 const FULL: Duration = Duration::from_secs(3);
 
 impl Memory {
-    pub(super) fn of(&mut self, node: &str) -> &mut OfNode {
+    pub(super) fn of(&mut self, node: &str) -> &mut NodeMemory {
         self.0.entry(node.to_owned()).or_default()
     }
 
@@ -42,7 +42,7 @@ impl Memory {
     }
 }
 
-impl OfNode {
+impl NodeMemory {
     pub(super) fn holders(&self) -> Option<&str> {
         self.full.as_ref().filter(|(_, since)| since.elapsed() < FULL).map(|(holders, _)| holders.as_str())
     }

@@ -2,25 +2,25 @@
 //!
 //! ```text
 //! leader (a Lease) ─► labelled Nodes without an object, nodes that a plan begins ─► make it
-//!                  └► for each object:  look ─► next (pure) ─► effects ─► status, written only over what was read
+//!                  └► for each object:  observe ─► next (pure) ─► effects ─► status, written only over what was read
 //! ```
-//! It keeps nothing that counts: what a node is at is in its object. Killed anywhere, the next one looks again, and every effect can
+//! It keeps nothing that counts: what a node is at is in its object. Killed anywhere, the next one observes again, and every effect can
 //! be done twice. Object, Node and slot are only written over the version that was read, so of two controllers that believe to
-//! lead one loses its turn. That is no error: it looks again a second later.
+//! lead one loses its turn. That is no error: it observes again a second later.
 
 mod access;
 mod effects;
 mod error;
-mod fence;
 mod gates;
 mod labelled;
 mod leader;
-mod look;
 mod memory;
+mod observe;
 mod plans;
+mod precondition;
+mod reporting;
 mod secret;
 mod slot;
-mod telling;
 #[cfg(test)]
 mod testing;
 mod turn;
@@ -46,9 +46,9 @@ use crate::NodeUpgrade;
 /// What is worth a line in the log, for `tracing_subscriber::EnvFilter`. The client library logs every failed attempt on its
 /// own; the controller says it once.
 pub const LOG_FILTER: &str = "info,kube_client=off,kube_runtime=off,tower=off";
-/// Between two looks.
+/// Between two observations.
 const PAUSE: Duration = Duration::from_secs(1);
-/// For one look at everything and what follows from it.
+/// For one observation of everything and what follows from it.
 const ROUND: Duration = Duration::from_mins(2);
 
 /// How the controller works.
@@ -89,7 +89,7 @@ pub async fn run_with(client: Client, options: Options, stop: impl Future<Output
 fn in_cluster() -> Result<Client, ControllerError> {
     let unusable = |error: &dyn std::error::Error| ControllerError::NoAccount(chain(error));
     let mut config = Config::incluster().map_err(|error| unusable(&error))?;
-    // It is looked again in a moment anyway; and "too many requests" is also how a budget holds a pod back.
+    // It is observed again in a moment anyway; and "too many requests" is also how a budget holds a pod back.
     config.default_retry = false;
     config.proxy_url = None;
     config.read_timeout = Some(Duration::from_secs(15));
@@ -134,7 +134,7 @@ impl Controller {
             }
             let done = timeout(ROUND, Box::pin(self.round())).await.unwrap_or_else(|_| {
                 let why = format!("no answer within {} s", ROUND.as_secs());
-                Err(ApiError::Unreachable { doing: "look at the nodes".to_owned(), why }.into())
+                Err(ApiError::Unreachable { doing: "observe the nodes".to_owned(), why }.into())
             });
             // Once when it begins, once when it is over.
             let why = done.err().map(|error| (error.code().id, error.advice(), chain(&error)));

@@ -14,7 +14,7 @@ use kubeapi::{
 };
 use serde_json::json;
 
-use super::{Controller, ControllerError, look::has_master_label};
+use super::{Controller, ControllerError, observe::has_master_label};
 use crate::{
     NodeUpgrade, UpgradePlan, UpgradePlanStatus, names,
     plan::{Selected, decide},
@@ -66,7 +66,7 @@ impl Controller {
         Ok(nodes.iter().map(|node| (node.name_any(), has_master_label(node.labels()))).collect())
     }
 
-    /// None where it was changed meanwhile: it is decided anew in a moment.
+    /// None where it was changed meanwhile: it is decided again in a moment.
     async fn begin(
         &self,
         plan: &UpgradePlan,

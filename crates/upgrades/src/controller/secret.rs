@@ -19,7 +19,7 @@ const RHCOS: [&str; 3] = [key::IGNITION_URL, key::IGNITION_TOKEN, key::CA];
 const RHEL: [&str; 5] = [key::BOOTSTRAP_URL, key::BOOTSTRAP_TOKEN, key::WORKER, key::CLUSTER, key::REGION];
 
 /// A node's Secret as it was read.
-pub(super) struct OfNode {
+pub(super) struct NodeSecret {
     pub(super) name: String,
     pub(super) uid: Option<String>,
     pub(super) version: Option<String>,
@@ -32,12 +32,12 @@ pub(super) struct OfNode {
 }
 
 /// Reads it.
-pub(super) async fn read(client: &Client, name: &str) -> Result<OfNode, ApiError> {
+pub(super) async fn read(client: &Client, name: &str) -> Result<NodeSecret, ApiError> {
     let api: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
     let found = api.get_opt(name).await.map_err(ApiError::of(format!("read Secret {name}")))?;
     let Some(found) = found else {
         let (uid, version, keys) = (None, None, None);
-        return Ok(OfNode { name: name.to_owned(), uid, version, not_ours: None, keys, destination: Ok(None) });
+        return Ok(NodeSecret { name: name.to_owned(), uid, version, not_ours: None, keys, destination: Ok(None) });
     };
     let (uid, version) = (found.metadata.uid, found.metadata.resource_version);
     let labels = found.metadata.labels.unwrap_or_default();
@@ -47,12 +47,12 @@ pub(super) async fn read(client: &Client, name: &str) -> Result<OfNode, ApiError
         (true, true) => Some("it is immutable, so that its tokens could not be removed".to_owned()),
         (true, false) => None,
     };
-    Ok(OfNode { uid, version, not_ours, ..OfNode::new(name, &found.data.unwrap_or_default()) })
+    Ok(NodeSecret { uid, version, not_ours, ..NodeSecret::new(name, &found.data.unwrap_or_default()) })
 }
 
-impl OfNode {
+impl NodeSecret {
     fn new(name: &str, data: &BTreeMap<String, ByteString>) -> Self {
-        // A key that is there and empty is one that somebody forgot to fill.
+        // A key that is there and empty is one that the user forgot to fill.
         let is_filled = |value: &ByteString| value.0.iter().any(|byte| !byte.is_ascii_whitespace());
         let keys = data.iter().filter(|(_, value)| is_filled(value)).map(|(key, _)| key.clone()).collect();
         let (uid, version, keys) = (None, None, Some(keys));
@@ -63,7 +63,7 @@ impl OfNode {
         self.keys.iter().flatten().any(|there| there == key)
     }
 
-    /// Which driver it is for, by its keys, unless that is said.
+    /// Which driver it is for, by its keys, unless that is given.
     pub(super) fn seen(&self, wanted: Option<Driver>) -> SecretSeen {
         let name = &self.name;
         if self.keys.is_none() {
@@ -102,16 +102,16 @@ impl OfNode {
 mod tests {
     use super::*;
 
-    fn of(keys: &[&str]) -> OfNode {
+    fn of(keys: &[&str]) -> NodeSecret {
         let value = |key: &str| if key == key::REGION { " eu \n" } else { "x" };
         let data = keys.iter().map(|key| ((*key).to_owned(), ByteString(value(key).into()))).collect();
-        OfNode::new("ipb-w1", &data)
+        NodeSecret::new("ipb-w1", &data)
     }
 
     #[test]
     fn the_keys_say_which_driver() {
         let both: Vec<&str> = RHCOS.into_iter().chain(RHEL).collect();
-        let none = OfNode { keys: None, ..of(&[]) };
+        let none = NodeSecret { keys: None, ..of(&[]) };
         let empty = [(key::BOOTSTRAP_URL.to_owned(), ByteString(b" \n".to_vec()))].into();
         let cases = vec![
             ("none", None, none),
@@ -121,9 +121,9 @@ mod tests {
             ("both, rhel wanted", Some(Driver::Rhel), of(&both)),
             ("neither", None, of(&[key::CA])),
             ("half", None, of(&RHEL[..3])),
-            ("empty", None, OfNode::new("ipb-w1", &empty)),
+            ("empty", None, NodeSecret::new("ipb-w1", &empty)),
             ("another is wanted", Some(Driver::Rhcos), of(&RHEL)),
-            ("not ours", None, OfNode { not_ours: Some("it lacks a label".into()), ..of(&RHEL) }),
+            ("not ours", None, NodeSecret { not_ours: Some("it lacks a label".into()), ..of(&RHEL) }),
             ("no token for progress", None, of(&[RHEL.as_slice(), &[key::PROGRESS_URL]].concat())),
         ];
         let lines = cases.iter().map(|(case, wanted, secret)| format!("{case}: {:?}", secret.seen(*wanted)));

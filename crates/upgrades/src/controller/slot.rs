@@ -5,7 +5,7 @@ use std::time::Duration;
 use operations::slots::{Attempt, Held, Limit, Pool, Slots};
 use tokio::time::Instant;
 
-use super::{Controller, ControllerError, fence::Went, memory::OfNode};
+use super::{Controller, ControllerError, memory::NodeMemory, precondition::Went};
 use crate::{NodeUpgrade, names, next::SlotSeen};
 
 /// How often a slot is kept fresh: it is others' to take after a minute.
@@ -46,7 +46,7 @@ impl Controller {
         Ok(of_node.holders().map_or(SlotSeen::Free, |holders| SlotSeen::Full(holders.to_owned())))
     }
 
-    /// The slot that an earlier process has left is looked for before anything is decided, and once: what is released is what was
+    /// The slot that an earlier process has left is searched for before anything is decided, and once: what is released is what was
     /// seen.
     async fn find_slot(&mut self, node: &str, is_master: bool) -> Result<bool, ControllerError> {
         if self.memory.of(node).is_searched {
@@ -59,7 +59,7 @@ impl Controller {
         Ok(of_node.held.is_some())
     }
 
-    /// Takes one, or renews the one that is held, which changes its version: whoever else wants to release it has not seen that.
+    /// Takes one, or renews the one that is held, which changes its version: another controller that wants to release it has not seen that.
     pub(super) async fn renew_slot(&mut self, node: &str, is_master: bool) -> Result<Went, ControllerError> {
         if let Some((mut held, _)) = self.memory.of(node).held.take()
             && held.renew().await?
@@ -101,7 +101,7 @@ impl Controller {
     }
 }
 
-fn hold(of_node: &mut OfNode, held: Held) {
+fn hold(of_node: &mut NodeMemory, held: Held) {
     of_node.full = None;
     of_node.held = Some((held, Instant::now()));
 }
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!((seen, server.with(|held| held.leases.len())), (SlotSeen::Held, 1));
     }
 
-    /// It was stopped between its look and its release, and the node was taken away once more meanwhile.
+    /// It was stopped between its observation and its release, and the node was taken away once more meanwhile.
     #[tokio::test]
     async fn a_slot_that_was_renewed_since_it_was_seen_is_not_released() {
         let server = Server::default();

@@ -113,7 +113,7 @@ fn list(kind: &str, items: &[Value]) -> Answer {
 }
 
 fn refused(code: StatusCode) -> Answer {
-    // `NotFound`, without a space: the client library looks at this word.
+    // `NotFound`, without a space: the client library reads this word.
     let reason = code.canonical_reason().unwrap_or_default().replace(' ', "");
     let status = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason,
                          "reason": reason, "code": code.as_u16() });

@@ -1,4 +1,4 @@
-//! One object's turn: look, decide, do, and note it over exactly what was read.
+//! One object's turn: observe, decide, do, and note it over exactly what was read.
 
 use explain::{Explain, chain};
 use kubeapi::{
@@ -11,7 +11,7 @@ use kubeapi::{
 };
 use serde_json::json;
 
-use super::{Controller, ControllerError, fence::Went, telling};
+use super::{Controller, ControllerError, precondition::Went, reporting};
 use crate::{
     NodeUpgrade, NodeUpgradeStatus, names,
     next::{advance, next},
@@ -51,32 +51,32 @@ impl Controller {
         {
             return self.add_finalizer(object).await;
         }
-        let Some(mut look) = self.look(object).await? else { return Ok(None) };
-        let outbox = telling::deliver(object, &look, self.memory.of(object.node())).await;
-        let told = NodeUpgrade { status: NodeUpgradeStatus { outbox, ..object.status.clone() }, ..object.clone() };
-        let next = next(&told, &look.seen);
+        let Some(mut observed) = self.observe(object).await? else { return Ok(None) };
+        let outbox = reporting::deliver(object, &observed, self.memory.of(object.node())).await;
+        let current = NodeUpgrade { status: NodeUpgradeStatus { outbox, ..object.status.clone() }, ..object.clone() };
+        let next = next(&current, &observed.seen);
         for effect in &next.effects {
-            if self.affect(&told, &mut look, *effect).await? == Went::Stop {
+            if self.affect(&current, &mut observed, *effect).await? == Went::Stop {
                 // What was delivered meanwhile is true all the same.
-                if told.status != object.status {
-                    self.write(told).await?;
+                if current.status != object.status {
+                    self.write(current).await?;
                 }
                 return Ok(None);
             }
         }
-        let status = advance(&told, &look.seen, &next);
+        let status = advance(&current, &observed.seen, &next);
         if status == object.status {
             return Ok(None);
         }
         let has_moved = status.phase != object.status.phase;
-        let Some(written) = self.write(NodeUpgrade { status, ..told }).await? else { return Ok(None) };
+        let Some(written) = self.write(NodeUpgrade { status, ..current }).await? else { return Ok(None) };
         if has_moved {
             self.publish(&written).await;
         }
         Ok(has_moved.then_some(written))
     }
 
-    /// None where it was changed meanwhile, or is gone: it is looked at again in a moment.
+    /// None where it was changed meanwhile, or is gone: it is observed again in a moment.
     async fn write(&self, object: NodeUpgrade) -> Result<Option<NodeUpgrade>, ControllerError> {
         let api: Api<NodeUpgrade> = Api::all(self.client.clone());
         match api.replace_status(object.node(), &PostParams::default(), &object).await {

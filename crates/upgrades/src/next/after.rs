@@ -3,13 +3,13 @@
 
 use explain::{Diagnostic, Message};
 
-use super::{Effect, Looking, Next, diagnostic};
+use super::{Effect, Next, Situation, diagnostic};
 use crate::{Command, NodeReport, NodeState, Phase, Rollback, codes};
 
-/// The node goes back by itself when its own deadline is over; only one that does not is told to.
+/// The node goes back by itself when its own deadline is over; only one that does not is ordered to.
 const GRACE: u64 = 300;
 
-impl Looking<'_> {
+impl Situation<'_> {
     pub(super) fn applying(&self) -> Next {
         let waits_for = match self.report() {
             None => Message::text("the node to report"),
@@ -89,7 +89,7 @@ impl Looking<'_> {
         let unmet = not_ready
             .map(|why| diagnostic(codes::GATES_UNMET, format!("the node is not Ready: {why}")))
             .or_else(|| self.not_returned())
-            .or_else(|| self.seen.gates.first().cloned());
+            .or_else(|| self.broken_since());
         match unmet {
             None => {
                 let soak = self.object.spec.soak_seconds.0;
@@ -101,6 +101,14 @@ impl Looking<'_> {
             Some(unmet) if self.is_late(self.object.spec.deadlines.gate, false) => self.give_up(unmet),
             Some(unmet) => Next::wait(Message::Error(unmet)),
         }
+    }
+
+    /// Pods that were Ready before the node was touched, or were not there: what was broken before is not its fault.
+    fn broken_since(&self) -> Option<Diagnostic<String>> {
+        let before = &self.object.status.not_ready_before;
+        let broken: Vec<&str> = self.seen.not_ready_pods.difference(before).map(String::as_str).collect();
+        let message = || format!("pods that belong on {} are not Ready: {}", self.object.node(), broken.join(", "));
+        (!broken.is_empty()).then(|| diagnostic(codes::GATES_UNMET, message()))
     }
 
     /// A node is confirmed in the boot in which it waits for that: one that went down since may come back as another.
@@ -135,7 +143,7 @@ impl Looking<'_> {
             None => Message::text("the node to report"),
         };
         let deadlines = &self.object.spec.deadlines;
-        // However late it is: a node that was never told to has not failed to.
+        // However late it is: a node that was never ordered to has not failed to.
         if order.is_none()
             && self.is_late(deadlines.apply.saturating_add(deadlines.r#return).saturating_add(GRACE), true)
         {
@@ -145,7 +153,7 @@ impl Looking<'_> {
         Next::wait(waits_for).after(order)
     }
 
-    /// The node is told to go back, or is left to a person.
+    /// The node is ordered to go back, or is left to a person.
     fn give_up(&self, failure: Diagnostic<String>) -> Next {
         match self.object.spec.rollback {
             Rollback::Auto => self.roll_back(failure),

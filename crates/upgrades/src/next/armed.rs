@@ -2,10 +2,10 @@
 
 use explain::{Diagnostic, Message};
 
-use super::{Effect, Looking, Next, before::refused};
+use super::{Effect, Next, Situation, before::refused};
 use crate::{Command, NodeState, Phase};
 
-impl Looking<'_> {
+impl Situation<'_> {
     pub(super) fn armed(&self) -> Next {
         let report = self.report();
         if report.is_some_and(|report| report.state.has_begun()) {
@@ -13,7 +13,7 @@ impl Looking<'_> {
         }
         let Some(node) = &self.seen.node else { return self.vanished() };
         let state = report.map(|report| report.state);
-        // Nobody but a person removes the label of a node that does not report to be armed.
+        // Only a person removes the label of a node that does not report to be armed.
         let is_late = self.is_late(self.object.spec.deadlines.arm, false);
         let is_taken_back = self.is_aborted() || (!node.is_labelled && state != Some(NodeState::Armed) && !is_late);
         if let Some(report) = report.filter(|report| matches!(report.state, NodeState::Refused | NodeState::Disarmed)) {
@@ -21,9 +21,9 @@ impl Looking<'_> {
             let is_wanted = is_taken_back && (self.is_aborted() || !has_reason);
             return if is_wanted { Next::restore(Phase::Refused, Some(self.taken_back())) } else { refused(report) };
         }
-        // Once told to stop it is never told to be armed again: it may be given back at any moment.
-        let is_told_to_stop = self.order(Command::Stop).is_none();
-        if is_told_to_stop || is_taken_back || is_late {
+        // Once ordered to stop it is never ordered to be armed again: it may be given back at any moment.
+        let is_ordered_to_stop = self.order(Command::Stop).is_none();
+        if is_ordered_to_stop || is_taken_back || is_late {
             let failure = if is_taken_back { self.taken_back() } else { self.silent() };
             return self.stop(!node.is_labelled || state == Some(NodeState::Armed), failure);
         }

@@ -2,16 +2,16 @@
 
 use explain::{Diagnostic, Message, counted};
 
-use super::{Effect, Looking, Next, SecretSeen, SlotSeen, diagnostic};
+use super::{Effect, Next, SecretSeen, Situation, SlotSeen, diagnostic};
 use crate::{Command, DrainPolicy, NodeReport, NodeState, OnTimeout, Phase, codes, names};
 
-impl Looking<'_> {
+impl Situation<'_> {
     pub(super) fn pending(&self) -> Next {
         let seen = self.seen;
         let is_as_it_was = !self.object.status.is_as_left();
         if self.is_deleted() && is_as_it_was {
-            if let Some(untold) = self.untold() {
-                return untold;
+            if let Some(unreported) = self.unreported() {
+                return unreported;
             }
             return Next::default().after([Effect::ReleaseSlot, Effect::RemoveFinalizer]);
         }
@@ -24,7 +24,7 @@ impl Looking<'_> {
         }
         match &seen.slot {
             SlotSeen::Held => Next::enter(Phase::Cordoned),
-            // Whoever holds a slot is the reason why others are not Ready.
+            // The nodes that hold a slot are the reason why others are not Ready.
             SlotSeen::Full(holders) => no_slot(holders),
             SlotSeen::Free => match &seen.others {
                 Some(why) => Next::wait_for(codes::OTHERS_NOT_READY, why),
@@ -50,8 +50,8 @@ impl Looking<'_> {
         seen.no_progress.as_ref().map(|why| Next::wait_for(codes::PROGRESS_REQUIRED, why))
     }
 
-    /// The slot is taken once more: whoever saw this node Pending may have just released it, or may be about to. One that is to be
-    /// tried again has no label; from here on it has one, so that its removal is somebody's wish.
+    /// The slot is taken once more: a controller that saw this node Pending may have just released it, or may be about to. One that
+    /// is to be tried again has no label; from here on it has one, so that its removal is a user's wish.
     pub(super) fn cordoned(&self) -> Next {
         if self.is_aborted() {
             return self.give_back(aborted());
@@ -92,7 +92,7 @@ impl Looking<'_> {
         next.after(order)
     }
 
-    /// The node is given back as it was, unless it still works on another run: a person asked anew while it was Stuck.
+    /// The node is given back as it was, unless it still works on another run: a person asked again while it was Stuck.
     fn give_back(&self, failure: Diagnostic<String>) -> Next {
         let other = self.at_work().filter(|_| self.object.status.snapshot.is_some());
         let Some(other) = other else { return Next::restore(Phase::Refused, Some(failure)) };

@@ -1,18 +1,18 @@
-//! The end of a run: the node is given back, the Secret goes once all is told, and a new wish begins another.
+//! The end of a run: the node is given back, the Secret goes once all is reported, and a new wish begins another.
 
 use explain::Message;
 
-use super::{Effect, Looking, Next, SecretSeen, SlotSeen, is_over};
+use super::{Effect, Next, SecretSeen, Situation, SlotSeen, is_over};
 use crate::{Command, NodeState, Phase, codes, names};
 
 /// A node that is labelled again as it was waits for so many seconds, times its attempts.
 const BACK_OFF: u64 = 60;
 /// And no longer.
 const LONGEST_BACK_OFF: u64 = 900;
-/// For so many seconds a deleted object waits until all is told.
+/// For so many seconds a deleted object waits until all is reported.
 const LAST_WORDS: u64 = 30;
 
-impl Looking<'_> {
+impl Situation<'_> {
     pub(super) fn restoring(&self) -> Next {
         let ending = self.object.status.ending.unwrap_or(Phase::Refused);
         // The order first: an armed node must not take the removal of the label for the commit.
@@ -28,8 +28,8 @@ impl Looking<'_> {
             if let Some(report) = self.at_work().filter(|_| is_stuck) {
                 return Next::wait(Message::text(self.works_on(report)));
             }
-            if let Some(untold) = self.untold() {
-                return untold;
+            if let Some(unreported) = self.unreported() {
+                return unreported;
             }
             let restore = [Effect::RemoveOrder, Effect::RemoveLabel, Effect::Restore];
             let restore = restore.into_iter().filter(|_| is_stuck && self.seen.node.is_some());
@@ -57,9 +57,9 @@ impl Looking<'_> {
                 None => Next::enter(Phase::Pending),
             },
             _ => {
-                let is_used_up = self.is_secret_of_run() && status.outbox.is_settled();
+                let is_used_up = self.is_secret_of_run() && status.outbox.is_delivered();
                 let secret = is_used_up.then_some(Effect::DeleteSecret);
-                Next::default().after(slot.into_iter().chain(secret).collect::<Vec<_>>())
+                self.kept_secret().after(slot.into_iter().chain(secret).collect::<Vec<_>>())
             }
         }
     }
@@ -82,17 +82,30 @@ impl Looking<'_> {
         (is_the_same && !is_over).then(|| Next::wait(Message::text(message)))
     }
 
-    /// The Secret of a run that is done is of use only to tell so. One that has come in its place is a user's, for another run.
+    /// A user may try again with the tokens of a run that has failed, so they stay; and must hear of it, for they still hold.
+    fn kept_secret(&self) -> Next {
+        let has_failed = matches!(self.object.status.phase, Phase::Refused | Phase::RolledBack);
+        let is_usable = self.seen.secret_uid.is_some() && matches!(self.seen.secret, SecretSeen::For(_));
+        if !has_failed || !is_usable {
+            return Next::default();
+        }
+        let name = self.object.secret();
+        Next::wait(Message::text(format!(
+            "another attempt; until then Secret {name} keeps its tokens: delete it if there is none"
+        )))
+    }
+
+    /// The Secret of a run that is done is of use only to report it. One that has come in its place is a user's, for another run.
     fn is_secret_of_run(&self) -> bool {
         let (status, uid) = (&self.object.status, &self.seen.secret_uid);
         status.phase == Phase::Done && uid.is_some() && *uid == status.secret_uid
     }
 
-    /// An object that goes takes what is still to be told with it; an API that does not answer does not keep it.
-    pub(super) fn untold(&self) -> Option<Next> {
+    /// An object that goes takes what is still to be reported with it; an API that does not answer does not keep it.
+    pub(super) fn unreported(&self) -> Option<Next> {
         let since = self.object.metadata.deletion_timestamp.as_ref()?.0;
-        let is_told = self.object.status.outbox.is_settled() || is_over(since, LAST_WORDS, self.seen.now);
-        (!is_told).then(|| Next::wait(Message::text("the progress API to hear how it ended")))
+        let is_reported = self.object.status.outbox.is_delivered() || is_over(since, LAST_WORDS, self.seen.now);
+        (!is_reported).then(|| Next::wait(Message::text("the progress API to hear how it ended")))
     }
 
     /// The end that a node which was silent for too long has come to by itself.

@@ -8,7 +8,7 @@
 //! Refused ◄─────────────── Restoring                 (label gone)        RollingBack ─► RolledBack (by Restoring)
 //!                                                                             └─► Stuck ─► Restoring, if it ends after all
 //! ```
-//! Before the commit everything is undone by doing nothing: `before.rs`, and `armed.rs`, where nobody can know for a while. After
+//! Before the commit everything is undone by doing nothing: `before.rs`, and `armed.rs`, where the cluster cannot know for a while. After
 //! it, the node has a deadline and a way back: `after.rs`. What ends a run, and what begins another: `ended.rs`. The node alone knows whether it has begun: what it reports for this run counts more than any phase.
 
 mod after;
@@ -36,11 +36,11 @@ pub struct Next {
     pub enter: Option<Enter>,
     /// What the node waits for.
     pub waits_for: Option<Message<String>>,
-    /// Whether all gates hold; looked at in [`Phase::Gating`] only.
+    /// Whether all gates hold; observed in [`Phase::Gating`] only.
     pub gates_hold: bool,
 }
 
-/// Something that is done to the cluster. Whoever does it writes only to the Node and the slot that it has seen, by their
+/// Something that is done to the cluster. The controller writes only to the Node and the slot that it has seen, by their
 /// versions: a controller that was stopped must not go on in the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
@@ -50,7 +50,7 @@ pub enum Effect {
     Cordon,
     /// Label the Node, so that its door opens: once, for a person may remove the label again.
     Label,
-    /// Tell the node what to do.
+    /// Order the node what to do.
     Order(Command),
     /// Ask its pods to leave.
     Evict,
@@ -118,29 +118,29 @@ fn diagnostic(code: Code, message: impl Into<String>) -> Diagnostic<String> {
 
 /// What comes next for a node, from its phase.
 pub fn next(object: &NodeUpgrade, seen: &Seen) -> Next {
-    let it = Looking { object, seen };
+    let situation = Situation { object, seen };
     match object.status.phase {
-        Phase::Pending => it.pending(),
-        Phase::Cordoned => it.cordoned(),
-        Phase::Preflight => it.preflight(),
-        Phase::Draining => it.draining(),
-        Phase::Armed => it.armed(),
-        Phase::Applying => it.applying(),
-        Phase::Rebooting => it.rebooting(),
-        Phase::Gating => it.gating(),
-        Phase::RollingBack => it.rolling_back(),
-        Phase::Restoring => it.restoring(),
-        Phase::Done | Phase::Refused | Phase::RolledBack | Phase::Stuck => it.ended(),
+        Phase::Pending => situation.pending(),
+        Phase::Cordoned => situation.cordoned(),
+        Phase::Preflight => situation.preflight(),
+        Phase::Draining => situation.draining(),
+        Phase::Armed => situation.armed(),
+        Phase::Applying => situation.applying(),
+        Phase::Rebooting => situation.rebooting(),
+        Phase::Gating => situation.gating(),
+        Phase::RollingBack => situation.rolling_back(),
+        Phase::Restoring => situation.restoring(),
+        Phase::Done | Phase::Refused | Phase::RolledBack | Phase::Stuck => situation.ended(),
     }
 }
 
 /// The object and what is seen.
-struct Looking<'a> {
+struct Situation<'a> {
     object: &'a NodeUpgrade,
     seen: &'a Seen,
 }
 
-impl Looking<'_> {
+impl Situation<'_> {
     /// What the node reports for this run.
     fn report(&self) -> Option<&NodeReport> {
         self.seen.report.as_ref().filter(|report| Some(&report.run) == self.object.status.run.as_ref())
@@ -159,7 +159,7 @@ impl Looking<'_> {
     /// Whether so many seconds have passed since the phase began, or since the node showed progress.
     fn is_late(&self, seconds: u64, counts_progress: bool) -> bool {
         let status = &self.object.status;
-        // Nobody may have looked for longer than the deadline: what is new now was done in time.
+        // No controller may have run for longer than the deadline: what is new now was done in time.
         if counts_progress && self.has_progressed() {
             return false;
         }

@@ -7,7 +7,7 @@ mod world;
 use jiff::Timestamp;
 use kubeapi::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
-use world::{Place, World};
+use world::{BROKEN, Place, World};
 
 use super::SecretSeen;
 use crate::{NodeState, Phase, Rollback, names};
@@ -19,7 +19,7 @@ const FAIR_ROUNDS: usize = 600;
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Round(usize),
-    Look(usize, usize),
+    Observe(usize, usize),
     Act(usize),
     ActToTheEnd(usize),
     Kill(usize),
@@ -47,7 +47,7 @@ fn events() -> impl Strategy<Value = Event> {
     let (at, controller) = (0..3_usize, 0..2_usize);
     prop_oneof![
         40 => at.clone().prop_map(Event::Round),
-        10 => (controller.clone(), at.clone()).prop_map(|(controller, at)| Event::Look(controller, at)),
+        10 => (controller.clone(), at.clone()).prop_map(|(controller, at)| Event::Observe(controller, at)),
         20 => controller.clone().prop_map(Event::Act),
         10 => controller.clone().prop_map(Event::ActToTheEnd),
         2 => controller.prop_map(Event::Kill),
@@ -76,7 +76,7 @@ impl World {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Round(at) => self.round(self.index(at)),
-            Event::Look(controller, at) => self.look(controller, self.index(at)),
+            Event::Observe(controller, at) => self.observe(controller, self.index(at)),
             Event::Act(controller) => self.act(controller),
             Event::ActToTheEnd(controller) => self.act_to_the_end(controller),
             Event::Kill(controller) => self.plans[controller] = None,
@@ -114,7 +114,7 @@ impl World {
             Event::Network(at, is_there) => self.at(at).machine.has_network = is_there,
             Event::Gates(at, are_good) => self.at(at).has_good_gates = are_good,
             Event::Repair(at) => self.at(at).machine.repair(),
-            Event::Report(at) => self.at(at).tell(),
+            Event::Report(at) => self.at(at).report(),
             Event::Heartbeat(at) => {
                 let place = self.at(at);
                 place.machine.heartbeat(&mut place.node);
@@ -149,11 +149,11 @@ impl World {
     fn round(&mut self, at: usize) {
         self.now += 5;
         self.step(at, true);
-        self.places[at].tell();
+        self.places[at].report();
         self.check();
         self.pod(at);
         self.check();
-        self.look(0, at);
+        self.observe(0, at);
         while self.plans[0].is_some() {
             self.act(0);
             self.check();
@@ -168,7 +168,7 @@ impl World {
         }
     }
 
-    /// No more faults, and users who only do what they are told to.
+    /// No more faults, and users who only do what they are asked to.
     fn calm_down(&mut self) {
         for controller in 0..2 {
             self.act_to_the_end(controller);
@@ -201,7 +201,7 @@ impl World {
         self.round(at);
         let place = &self.places[at];
         let is_blocked = self.is_blocked(at);
-        // A label is a wish that is still to be followed, unless a person must first look at a node.
+        // A label is a wish that is still to be followed, unless a person must first inspect a node.
         let is_asked = place.node.is_labelled && place.phase().is_some_and(|phase| phase != Phase::Stuck);
         let is_at_end = place.phase().is_none_or(Phase::is_end) && !is_asked;
         let is_calm = (is_at_end || is_blocked) && !place.machine.is_at_work();
@@ -210,7 +210,7 @@ impl World {
 }
 
 impl Place {
-    fn tell(&mut self) {
+    fn report(&mut self) {
         self.machine.report(&mut self.node);
     }
 
@@ -248,6 +248,8 @@ impl Place {
             Some(Phase::RolledBack) => assert_eq!(ledger, Some(&NodeState::RolledBack), "{self:#?}"),
             _ => {}
         }
+        let failure = status.failure.as_ref().map_or("", |failure| &failure.message);
+        assert!(!failure.contains(BROKEN), "goes back for what was broken before: {self:#?}");
         let is_at_work = self.machine.is_at_work();
         // A person who deletes what is Stuck answers for the node.
         let is_overruled = status.phase == Phase::Stuck && object.metadata.deletion_timestamp.is_some();
@@ -265,10 +267,10 @@ impl Place {
         let noted = self.object.as_ref().and_then(|object| object.status.secret_uid.clone());
         let is_used_up = self.phase() == Some(Phase::Done) && noted.is_some();
         assert!(!is_used_up || self.secret_uid() != noted, "the Secret of a run that is done stays: {self:#?}");
-        let said =
+        let reported =
             self.node.report.as_ref().filter(|report| Some(&report.run) == self.run()).map(|report| report.state);
         if self.phase() == Some(Phase::Stuck) {
-            assert_eq!(said, Some(NodeState::Stuck), "{self:#?}");
+            assert_eq!(reported, Some(NodeState::Stuck), "{self:#?}");
         } else {
             let is_blocked = self.phase() == Some(Phase::Pending);
             assert!(!self.node.is_labelled || self.object.is_none() || is_blocked, "{self:#?}");
@@ -295,9 +297,10 @@ proptest! {
         commits in any::<bool>(),
         is_cordoned in prop::bool::weighted(0.2),
         rollback in prop::sample::select(vec![Rollback::Auto, Rollback::Never]),
+        has_broken_pod in any::<bool>(),
         events in prop::collection::vec(events(), 0..120),
     ) {
-        let mut world = play(World::new(nodes, limit, commits, is_cordoned).with(rollback), &events);
+        let mut world = play(World::new(nodes, limit, commits, is_cordoned).with(rollback, has_broken_pod), &events);
         world.calm_down();
         for (at, place) in world.places.iter().enumerate() {
             place.check_end();
@@ -310,8 +313,8 @@ proptest! {
 /// The plainest run, so that a model in which nothing happens is no proof.
 #[test]
 fn left_alone_all_nodes_are_done_one_after_the_other() {
-    for commits in [false, true] {
-        let mut world = World::new(3, 1, commits, false);
+    for (commits, has_broken_pod) in [(false, false), (true, false), (false, true)] {
+        let mut world = World::new(3, 1, commits, false).with(Rollback::Auto, has_broken_pod);
         world.calm_down();
         for place in &world.places {
             assert_eq!((place.phase(), place.machine.begun.len()), (Some(Phase::Done), 1));
@@ -324,12 +327,12 @@ fn finish_an_old_restore_in_the_next_run(mut world: World) {
     world.round_until(Phase::Preflight);
     world.happen(Event::Abort(0));
     world.round_until(Phase::Restoring);
-    world.look(1, 0);
+    world.observe(1, 0);
     world.round_until(Phase::Refused);
     world.happen(Event::NoAbort(0));
     world.happen(Event::Label(0));
     world.round_until(Phase::Armed);
-    world.look(0, 0);
+    world.observe(0, 0);
     world.act_to_the_end(0);
     world.happen(Event::Step(0, true));
     world.happen(Event::Report(0));
@@ -358,5 +361,5 @@ fn a_controller_that_was_stopped_for_a_whole_run_harms_nothing() {
 #[test]
 #[should_panic(expected = "begins while uncordoned")]
 fn without_a_version_in_its_writes_it_would() {
-    finish_an_old_restore_in_the_next_run(World::new(1, 1, false, false).without_fence());
+    finish_an_old_restore_in_the_next_run(World::new(1, 1, false, false).without_preconditions());
 }

@@ -1,7 +1,7 @@
-//! What is to be told of the progress of a node: each phase that is entered, and each state that the node reports. Pure.
+//! What is to be reported of the progress of a node: each phase that is entered, and each state that the node reports. Pure.
 //!
-//! Both are noted in the status that is about to be written, so that nothing is told that did not happen, and nothing happens
-//! that is not told. The same seen again is noted once.
+//! Both are noted in the status that is about to be written, so that nothing is reported that did not happen, and nothing happens
+//! that is not reported. The same seen again is noted once.
 
 use super::Seen;
 use crate::{
@@ -73,7 +73,7 @@ const fn sentence(phase: Phase) -> &'static str {
     match phase {
         Phase::Pending => "waits for its Secret, for a slot, for other nodes",
         Phase::Cordoned => "is being cordoned",
-        Phase::Preflight => "looks whether the work can be done",
+        Phase::Preflight => "checks whether the work can be done",
         Phase::Draining => "its pods leave it",
         Phase::Armed => "is ready to begin",
         Phase::Applying => "works",

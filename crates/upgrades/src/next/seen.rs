@@ -1,6 +1,7 @@
 //! What is seen of the cluster before it is decided what comes next.
 
-use explain::Diagnostic;
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use operations::node_snapshot::NodeSnapshot;
 
@@ -25,10 +26,11 @@ pub struct Seen {
     pub no_progress: Option<String>,
     /// What the node reports, of whatever run.
     pub report: Option<NodeReport>,
-    /// What is still to leave the node; looked at while it is drained.
+    /// What is still to leave the node; observed while it is drained.
     pub leaving: Leaving,
-    /// What does not hold after the node's return; looked at while it is gated.
-    pub gates: Vec<Diagnostic<String>>,
+    /// Pods that belong on the node and are not Ready, by names that last; observed before it is taken away, and while it is
+    /// gated.
+    pub not_ready_pods: BTreeSet<String>,
     /// No pod removes the label here: the controller commits.
     pub commits: bool,
 }

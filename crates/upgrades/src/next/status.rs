@@ -1,5 +1,7 @@
 //! The status after what comes next was done. Pure.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::{Enter, Next, SecretSeen, Seen, note};
@@ -62,7 +64,9 @@ fn enter_phase(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen
     if phase.is_end() {
         (status.waits_for, status.gates_since) = (None, None);
         // A stuck node was not restored.
-        status.snapshot = status.snapshot.take().filter(|_| *phase == Phase::Stuck);
+        if *phase != Phase::Stuck {
+            (status.snapshot, status.not_ready_before) = (None, BTreeSet::new());
+        }
     }
 }
 
@@ -75,10 +79,11 @@ fn begin_again(status: &mut NodeUpgradeStatus, object: &NodeUpgrade) {
         refused_target: status.refused_target.take().filter(|_| !is_retry),
         // A stuck node was never restored: what it was before is still true.
         snapshot: status.snapshot.take(),
+        not_ready_before: std::mem::take(&mut status.not_ready_before),
         retried: retry,
         aborted: status.aborted.take(),
         conditions: std::mem::take(&mut status.conditions),
-        // Numbers are never used again, and what the last attempt has to tell is still told.
+        // Numbers are never used again, and what the last attempt has to report is still reported.
         outbox: std::mem::take(&mut status.outbox),
         ..NodeUpgradeStatus::default()
     };
@@ -105,6 +110,9 @@ fn take_away(status: &mut NodeUpgradeStatus, object: &NodeUpgrade, seen: &Seen) 
         status.driver = Some(driver);
     }
     if let Some(node) = &seen.node {
+        if status.snapshot.is_none() {
+            status.not_ready_before.clone_from(&seen.not_ready_pods);
+        }
         let mut snapshot = status.snapshot.take().unwrap_or_else(|| node.snapshot.clone());
         // A wish, not a property of the node: it must not come back.
         snapshot.labels.remove(names::SCHEDULE_LABEL);

@@ -3,6 +3,8 @@
 mod edges;
 mod regressions;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use kubeapi::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use operations::node_snapshot::NodeSnapshot;
@@ -47,7 +49,7 @@ impl Case {
             no_progress: None,
             report: None,
             leaving: Leaving::default(),
-            gates: Vec::new(),
+            not_ready_pods: BTreeSet::new(),
             commits: false,
         };
         Self { object, seen }
@@ -130,7 +132,7 @@ impl Case {
         })
     }
 
-    fn untold(self) -> Self {
+    fn unreported(self) -> Self {
         self.but(|case| case.object.status.outbox.events.push(crate::progress::Event::default()))
     }
 

@@ -61,7 +61,7 @@ impl NodeUpgrade {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// The Secret of the node, unless its Node names another.
+    /// The name of its Secret: by the spec, else by the Node's name.
     pub fn secret(&self) -> String {
         self.spec.secret.clone().unwrap_or_else(|| names::secret(self.node()))
     }

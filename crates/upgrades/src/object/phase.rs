@@ -12,7 +12,7 @@ pub enum Phase {
     Pending,
     /// Its labels, taints and cordon are noted, and it is being cordoned.
     Cordoned,
-    /// It looks whether the work can be done.
+    /// It checks whether the work can be done.
     Preflight,
     /// Its pods leave it.
     Draining,

@@ -99,7 +99,7 @@ impl UpgradePlan {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// Which state of its spec a node was begun for: a plan that changed begins all of its nodes anew.
+    /// Which state of its spec a node was begun for: a plan that changed begins all of its nodes again.
     pub fn mark(&self) -> String {
         format!("{}-{}", self.name(), self.metadata.generation.unwrap_or_default())
     }

@@ -104,7 +104,7 @@ pub enum Rollback {
     /// It does.
     #[default]
     Auto,
-    /// It stays as it is, cordoned, for a person to look at.
+    /// It stays as it is, cordoned, for a person to inspect.
     Never,
 }
 

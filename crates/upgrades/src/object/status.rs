@@ -1,5 +1,7 @@
 //! How far a node is. All the controller knows is here, so that any can go on from it.
 
+use std::collections::BTreeSet;
+
 use explain::{Diagnostic, Message};
 use jiff::Timestamp;
 use kubeapi::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -37,6 +39,10 @@ pub struct NodeUpgradeStatus {
     /// What others had set on the Node before we touched it. Written once in a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<NodeSnapshot>,
+    /// Pods that belong on the Node and were not Ready before we touched it, so that it does not go back for them. Written with
+    /// the snapshot.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub not_ready_before: BTreeSet<String>,
     /// In which boot the machine was when the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot_id_before: Option<String>,

@@ -3,10 +3,10 @@
 //! ```text
 //! 2xx                                    delivered: the next is sent at once
 //! 410                                    stops for good
-//! other 4xx                              refused: that event is dropped, and the cause told
+//! other 4xx                              refused: that event is dropped, and the cause reported
 //! 429, 503 with Retry-After              sent again then, in five minutes at most
 //! 408, 425, 5xx, 3xx, network            sent again after 1 s, 2 s, 4 s, … five minutes
-//! undelivered for a day                  dropped, and the cause told
+//! undelivered for a day                  dropped, and the cause reported
 //! ```
 
 use explain::{Code, Diagnostic, counted};
@@ -59,17 +59,17 @@ impl Outbox {
         match &answer.outcome {
             Outcome::Answered { status, .. } if status.is_success() => {
                 outbox.events.remove(0);
-                outbox.settle(None);
+                outbox.deliver(None);
             }
             Outcome::Answered { status: StatusCode::GONE, .. } => {
                 outbox.stopped = true;
                 outbox.drop_where(|_| true);
                 let message = format!("{answer}: nothing more is reported");
-                outbox.settle(Some(diagnostic(codes::PROGRESS_REFUSED, message)));
+                outbox.deliver(Some(diagnostic(codes::PROGRESS_REFUSED, message)));
             }
             Outcome::Answered { status, .. } if is_refused(*status) => {
                 outbox.drop_where(|event| event.seq == answer.seq);
-                outbox.settle(Some(diagnostic(codes::PROGRESS_REFUSED, answer.to_string())));
+                outbox.deliver(Some(diagnostic(codes::PROGRESS_REFUSED, answer.to_string())));
             }
             outcome => outbox.fail(answer, asked_for(outcome, now), now),
         }
@@ -77,7 +77,7 @@ impl Outbox {
     }
 
     /// The API has decided on an event.
-    fn settle(&mut self, error: Option<Diagnostic<String>>) {
+    fn deliver(&mut self, error: Option<Diagnostic<String>>) {
         (self.failures, self.not_before, self.first_failure) = (0, None, None);
         self.last_error = error;
     }
@@ -87,7 +87,7 @@ impl Outbox {
         self.failures += 1;
         self.not_before = now.checked_add(wait).ok();
         let first_failure = *self.first_failure.get_or_insert(now);
-        // Counted from the first failure: while no controller ran, nobody tried.
+        // Counted from the first failure: while no controller ran, nothing was tried.
         let dropped = self.drop_where(|event| now.duration_since(event.at.max(first_failure)) >= DAY);
         self.last_error = Some(if dropped == 0 {
             diagnostic(codes::PROGRESS_DELAYED, answer.to_string())

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_secret_is_said_without_its_values() {
+    fn what_is_wrong_with_a_secret_is_reported_without_its_values() {
         let url = ("progress-url", "https://progress.example/v1?key=hidden");
         let token = ("progress-token", TOKEN);
         let cases: [(&[(&str, &str)], &str); 15] = [

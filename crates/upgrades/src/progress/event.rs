@@ -20,14 +20,14 @@ pub struct CloudEvent {
     subject: String,
     time: Timestamp,
     datacontenttype: &'static str,
-    /// What is told.
+    /// What is reported.
     pub data: Data,
     /// The number of the event, for the answer.
     #[serde(skip)]
     pub seq: u64,
 }
 
-/// What is told.
+/// What is reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Data {

@@ -5,7 +5,7 @@
 //!                             ▲                                                                          │
 //!                             └───────────────────────────────── after ◄─────────────────────────────────┘
 //! ```
-//! What is to be told is a part of the object, written with the very phase that it tells of. So a controller that dies loses
+//! What is to be reported is a part of the object, written with the very phase that it reports. So a controller that dies loses
 //! nothing: the next one sends the first event again, with the same id. An event may arrive twice, never out of order: only the
 //! first is ever under way. An answer names the event it is about, so that one that comes late removes no other.
 //!

@@ -10,16 +10,16 @@ use crate::{NodeState, Phase};
 const MOST: usize = 50;
 /// Characters of a message: fifty of them are a part of one object.
 const LONGEST: usize = 1000;
-/// How often a node that waits for the API has something to tell it.
+/// How often a node that waits for the API has something to report.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
-/// What is still to be told, and how telling goes.
+/// What is still to be reported, and how reporting goes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Outbox {
     /// The number of the last event. Never used again for another of this object.
     pub seq: u64,
-    /// What is still to be told, the oldest first.
+    /// What is still to be reported, the oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Event>,
     /// How many were never delivered: too many, too old, refused.
@@ -28,7 +28,7 @@ pub struct Outbox {
     /// What the node reported last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noted: Option<Noted>,
-    /// When there was something to tell last.
+    /// When there was something to report last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noted_at: Option<Timestamp>,
     /// Failures since the API took or refused an event.
@@ -48,7 +48,7 @@ pub struct Outbox {
     pub last_error: Option<Diagnostic<String>>,
 }
 
-/// Something that is told.
+/// Something that is reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
@@ -89,13 +89,13 @@ pub struct Noted {
 }
 
 impl Outbox {
-    /// Whether there was never anything to tell.
+    /// Whether there was never anything to report.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Whether nothing is left to be sent, so that the token is of no more use.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_delivered(&self) -> bool {
         self.events.is_empty()
     }
 
@@ -105,7 +105,7 @@ impl Outbox {
         self.events.first().filter(|_| is_time && !self.stopped)
     }
 
-    /// Without what nobody wants to hear: the Secret names no API.
+    /// Without what no API is to hear: the Secret names no API.
     #[must_use]
     pub fn unwanted(&self) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Outbox {
         }
     }
 
-    /// One more to be told; it gets its number here.
+    /// One more to be reported; it gets its number here.
     pub(crate) fn push(&mut self, event: Event) {
         self.seq += 1;
         self.noted_at = Some(event.at);

@@ -1,7 +1,7 @@
-//! The signature of what is sent, as Standard Webhooks has it: whoever knows the token can tell that a report is ours, whole,
+//! The signature of what is sent, as Standard Webhooks has it: a receiver that knows the token can verify that a report is ours, whole,
 //! and not older than it says. Pure.
 //!
-//! It is signed anew for each attempt, because receivers refuse what is older than minutes; the id stays.
+//! It is signed again for each attempt, because receivers refuse what is older than minutes; the id stays.
 
 use aws_lc_rs::hmac::{self, HMAC_SHA256};
 use base64::{

@@ -25,21 +25,20 @@ fn all() -> BTreeSet<String> {
 }
 
 #[test]
-fn nobody_may_do_more_than_he_does() {
+fn no_account_may_do_more_than_it_does() {
     insta::assert_snapshot!(all().into_iter().collect::<Vec<_>>().join("\n"), @r"
-    ipb-controller * daemonsets of apps: list
-    ipb-controller * nodes: get,list,patch,watch
-    ipb-controller * nodeupgrades of blackstart.io: create,delete,get,list,patch,update,watch
-    ipb-controller * nodeupgrades/finalizers,upgradeplans/finalizers of blackstart.io: update
-    ipb-controller * nodeupgrades/status,upgradeplans/status of blackstart.io: get,patch,update
+    ipb-controller * nodes: get,list,patch
+    ipb-controller * nodeupgrades of blackstart.io: create,get,list,patch
+    ipb-controller * nodeupgrades/status,upgradeplans/status of blackstart.io: update
     ipb-controller * pods/eviction: create
     ipb-controller * pods: delete,list
-    ipb-controller * upgradeplans of blackstart.io: get,list,patch,update,watch
+    ipb-controller * upgradeplans of blackstart.io: list
     ipb-controller * volumeattachments of storage.k8s.io: list
     ipb-controller default events of ,events.k8s.io: create,patch
-    ipb-controller ipb-system leases of coordination.k8s.io: create,delete,get,list,update
-    ipb-controller ipb-system rolebindings,roles of rbac.authorization.k8s.io: create,delete,get
-    ipb-controller ipb-system secrets: delete,get,list,patch,watch
+    ipb-controller ipb-system leases of coordination.k8s.io: create,delete,list,update
+    ipb-controller ipb-system rolebindings of rbac.authorization.k8s.io: create,delete
+    ipb-controller ipb-system roles of rbac.authorization.k8s.io: create,delete,get
+    ipb-controller ipb-system secrets: delete,get,patch
     ipb-controller ipb-system securitycontextconstraints of security.openshift.io called nonroot-v2: use
     ipb-daemonset * nodes: get,patch
     ipb-daemonset ipb-system securitycontextconstraints of security.openshift.io called privileged: use

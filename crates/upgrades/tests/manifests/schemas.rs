@@ -179,6 +179,7 @@ fn full() -> NodeUpgrade {
             taints: vec![taint],
             unschedulable: true,
         }),
+        not_ready_before: ["DaemonSet kube-system/csi-node".to_owned()].into(),
         boot_id_before: Some("b".into()),
         ending: Some(Phase::Refused),
         from: Some("4.17".into()),

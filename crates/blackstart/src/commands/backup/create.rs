@@ -7,10 +7,10 @@ use etcd::Access;
 use indicatif::HumanBytes;
 use serde_json::json;
 
-use super::{Meter, key};
+use super::key;
 use crate::{
     cli::KeyOptions,
-    commands::etcd::any_member,
+    commands::{etcd::any_member, meter::Meter},
     context::{Context, Ended, block_on_until_signal},
 };
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{access, any_member};
 use crate::{
     Failure,
-    commands::backup::Meter,
+    commands::meter::Meter,
     context::{Context, Ended, block_on_until_signal},
 };
 

@@ -1,6 +1,7 @@
 //! `blackstart prep status`: how far every node is, as the Nodes themselves say.
 
 mod overview;
+mod row;
 mod same_name;
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
@@ -14,7 +15,7 @@ use kubeapi::{
 use operations::readiness::Readiness;
 use tokio::time::timeout;
 
-use self::overview::{Overview, Row};
+use self::{overview::Overview, row::Row};
 use crate::{
     Exit, Failure,
     commands::kubeconfig,

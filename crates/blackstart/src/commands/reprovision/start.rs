@@ -1,13 +1,13 @@
 //! `blackstart reprovision start` and `abort`.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::json;
 use upgrades::{Phase, names};
 
-use super::ask;
+use super::{ask, keys};
 use crate::{
-    Exit, Failure, codes,
+    Exit,
     context::{Context, Ended},
     output::note,
 };
@@ -19,9 +19,7 @@ pub(super) fn run(
     kubeconfig: Option<&Path>,
 ) -> Result<(), Ended> {
     let data = match secret {
-        Some(dir) => keys(dir).map_err(|error| {
-            Failure::new(codes::NO_SECRET_FILES, format!("cannot read the keys in {}: {error}", dir.display()))
-        })?,
+        Some(dir) => keys(dir)?,
         None => BTreeMap::new(),
     };
     ask(context, kubeconfig, async |client| upgrades::start(&client, node, &data).await)?;
@@ -30,22 +28,6 @@ pub(super) fn run(
     }
     let next = format!("{node} is labelled; `blackstart reprovision status {node}` shows how far it is\n");
     Ok(context.out.text(&next)?)
-}
-
-/// A file for each key. Hidden ones are those of editors and of mounted Secrets.
-fn keys(dir: &Path) -> io::Result<BTreeMap<String, String>> {
-    let mut keys = BTreeMap::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') && fs::metadata(entry.path())?.is_file() {
-            keys.insert(name, fs::read_to_string(entry.path())?);
-        }
-    }
-    if keys.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "it has no files"));
-    }
-    Ok(keys)
 }
 
 pub(super) fn abort(context: &Context, node: &str, kubeconfig: Option<&Path>) -> Result<(), Ended> {
@@ -65,19 +47,4 @@ pub(super) fn abort(context: &Context, node: &str, kubeconfig: Option<&Path>) ->
             .text(&format!("{node}: {outcome}; `blackstart reprovision status {node}` shows how far it is\n"))?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_file_is_a_key() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(keys(dir.path()).is_err(), "an empty directory is a mistake");
-        fs::write(dir.path().join("region"), "eu-de\n").unwrap();
-        fs::write(dir.path().join(".swp"), "x").unwrap();
-        fs::create_dir(dir.path().join("sub")).unwrap();
-        assert_eq!(keys(dir.path()).unwrap(), BTreeMap::from([("region".to_owned(), "eu-de\n".to_owned())]));
-    }
 }

@@ -7,8 +7,8 @@ use nodekit::milestones::{self, Progress};
 use spec::Role;
 
 use super::{
-    evaluate::node,
     facts::{Facts, Known, Unheard},
+    node_view::node,
     view::{BootstrapView, NodeState, NodeView},
 };
 

@@ -30,11 +30,11 @@ const CA: &str = "pki/ca.crt";
 /// A cluster, and whatever of it can be seen from here.
 pub(super) struct Source {
     cluster: Arc<ValidatedCluster>,
-    place: Place,
+    scope: Scope,
     access: Arc<Access>,
 }
 
-enum Place {
+enum Scope {
     /// This machine is one of its nodes.
     Node { host: Host, layout: Layout, name: String },
     /// Its machines are processes of this computer.
@@ -66,8 +66,8 @@ impl Source {
                 (_, Err(_)) => None, // a damaged directory is for `node up` to report
             }),
         };
-        let place = Place::Node { host: context.host.clone(), layout, name };
-        Ok(Self { cluster, place, access: Arc::new(access) })
+        let scope = Scope::Node { host: context.host.clone(), layout, name };
+        Ok(Self { cluster, scope, access: Arc::new(access) })
     }
 
     /// The cluster of a lab.
@@ -76,7 +76,7 @@ impl Source {
         let lab = Lab::open(name)?;
         let cluster = context.cluster(Some(&lab.config_dir()))?;
         let capabilities = Capabilities::detect()?;
-        let place = Place::Lab { lab: lab.clone(), capabilities };
+        let scope = Scope::Lab { lab: lab.clone(), capabilities };
         let capabilities = Capabilities::detect()?;
         let access = Access {
             kubeconfig: Box::new(move || {
@@ -86,7 +86,7 @@ impl Source {
             }),
             trust: Box::new(|| None),
         };
-        Ok(Self { cluster, place, access: Arc::new(access) })
+        Ok(Self { cluster, scope, access: Arc::new(access) })
     }
 
     /// Whom to ask.
@@ -106,9 +106,9 @@ impl Source {
     /// Where to read the milestones of a bootstrap node that is gone. A lab's own machines have them.
     pub(super) fn published(&self) -> Option<Published> {
         let bootstrap = self.cluster.bootstrap_node()?;
-        match &self.place {
-            Place::Node { name, .. } if *name != bootstrap.name => Some(Published::new(&self.access)),
-            Place::Node { .. } | Place::Lab { .. } => None,
+        match &self.scope {
+            Scope::Node { name, .. } if *name != bootstrap.name => Some(Published::new(&self.access)),
+            Scope::Node { .. } | Scope::Lab { .. } => None,
         }
     }
 
@@ -125,12 +125,12 @@ impl Source {
 
     /// Looks at the machines that can be seen from here.
     pub(super) fn check(&self, facts: &mut Facts) -> Result<(), Ended> {
-        match &self.place {
-            Place::Node { host, layout, name } => {
+        match &self.scope {
+            Scope::Node { host, layout, name } => {
                 let seen = self.seen(name, &*host.disk, &layout.state_dir);
                 facts.machines.insert(name.clone(), seen);
             }
-            Place::Lab { lab, capabilities } => {
+            Scope::Lab { lab, capabilities } => {
                 let machines = lab::outside_status(lab, capabilities)?;
                 let seen = |OutsideStatus { name, power, cut_off_from, root }| {
                     let seen = self.seen(&name, &RealDisk::new(root), &Layout::default().state_dir);

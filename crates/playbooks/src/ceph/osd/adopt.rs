@@ -1,6 +1,8 @@
 //! An OSD of ours whose files are gone, while its data is there: the machine's own disk was replaced, and the others stayed.
 //!
 //! Everything that the files held is in the label of the data, so they are made again and nothing has to be copied.
+//! The act writes them, and not the engine: `ceph-bluestore-tool` makes most of them, and the number of the OSD, which is in
+//! the path, is known from what it made.
 
 use std::path::Path;
 

@@ -1,4 +1,7 @@
 //! The file that says that this machine is done, with what was verified and when.
+//!
+//! Acts write and remove it, and not the engine: the engine would keep the marker before this one, and an undo restore it,
+//! which may say what is no longer true. So the undo only ever removes it.
 
 use std::path::Path;
 

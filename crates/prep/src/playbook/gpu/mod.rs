@@ -17,7 +17,7 @@ mod source;
 use engine::{Playbook, PlaybookError, Stays, Undos};
 
 use super::{
-    Survey, Task,
+    Task,
     ids::{GPU_MODULES, GPU_PROOF, MARKER, PACKAGE_SOURCE, PACKAGES, TRUE_MARKER},
     packages::{Installed, Packages, Wanted},
 };
@@ -32,8 +32,7 @@ pub(super) const WANTED: Wanted = Wanted {
 };
 
 /// The list.
-pub(super) fn playbook(task: &Task, survey: &Survey, add_non_free: bool) -> Result<Playbook, PlaybookError> {
-    let is_applicable = survey.is_applicable(task);
+pub(super) fn playbook(task: &Task, is_applicable: bool, add_non_free: bool) -> Result<Playbook, PlaybookError> {
     Playbook::undone_by(&undos(Installed::default()))
         .step_if(is_applicable, marker::TrueMarker, &[])
         .step_if(is_applicable, modules::Modules, &[TRUE_MARKER])

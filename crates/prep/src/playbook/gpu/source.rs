@@ -15,7 +15,7 @@ use nodekit::package_manager::Manager;
 
 use super::{
     super::ids,
-    super::{Task, survey::Os},
+    super::{Task, os::Os},
     WANTED,
 };
 use crate::codes;

@@ -7,6 +7,9 @@
 //! copy that kept its machine-id: the report has the name, and `prep status` compares those of all nodes.
 //!
 //! A name is never changed while a session exists.
+//!
+//! The act writes name and note itself: the name is made at random by `iscsi-iname`, and an undo leaves it, where it would
+//! restore a planned file to what was no name, or another machine's.
 
 mod name;
 

@@ -2,6 +2,7 @@
 //!
 //! A target needs the program `tgtd`, which is not installed for this alone. Where it is there, the login is made once per
 //! boot: a kernel or a package may have changed in between, and it takes a few seconds. [`login`] is how.
+//! The act itself notes the boot of a login that went well: a note that is written before, as a planned file would be, proves nothing.
 
 mod login;
 

@@ -7,7 +7,6 @@ use engine::StepError;
 use host::{Disk, Host, HostError};
 
 use super::{
-    super::requirements::requirement,
     daemon, initiator,
     kernel::{self, Support},
     proof, wanted,
@@ -73,7 +72,7 @@ pub(in super::super) fn nfs(disk: &dyn Disk) -> Result<Requirement, HostError> {
         ),
         state => (Verdict::Met, format!("{NFS_MODULE} {}", state.words())),
     };
-    Ok(requirement("nfs4", verdict, detail))
+    Ok(Requirement::new("nfs4", verdict, detail))
 }
 
 fn evaluate(is_up: bool, conf: &str) -> Requirement {
@@ -88,7 +87,7 @@ fn evaluate(is_up: bool, conf: &str) -> Requirement {
             ),
         ),
     };
-    requirement("multipath", verdict, detail)
+    Requirement::new("multipath", verdict, detail)
 }
 
 /// Whether its configuration leaves out disks with names like `sda`.

@@ -52,15 +52,11 @@ pub(super) fn all(facts: &Facts<'_>) -> Vec<Requirement> {
     let evaluated =
         registry().into_iter().filter(|check| (check.is_for)(prep)).map(|check| match (check.evaluate)(facts) {
             (verdict, detail) if verdict == Verdict::Met || facts.survey.is_applicable(facts.task) => {
-                requirement(check.name, verdict, detail)
+                Requirement::new(check.name, verdict, detail)
             }
-            (_, detail) => requirement(check.name, Verdict::Met, format!("{detail}; here it does not matter")),
+            (_, detail) => Requirement::new(check.name, Verdict::Met, format!("{detail}; here it does not matter")),
         });
     evaluated.chain(facts.survey.multipath.clone()).chain(facts.survey.nfs.clone()).collect()
-}
-
-pub(super) fn requirement(name: &str, verdict: Verdict, detail: impl Into<String>) -> Requirement {
-    Requirement { name: name.to_owned(), verdict, detail: detail.into() }
 }
 
 /// For checks that matter for all.

@@ -6,10 +6,7 @@ use engine::StepError;
 use nodekit::package_manager::Manager;
 
 use super::{
-    super::{
-        Goal,
-        survey::{Cpu, Os},
-    },
+    super::{Goal, os::Os, survey::Cpu},
     *,
 };
 

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! GET bootstrap-url?workerID=…&clusterID=…&region=…     Authorization: Bearer TOKEN
-//!   200 ─► the payload      429, 503, 511 ─► not made yet: asked again, for a minute      401, 403 ─► the token is wrong: never again
+//!   200 ─► the payload      405 ─► the same by POST, with a body {"workerID":…,"clusterID":…,"region":…}      429, 503, 511 ─► not made yet: asked again, for a minute      401, 403 ─► the token is wrong: never again
 //! ```
 //! The payload belongs to one worker and may be another one with each call, so the answer that was checked is the one that is
-//! kept. A sum in the Secret or in the answer's headers is compared before a byte of it is looked at.
+//! kept. A sum in the Secret or in the answer's headers is compared before a byte of it is used.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -18,12 +18,13 @@ use reqwest::{
     StatusCode, Url,
     header::{DATE, HeaderMap, RETRY_AFTER},
 };
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use upgrades::names::key;
 
 use crate::{
     Secret, codes,
-    fetch::{Answer, FetchError, fetch},
+    fetch::{Answer, FetchError, Method, fetch_by},
 };
 
 /// The largest payload.
@@ -34,6 +35,8 @@ const ACCEPT: &str = "application/gzip, application/x-tar, text/x-shellscript, *
 const READY_WITHIN: Duration = Duration::from_mins(1);
 /// Before it is asked for the second time; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
+/// What tells the API whose payload is meant, and the keys that have it.
+const WHOSE: [(&str, &str); 3] = [("workerID", key::WORKER), ("clusterID", key::CLUSTER), ("region", key::REGION)];
 /// Up to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
@@ -52,7 +55,12 @@ pub(super) async fn payload(secret: &Secret) -> Result<Fetched, StepError> {
     let url = url(secret)?;
     let authorization = format!("Bearer {}", required(secret, key::BOOTSTRAP_TOKEN)?);
     let ca = required(secret, key::CA)?;
-    let answer = ask(|| fetch(ca, url.as_str(), &authorization, ACCEPT, MOST)).await?;
+    let body = body(secret)?;
+    let answer = ask(|by_post| {
+        let method = if by_post { Method::Post(body.clone()) } else { Method::Get };
+        fetch_by(method, ca, url.as_str(), &authorization, ACCEPT, MOST)
+    })
+    .await?;
     let sha256 = sum(&answer.body);
     for (origin, announced) in announced(secret.get(key::SHA256), &answer.headers) {
         if announced != sha256 {
@@ -80,7 +88,7 @@ fn url(secret: &Secret) -> Result<Url, StepError> {
     let bad =
         |why: String| StepError::new(codes::BOOTSTRAP_UNREACHABLE, format!("`bootstrap-url` is no address: {why}"));
     let mut url = Url::parse(given).map_err(|error| bad(error.to_string()))?;
-    for (name, key) in [("workerID", key::WORKER), ("clusterID", key::CLUSTER), ("region", key::REGION)] {
+    for (name, key) in WHOSE {
         let value = required(secret, key)?;
         if !url.query_pairs().any(|(there, _)| there.eq_ignore_ascii_case(name)) {
             url.query_pairs_mut().append_pair(name, value);
@@ -89,15 +97,27 @@ fn url(secret: &Secret) -> Result<Url, StepError> {
     Ok(url)
 }
 
-/// Asks until there is a payload, it is clear that there will be none, or it takes too long.
-async fn ask<A>(mut attempt: impl FnMut() -> A) -> Result<Answer, StepError>
+/// The same for a server that wants it in a body.
+fn body(secret: &Secret) -> Result<String, StepError> {
+    let of_key = |(name, key)| Ok((name, json!(required(secret, key)?)));
+    let whose: BTreeMap<&str, Value> = WHOSE.into_iter().map(of_key).collect::<Result<_, StepError>>()?;
+    Ok(json!(whose).to_string())
+}
+
+/// Asks until there is a payload, it is clear that there will be none, or it takes too long; by POST where GET is not allowed.
+async fn ask<A>(mut attempt: impl FnMut(bool) -> A) -> Result<Answer, StepError>
 where
     A: Future<Output = Result<Answer, FetchError>>,
 {
     let started = Instant::now();
     let mut pause = FIRST_PAUSE;
+    let mut by_post = false;
     loop {
-        let answer = attempt().await.map_err(|error| unanswered(&error))?;
+        let answer = attempt(by_post).await.map_err(|error| unanswered(&error))?;
+        if answer.status == StatusCode::METHOD_NOT_ALLOWED && !by_post {
+            by_post = true;
+            continue;
+        }
         let Some((error, is_not_yet)) = refused(answer.status, started.elapsed()) else { return Ok(answer) };
         let wait = retry_after(&answer.headers).unwrap_or(pause);
         if !is_not_yet || started.elapsed() + wait > READY_WITHIN {
@@ -144,7 +164,7 @@ fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
     Some(jiff::fmt::rfc2822::parse(date).ok()?.timestamp())
 }
 
-/// Every SHA-256 that the payload is said to have, in hex, and who says it.
+/// Every SHA-256 that is announced for the payload, in hex, and by whom.
 fn announced(secret: Option<&str>, headers: &HeaderMap) -> Vec<(&'static str, String)> {
     let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let mut all = Vec::new();
@@ -194,6 +214,7 @@ mod tests {
         }
         let odd = with("a", &[("worker-id", "a b&c=d"), ("bootstrap-url", "https://h/")]);
         assert_eq!(url(&odd.secret).unwrap().query(), Some("workerID=a+b%26c%3Dd&clusterID=c-1&region=eu-de"));
+        assert_eq!(body(&odd.secret).unwrap(), r#"{"clusterID":"c-1","region":"eu-de","workerID":"a b&c=d"}"#);
         for (key, expected) in [("region", "BS-IPB-013"), ("bootstrap-url", "BS-IPB-013")] {
             let error = url(&with("a", &[(key, "")]).secret).unwrap_err();
             assert!(failed(&error).starts_with(expected), "{error}");
@@ -249,14 +270,18 @@ mod tests {
             vec![Ok(answer(511, None)), Ok(answer(403, None))],
             vec![Ok(answer(404, None))],
             vec![Ok(answer(204, None))],
+            vec![Ok(answer(405, None)), Ok(answer(511, None)), Ok(answer(200, None))],
+            vec![Ok(answer(405, None)), Ok(answer(405, None))],
             vec![unreachable()],
             vec![Err(FetchError::Distrusted("certificate signed by unknown authority".into()))],
             vec![Err(FetchError::TooLarge(7))],
         ] {
             let (started, mut answers) = (Instant::now(), VecDeque::from(answers));
             let mut asked = 0;
-            let ended = ask(|| {
+            let mut posted = 0;
+            let ended = ask(|by_post| {
                 asked += 1;
+                posted += u8::from(by_post);
                 std::future::ready(answers.pop_front().unwrap())
             })
             .await;
@@ -265,7 +290,8 @@ mod tests {
                 Err(error) if error.is_retryable() => format!("{}, tried again", failed(&error)),
                 Err(error) => failed(&error),
             };
-            reported += &format!("asked {asked} times in {} s: {ended}\n", started.elapsed().as_secs());
+            let posted = if posted == 0 { String::new() } else { format!(", {posted} by POST,") };
+            reported += &format!("asked {asked} times{posted} in {} s: {ended}\n", started.elapsed().as_secs());
         }
         insta::assert_snapshot!(reported);
     }

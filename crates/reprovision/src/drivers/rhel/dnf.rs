@@ -59,7 +59,7 @@ pub(super) async fn roll_back(host: &Host, to: u32) -> Result<u32, StepError> {
     }
     remove_duplicates(host).await?;
     host.doing(format!("undoing the dnf transactions from {} to {last}", to + 1));
-    // It cannot be told to go back to before the first one.
+    // It cannot be ordered to go back to before the first one.
     let first = to.max(1);
     if last > first {
         run(host, &["--assumeyes", WITH_KERNEL, "history", "rollback", &first.to_string()])

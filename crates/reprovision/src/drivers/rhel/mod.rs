@@ -149,7 +149,7 @@ mod tests {
         insta::assert_snapshot!(reported);
     }
 
-    /// Changes a file that is declared and one that is not, and has dnf make a transaction. Stage 2 fails as often as it is told.
+    /// Changes a file that is declared and one that is not, and has dnf make a transaction. Stage 2 fails as often as it is asked.
     struct Changing(PathBuf, AtomicU32);
 
     impl Scripts for Changing {

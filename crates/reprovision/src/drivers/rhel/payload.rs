@@ -291,12 +291,12 @@ mod tests {
         let machine = Machine::default();
         let disk = &*machine.host().disk;
         let mut reported = String::new();
-        let mut look = |run: &Run| reported += &format!("{}\n", failed(&whole(run, disk).unwrap_err()));
-        look(&run("a"));
+        let mut refuse = |run: &Run| reported += &format!("{}\n", failed(&whole(run, disk).unwrap_err()));
+        refuse(&run("a"));
         keep(&run("a"), &machine.host(), fetched(b"#!/bin/bash\n")).unwrap();
-        look(&run("b"));
+        refuse(&run("b"));
         machine.write(&format!("{DIR}/raw"), "#!/bin/sh\n");
-        look(&run("a"));
+        refuse(&run("a"));
         insta::assert_snapshot!(reported);
     }
 

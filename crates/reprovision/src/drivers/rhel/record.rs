@@ -1,6 +1,6 @@
 //! What the stages note for the run after a reboot and for the way back: `rhel.json` in the state directory.
 //!
-//! A script promises nothing that could be looked at from outside. So that one ended well is noted here, by the run it was for: it is
+//! A script promises nothing that could be observed from outside. So that one ended well is noted here, by the run it was for: it is
 //! the one marker that this driver believes.
 
 use std::path::PathBuf;

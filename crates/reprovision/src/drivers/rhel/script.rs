@@ -1,6 +1,6 @@
 //! Runs a stage of a payload: its output line by line into our own, its end, and no way to outlive us.
 //!
-//! The program and all that it starts are one process group. It is ended when nobody waits for it any more, and when it has printed
+//! The program and all that it starts are one process group. It is ended when it is not waited for any more, and when it has printed
 //! nothing for too long: first politely, because rpm then comes to the end of the package that it is at. Should we be killed ourselves,
 //! systemd ends what is left in the unit.
 
@@ -33,8 +33,8 @@ const LAST: usize = 8;
 const POLITELY: Duration = Duration::from_secs(30);
 /// How long output is waited for that a child of the script, which may go on, has still to print.
 const LATE: Duration = Duration::from_secs(2);
-/// How often a listener is told the last line.
-const TOLD: Duration = Duration::from_secs(1);
+/// How often a listener hears the last line.
+const REPORTED: Duration = Duration::from_secs(1);
 
 /// What is run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Group {
             tokio::spawn(read(stdout, sender.clone()));
             tokio::spawn(read(stderr, sender));
         }
-        let mut shown = Shown { secrets, host, last: VecDeque::new(), told: None };
+        let mut shown = Shown { secrets, host, last: VecDeque::new(), reported: None };
         let mut deadline = Instant::now() + script.within;
         loop {
             tokio::select! {
@@ -194,7 +194,7 @@ async fn read(mut from: impl AsyncRead + Unpin, to: Sender<String>) {
         }
         if count == 0 {
             if !line.is_empty() {
-                // Nobody listens any more: it is not needed.
+                // There is no listener any more: it is not needed.
                 let _ = to.send(text(&mut line)).await;
             }
             return;
@@ -211,7 +211,7 @@ struct Shown<'a> {
     secrets: &'a [String],
     host: &'a Host,
     last: VecDeque<String>,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 impl Shown<'_> {
@@ -222,9 +222,9 @@ impl Shown<'_> {
             return;
         }
         tracing::info!("{line}");
-        if self.told.is_none_or(|told| told.elapsed() >= TOLD) {
+        if self.reported.is_none_or(|reported| reported.elapsed() >= REPORTED) {
             self.host.doing(line.clone());
-            self.told = Some(Instant::now());
+            self.reported = Some(Instant::now());
         }
         if self.last.len() == LAST {
             self.last.pop_front();
@@ -289,7 +289,7 @@ mod tests {
         std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
     }
 
-    /// Its children too, whether it was late or nobody waits any more.
+    /// Its children too, whether it was late or it is not waited for any more.
     #[tokio::test]
     async fn a_script_does_not_outlive_us() {
         let dir = tempfile::tempdir().unwrap();

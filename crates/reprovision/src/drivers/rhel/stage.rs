@@ -189,7 +189,7 @@ impl Step for Stage {
     }
 }
 
-/// The file with the token, in memory and while somebody waits for the script.
+/// The file with the token, in memory and while the script is waited for.
 struct Token<'a>(&'a dyn Disk);
 
 impl<'a> Token<'a> {
@@ -206,7 +206,7 @@ impl<'a> Token<'a> {
 
 impl Drop for Token<'_> {
     fn drop(&mut self) {
-        // It is in memory only, and the next one overwrites it: there is nobody to tell here.
+        // It is in memory only, and the next one overwrites it: there is no one to report it to here.
         let _ = payload::forget_token(self.0);
     }
 }

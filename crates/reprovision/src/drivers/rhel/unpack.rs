@@ -133,7 +133,7 @@ fn inside(path: &Path) -> Option<PathBuf> {
     parts.map(|part| if let Component::Normal(part) = part { Some(part) } else { None }).collect()
 }
 
-/// Where a link leads, from the top of the archive; none if that is outside, or cannot be said without looking.
+/// Where a link leads, from the top of the archive; none if that is outside, or cannot be known without following it.
 fn led(link: &Path, target: &Path) -> Option<PathBuf> {
     let mut leads = link.parent()?.to_path_buf();
     let mut is_going_down = false;

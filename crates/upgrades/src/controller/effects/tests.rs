@@ -1,10 +1,12 @@
+use std::collections::BTreeSet;
+
 use operations::node_snapshot::NodeSnapshot;
 
 use super::*;
 use crate::{
     NodeUpgradeSpec, Phase,
     controller::{
-        fence::SeenNode,
+        precondition::SeenNode,
         secret,
         testing::{Server, controller},
     },
@@ -12,7 +14,7 @@ use crate::{
 };
 
 /// What is decided from is of no account here.
-async fn look(client: &kubeapi::Client) -> Look {
+async fn observe(client: &kubeapi::Client) -> Observed {
     let seen = Seen {
         now: jiff::Timestamp::UNIX_EPOCH,
         node: Some(NodeSeen::default()),
@@ -23,11 +25,11 @@ async fn look(client: &kubeapi::Client) -> Look {
         no_progress: None,
         report: None,
         leaving: crate::next::Leaving::default(),
-        gates: Vec::new(),
+        not_ready_pods: BTreeSet::new(),
         commits: false,
     };
-    let node = SeenNode::look(client, "w1").await.unwrap();
-    Look { seen, node, secret: secret::read(client, "ipb-w1").await.unwrap(), is_master: false }
+    let node = SeenNode::observe(client, "w1").await.unwrap();
+    Observed { seen, node, secret: secret::read(client, "ipb-w1").await.unwrap(), is_master: false }
 }
 
 fn object() -> NodeUpgrade {
@@ -49,8 +51,8 @@ async fn what_was_decided_before_a_node_was_given_back_does_not_land_after_it() 
     let server = Server::default();
     let client = server.serve().await;
     let (mut leads, mut stopped) = (controller(&client), controller(&client));
-    let mut old = look(&client).await;
-    let mut new = look(&client).await;
+    let mut old = observe(&client).await;
+    let mut new = observe(&client).await;
     for effect in GIVE_BACK {
         assert_eq!(leads.affect(&object(), &mut new, effect).await.unwrap(), Went::On, "{effect:?}");
     }
@@ -64,11 +66,11 @@ async fn what_was_decided_before_a_node_was_given_back_does_not_land_after_it() 
 }
 
 #[tokio::test]
-async fn a_node_that_changes_between_two_effects_is_decided_on_anew() {
+async fn a_node_that_changes_between_two_effects_is_decided_on_again() {
     let server = Server::default();
     let client = server.serve().await;
     let mut leads = controller(&client);
-    let mut seen = look(&client).await;
+    let mut seen = observe(&client).await;
     assert_eq!(leads.affect(&object(), &mut seen, Effect::Cordon).await.unwrap(), Went::On);
     server.with(|held| held.interferes = Some(json!({ "metadata": { "labels": { "of": "others" } } })));
     assert_eq!(leads.affect(&object(), &mut seen, Effect::Label).await.unwrap(), Went::Stop);
@@ -77,7 +79,7 @@ async fn a_node_that_changes_between_two_effects_is_decided_on_anew() {
 
 /// What an old object says is not done to a Node of the next run.
 #[tokio::test]
-async fn an_object_that_changed_while_its_node_was_looked_at_is_looked_at_again() {
+async fn an_object_that_changed_while_its_node_was_observed_is_observed_again() {
     let server = Server::default();
     let client = server.serve().await;
     let mut leads = controller(&client);
@@ -94,6 +96,6 @@ async fn an_object_that_changed_while_its_node_was_looked_at_is_looked_at_again(
         server.with(|held| held.object = now.clone());
         let mut object = object();
         object.status.phase = phase;
-        assert_eq!(leads.look(&object).await.unwrap().is_some(), is_seen, "{now} {phase}");
+        assert_eq!(leads.observe(&object).await.unwrap().is_some(), is_seen, "{now} {phase}");
     }
 }

@@ -103,7 +103,7 @@ impl Machine {
         self.ledger.insert(self.run.clone(), state);
     }
 
-    /// One look and one step; whether it began.
+    /// One observation and one step; whether it began.
     pub(super) fn step(&mut self, node: &mut ApiNode, now: i64, goes_well: bool) -> bool {
         if !self.is_up {
             return false;
@@ -184,7 +184,7 @@ impl Machine {
             (NodeState::Applying | NodeState::Stage2, false) => self.fail(),
             (NodeState::Rebooting, _) => self.reboot(),
             (NodeState::Stage2, true) => {
-                // As a kubelet that registers anew.
+                // As a kubelet that registers again.
                 node.write(|node| (node.of_others.labels.clear(), node.of_others.taints.clear()).0);
                 self.returned_at = now;
                 self.become_(NodeState::Returned);

@@ -1,4 +1,4 @@
-//! A cluster of such nodes: objects with versions, slots, Secrets, pods; controllers that look at it and act on it step by step.
+//! A cluster of such nodes: objects with versions, slots, Secrets, pods; controllers that observe it and act on it step by step.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,12 @@ use operations::node_snapshot::NodeSnapshot;
 use super::unit::{ApiNode, Machine};
 use crate::{
     Command, Deadlines, Driver, NodeState, NodeUpgrade, NodeUpgradeSpec, Order, Phase, Rollback, names,
-    next::{Effect, Leaving, Next, NodeSeen, SecretSeen, Seen, SlotSeen, advance, diagnostic, next},
+    next::{Effect, Leaving, Next, NodeSeen, SecretSeen, Seen, SlotSeen, advance, next},
     order::FORMAT,
 };
+
+/// The pod that is broken from the beginning.
+pub(super) const BROKEN: &str = "broken before";
 
 /// A node with all that belongs to it.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(super) struct Place {
     secret_uid: u64,
     pub(super) pods: u8,
     pub(super) has_good_gates: bool,
+    /// A pod that belongs on the node is broken from the beginning, and stays so.
+    pub(super) has_broken_pod: bool,
     pub(super) before: NodeSnapshot,
     /// It was given back while it was Stuck, because a person deleted the object.
     pub(super) is_overruled: bool,
@@ -45,6 +50,7 @@ impl Place {
             secret_uid: 1,
             pods: 2,
             has_good_gates: true,
+            has_broken_pod: false,
             before,
             is_overruled: false,
         }
@@ -110,7 +116,7 @@ pub(super) struct World {
     limit: usize,
     made: u64,
     commits: bool,
-    is_fenced: bool,
+    has_preconditions: bool,
 }
 
 impl World {
@@ -124,21 +130,22 @@ impl World {
             limit,
             made: 0,
             commits,
-            is_fenced: true,
+            has_preconditions: true,
         };
         (0..nodes).for_each(|place| world.make_object(place));
         world
     }
 
     /// Node and slot are written whatever has become of them since they were seen.
-    pub(super) fn without_fence(mut self) -> Self {
-        self.is_fenced = false;
+    pub(super) fn without_preconditions(mut self) -> Self {
+        self.has_preconditions = false;
         self
     }
 
-    pub(super) fn with(mut self, rollback: Rollback) -> Self {
+    pub(super) fn with(mut self, rollback: Rollback, has_broken_pod: bool) -> Self {
         for place in &mut self.places {
             place.change(|object| object.spec.rollback = rollback);
+            place.has_broken_pod = has_broken_pod;
         }
         self
     }
@@ -181,7 +188,8 @@ impl World {
             _ => SlotSeen::Full("others".into()),
         };
         let node = &place.node;
-        let gate = (!place.has_good_gates).then(|| diagnostic(crate::codes::GATES_UNMET, "dns"));
+        let not_ready_pods = [(!place.has_good_gates, "dns"), (place.has_broken_pod, BROKEN)];
+        let not_ready_pods = not_ready_pods.into_iter().filter(|(is, _)| *is).map(|(_, pod)| pod.to_owned()).collect();
         Seen {
             now: Timestamp::from_second(self.now).unwrap(),
             node: Some(NodeSeen {
@@ -199,13 +207,13 @@ impl World {
             no_progress: None,
             report: node.report.clone(),
             leaving: Leaving { pods: (place.pods > 0).then(|| "pods".into()), volumes: None },
-            gates: gate.into_iter().collect(),
+            not_ready_pods,
             commits: self.commits,
         }
     }
 
-    /// A controller looks and decides; what it had decided before is forgotten, as if it had been killed.
-    pub(super) fn look(&mut self, controller: usize, at: usize) {
+    /// A controller observes and decides; what it had decided before is forgotten, as if it had been killed.
+    pub(super) fn observe(&mut self, controller: usize, at: usize) {
         let place = &self.places[at];
         self.plans[controller] = place.object.clone().map(|mut object| {
             // No Secret here names an API.
@@ -257,7 +265,7 @@ impl World {
             }
             Effect::TakeSlot => false,
             Effect::ReleaseSlot => {
-                if !self.is_fenced || self.slots.get(&at).copied() == plan.slot {
+                if !self.has_preconditions || self.slots.get(&at).copied() == plan.slot {
                     self.slots.remove(&at);
                 }
                 true
@@ -296,7 +304,7 @@ impl World {
 
     fn apply_to_node(&mut self, plan: &mut Plan, effect: Effect) -> bool {
         let place = &mut self.places[plan.place];
-        if self.is_fenced && place.node.version != plan.node_version {
+        if self.has_preconditions && place.node.version != plan.node_version {
             return false;
         }
         let status = &plan.object.status;

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use explain::{Diagnostic, Message};
 use jiff::Timestamp;
 
@@ -18,7 +20,7 @@ fn seen(second: i64) -> Seen {
         no_progress: None,
         report: None,
         leaving: Leaving::default(),
-        gates: Vec::new(),
+        not_ready_pods: BTreeSet::new(),
         commits: false,
     }
 }
@@ -55,7 +57,7 @@ fn shown(outbox: &Outbox) -> String {
 }
 
 #[test]
-fn a_run_is_told_step_by_step_and_nothing_twice() {
+fn a_run_is_reported_step_by_step_and_nothing_twice() {
     let mut object = NodeUpgrade::new("w1", NodeUpgradeSpec::default());
     object.metadata.uid = Some("u".into());
     object.metadata.generation = Some(1);
@@ -81,12 +83,12 @@ fn a_run_is_told_step_by_step_and_nothing_twice() {
     ] {
         object.status = advance(&object, &seen, &next);
         let again = advance(&object, &seen, &Next::default());
-        assert_eq!(again.outbox, object.status.outbox, "the same seen twice is told once");
+        assert_eq!(again.outbox, object.status.outbox, "the same seen twice is reported once");
     }
     insta::assert_snapshot!(shown(&object.status.outbox), @r"
     1 1 - #0 Pending - - - waits for its Secret, for a slot, for other nodes
     2 3 u-1-1 #1 Cordoned - - - is being cordoned
-    3 4 u-1-1 #1 Preflight - - - looks whether the work can be done
+    3 4 u-1-1 #1 Preflight - - - checks whether the work can be done
     4 6 u-1-1 #1 Preflight checking 4.17 - 3 checks
     5 8 u-1-1 #1 Preflight refused 4.17 BS-UPG-006 no mirror
     6 8 u-1-1 #1 Restoring refused 4.17 BS-UPG-006 no mirror

@@ -44,8 +44,8 @@ fn pending() {
         ("no Node", of().without_node()),
         ("abort", of().annotated(names::ABORT_ANNOTATION)),
         ("deleted", of().deleted()),
-        ("deleted, something is still to be told", of().deleted().untold()),
-        ("deleted, the API does not answer", of().deleted().untold().at(31)),
+        ("deleted, something is still to be reported", of().deleted().unreported()),
+        ("deleted, the API does not answer", of().deleted().unreported().at(31)),
         ("label removed", of().unlabelled()),
         ("retry", of().annotated(names::RETRY_ANNOTATION)),
     ]));
@@ -148,7 +148,7 @@ fn armed() {
         ("label gone", is_armed().unlabelled()),
         ("label removed before it is armed", ordered().unlabelled()),
         ("label removed before it is ordered", of().unlabelled()),
-        ("label removed, told to stop", stopped().reports(NodeState::Checked).unlabelled()),
+        ("label removed, ordered to stop", stopped().reports(NodeState::Checked).unlabelled()),
         ("label removed, disarmed", stopped().reports(NodeState::Disarmed).unlabelled()),
         ("label gone, rebooted", is_armed().rebooted().unlabelled()),
         ("begun", is_armed().reports(NodeState::Applying)),
@@ -161,11 +161,11 @@ fn armed() {
         ("armed, late", is_armed().at(301)),
         ("abort", is_armed().annotated(names::ABORT_ANNOTATION)),
         ("deleted", is_armed().deleted()),
-        ("told to stop, never armed", stopped().reports(NodeState::Checked)),
-        ("told to stop, armed", stopped()),
-        ("told to stop, armed, silent", stopped().at(901)),
-        ("told to stop, label gone", stopped().reports(NodeState::Checked).unlabelled()),
-        ("told to stop, label gone, silent", stopped().reports(NodeState::Checked).unlabelled().at(901)),
+        ("ordered to stop, never armed", stopped().reports(NodeState::Checked)),
+        ("ordered to stop, armed", stopped()),
+        ("ordered to stop, armed, silent", stopped().at(901)),
+        ("ordered to stop, label gone", stopped().reports(NodeState::Checked).unlabelled()),
+        ("ordered to stop, label gone, silent", stopped().reports(NodeState::Checked).unlabelled().at(901)),
         ("no Node", is_armed().without_node()),
         ("no Node, abort", is_armed().without_node().annotated(names::ABORT_ANNOTATION)),
         ("no Node, at the deadlines", is_armed().without_node().at(900)),
@@ -235,12 +235,16 @@ fn rebooting() {
 #[test]
 fn gating() {
     let of = || Case::new(Phase::Gating).ordered(Command::Arm).unlabelled().reports(NodeState::Returned);
-    let unmet = || of().seen(|seen| seen.gates = vec![diagnostic(crate::codes::GATES_UNMET, "dns")]);
+    let unmet = || of().seen(|seen| seen.not_ready_pods = ["dns".to_owned()].into());
     let held = || of().but(|case| case.object.status.gates_since = Some(Timestamp::UNIX_EPOCH));
     let confirmed = || held().ordered(Command::Confirm);
     insta::assert_snapshot!(table(vec![
         ("a gate does not hold", unmet()),
         ("a gate does not hold, late", unmet().at(601)),
+        (
+            "a pod that was broken before",
+            unmet().at(601).but(|case| case.object.status.not_ready_before = ["dns".to_owned()].into())
+        ),
         (
             "a gate does not hold, late, never back",
             unmet().at(601).but(|case| {
@@ -260,7 +264,7 @@ fn gating() {
         (
             "confirmed, a gate does not hold",
             confirmed().seen(|seen| {
-                seen.gates = vec![diagnostic(crate::codes::GATES_UNMET, "dns")];
+                seen.not_ready_pods = ["dns".to_owned()].into();
             })
         ),
         ("confirmed, late", confirmed().at(2401)),
@@ -275,8 +279,8 @@ fn gating() {
 fn rolling_back() {
     let of = || Case::new(Phase::RollingBack).ordered(Command::RollBack).unlabelled();
     insta::assert_snapshot!(table(vec![
-        ("not told yet", of().ordered(Command::Arm).reports(NodeState::Returned)),
-        ("not told yet, late", of().ordered(Command::Arm).reports(NodeState::Returned).at(4501)),
+        ("not ordered yet", of().ordered(Command::Arm).reports(NodeState::Returned)),
+        ("not ordered yet, late", of().ordered(Command::Arm).reports(NodeState::Returned).at(4501)),
         ("goes back", of().reports(NodeState::RollingBack)),
         ("goes back, late", of().reports(NodeState::RollingBack).at(4501)),
         ("is back", of().reports(NodeState::RolledBack)),
@@ -307,7 +311,7 @@ fn ends() {
     let all = [Phase::Done, Phase::Refused, Phase::RolledBack, Phase::Stuck];
     let changes: [Change; 18] = [
         ("nothing", |case| case),
-        ("something is still to be told", Case::untold),
+        ("something is still to be reported", Case::unreported),
         ("another Secret", |case| case.seen(|seen| seen.secret_uid = Some("s2".into()))),
         ("no Secret any more", |case| case.seen(|seen| seen.secret_uid = None)),
         ("label added again", |case| case.node(|node| node.is_labelled = true)),
@@ -327,7 +331,7 @@ fn ends() {
         }),
         ("new generation", |case| case.but(|case| case.object.metadata.generation = Some(2))),
         ("deleted", Case::deleted),
-        ("deleted, something is still to be told", |case| case.deleted().untold()),
+        ("deleted, something is still to be reported", |case| case.deleted().unreported()),
         ("deleted, no Node", |case| case.deleted().without_node()),
         ("deleted, at work", |case| case.deleted().reports(NodeState::Stage2)),
         ("deleted, at work for another run", |case| case.deleted().reports_of("other", NodeState::Stage2)),

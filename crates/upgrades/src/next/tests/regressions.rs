@@ -24,7 +24,7 @@ fn a_label_that_is_there_again_is_no_proof_that_an_armed_node_has_not_begun() {
 
 /// Another controller may give it back on the ground of that order.
 #[test]
-fn a_node_that_was_told_to_stop_is_never_told_to_be_armed_again() {
+fn a_node_that_was_ordered_to_stop_is_never_ordered_to_be_armed_again() {
     let no_longer_aborted = Case::new(Phase::Armed).reports(NodeState::Armed).ordered(Command::Stop);
     assert_eq!(no_longer_aborted.next().effects, []);
 }
@@ -33,7 +33,7 @@ fn a_node_that_was_told_to_stop_is_never_told_to_be_armed_again() {
 fn an_abort_before_the_first_run_ends_and_does_not_begin_again() {
     let aborted = Case::new(Phase::Pending).annotated(names::ABORT_ANNOTATION).advance().advance().unlabelled();
     assert_eq!(aborted.object.status.phase, Phase::Refused);
-    assert_eq!(aborted.next(), Next::default());
+    assert_eq!((aborted.next().effects, aborted.entered()), (Vec::new(), None));
 }
 
 #[test]
@@ -45,10 +45,10 @@ fn an_abort_is_followed_once_and_labelling_again_works() {
         |case: Case| case.node(|node| node.is_labelled = true).seen(|seen| seen.slot = SlotSeen::Held).advance();
     let again = again(again(aborted));
     assert_eq!((again.object.status.phase, again.object.status.aborted.as_deref()), (Phase::Cordoned, Some("now")));
-    let anew = again.but(|case| {
+    let again = again.but(|case| {
         case.object.metadata.annotations = Some([(names::ABORT_ANNOTATION.to_owned(), "later".to_owned())].into());
     });
-    assert_eq!(anew.entered().unwrap().0, Phase::Restoring);
+    assert_eq!(again.entered().unwrap().0, Phase::Restoring);
 
     let too_late = abort(Case::new(Phase::Gating)).reports(NodeState::Done).advance().advance();
     assert_eq!((too_late.object.status.phase, too_late.object.status.aborted.as_deref()), (Phase::Done, Some("now")));
@@ -65,7 +65,7 @@ fn a_stuck_node_that_is_tried_again_and_deleted_at_once_is_restored() {
 
 /// The controller was away for longer than the deadline; the node was not.
 #[test]
-fn progress_that_was_made_while_nobody_looked_counts() {
+fn progress_that_was_made_without_a_controller_counts() {
     for (phase, state) in [
         (Phase::Applying, NodeState::Applying),
         (Phase::Rebooting, NodeState::Stage2),
@@ -79,10 +79,10 @@ fn progress_that_was_made_while_nobody_looked_counts() {
 }
 
 #[test]
-fn a_node_is_told_to_go_back_before_it_counts_as_stuck() {
-    let untold = Case::new(Phase::RollingBack).reports(NodeState::Returned).at(10_000);
-    assert_eq!((untold.entered(), untold.next().effects), (None, vec![Effect::Order(Command::RollBack)]));
-    assert_eq!(untold.ordered(Command::RollBack).entered().unwrap().0, Phase::Stuck);
+fn a_node_is_ordered_to_go_back_before_it_counts_as_stuck() {
+    let unreported = Case::new(Phase::RollingBack).reports(NodeState::Returned).at(10_000);
+    assert_eq!((unreported.entered(), unreported.next().effects), (None, vec![Effect::Order(Command::RollBack)]));
+    assert_eq!(unreported.ordered(Command::RollBack).entered().unwrap().0, Phase::Stuck);
 }
 
 /// It was silent for too long, and is well.
@@ -113,7 +113,7 @@ fn a_node_that_works_on_for_another_run_is_not_given_back() {
     for phase in [Phase::Pending, Phase::Cordoned, Phase::Preflight] {
         let busy = Case::new(phase).reports_of("other", NodeState::Applying).annotated(names::ABORT_ANNOTATION);
         let busy = busy.but(|case| case.object.status.snapshot = Some(NodeSnapshot::default()));
-        assert_eq!(busy.entered().unwrap().0, Phase::Stuck, "{phase}: asked anew while it was Stuck, and aborted");
+        assert_eq!(busy.entered().unwrap().0, Phase::Stuck, "{phase}: asked again while it was Stuck, and aborted");
     }
 }
 
@@ -175,16 +175,19 @@ fn a_label_that_a_person_removes_is_not_put_back() {
     assert_eq!(armed.ordered(Command::Stop).reports(NodeState::Disarmed).entered(), aborted);
 }
 
-/// It is needed to tell that all was done, and a user may have made another one by then.
+/// It is needed to report that all was done, and a user may have made another one by then.
 #[test]
-fn only_the_secret_of_the_run_is_deleted_and_not_before_all_is_told() {
+fn only_the_secret_of_the_run_is_deleted_and_not_before_all_is_reported() {
     let done = || Case::new(Phase::Restoring).but(|case| case.object.status.ending = Some(Phase::Done)).advance();
-    assert_eq!(done().unlabelled().next().effects, [Effect::ReleaseSlot], "that it is done is still to be told");
-    let told = || done().but(|case| case.object.status.outbox.events.clear()).unlabelled();
-    assert_eq!(told().next().effects, [Effect::ReleaseSlot, Effect::DeleteSecret]);
-    let other = told().seen(|seen| seen.secret_uid = Some("s2".into()));
+    assert_eq!(done().unlabelled().next().effects, [Effect::ReleaseSlot], "that it is done is still to be reported");
+    let reported = || done().but(|case| case.object.status.outbox.events.clear()).unlabelled();
+    assert_eq!(reported().next().effects, [Effect::ReleaseSlot, Effect::DeleteSecret]);
+    let other = reported().seen(|seen| seen.secret_uid = Some("s2".into()));
     assert_eq!(other.next().effects, [Effect::ReleaseSlot]);
-    assert_eq!(told().but(|case| case.object.status.phase = Phase::RolledBack).next().effects, [Effect::ReleaseSlot]);
+    assert_eq!(
+        reported().but(|case| case.object.status.phase = Phase::RolledBack).next().effects,
+        [Effect::ReleaseSlot]
+    );
 }
 
 #[test]
@@ -268,4 +271,59 @@ fn the_slot_is_taken_once_more_before_the_node_is_taken_away() {
     let retried = taken().unlabelled().node(|node| node.is_cordoned = false);
     assert_eq!(retried.next().effects, [Effect::TakeSlot, Effect::Cordon, Effect::Label]);
     assert_eq!(taken().next().effects, [Effect::TakeSlot], "it was cordoned by others");
+}
+
+/// A node went back for a pod that had been broken for days. What is not Ready is noted with the snapshot, once, and goes with it.
+#[test]
+fn what_was_broken_before_is_noted_once_and_is_no_fault_of_the_node() {
+    let pods = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let taken = Case::new(Phase::Pending).seen(|seen| {
+        seen.slot = SlotSeen::Held;
+        seen.not_ready_pods = pods(&["DaemonSet a/old"]);
+    });
+    let taken = taken.advance();
+    assert_eq!(
+        (taken.object.status.phase, &taken.object.status.not_ready_before),
+        (Phase::Cordoned, &pods(&["DaemonSet a/old"]))
+    );
+
+    let gating = |not_ready: &[&str]| {
+        let mut case = Case::new(Phase::Gating).ordered(Command::Arm).unlabelled().reports(NodeState::Returned).at(601);
+        case.object.status.not_ready_before = pods(&["DaemonSet a/old"]);
+        case.seen.not_ready_pods = pods(not_ready);
+        case.entered().map(|(phase, ..)| phase)
+    };
+    assert_eq!(gating(&["DaemonSet a/old"]), None);
+    assert_eq!(gating(&["DaemonSet a/old", "DaemonSet a/new"]), Some(Phase::RollingBack));
+
+    // A Stuck node that is tried again is still as the first run left it.
+    let again = Case::new(Phase::Pending).but(|case| {
+        case.object.status.snapshot = Some(NodeSnapshot::default());
+        case.object.status.not_ready_before = pods(&["DaemonSet a/old"]);
+        case.seen.slot = SlotSeen::Held;
+        case.seen.not_ready_pods = pods(&["DaemonSet a/old", "DaemonSet a/new"]);
+    });
+    assert_eq!(again.advance().object.status.not_ready_before, pods(&["DaemonSet a/old"]));
+
+    let mut ends = Case::new(Phase::Restoring).but(|case| case.object.status.ending = Some(Phase::Done));
+    ends.object.status.not_ready_before = pods(&["DaemonSet a/old"]);
+    assert_eq!(ends.advance().object.status.not_ready_before, pods(&[]));
+}
+
+/// The tokens of a run that has failed stay for another attempt, and still hold: the object says so, and where.
+#[test]
+fn a_secret_that_is_kept_with_its_tokens_is_named() {
+    let named = |phase: Phase, change: fn(&mut Seen)| {
+        let waits_for = Case::new(phase).seen(change).next().waits_for;
+        waits_for.is_some_and(|text| text.message().contains("Secret ipb-w1 keeps its tokens"))
+    };
+    for (phase, expected) in
+        [(Phase::Refused, true), (Phase::RolledBack, true), (Phase::Done, false), (Phase::Stuck, false)]
+    {
+        assert_eq!(named(phase, |_| ()), expected, "{phase}");
+    }
+    assert!(!named(Phase::RolledBack, |seen| seen.secret = SecretSeen::Bad("lacks bootstrap-token".into())), "used");
+    assert!(!named(Phase::Refused, |seen| {
+        (seen.secret, seen.secret_uid) = (SecretSeen::Missing("ipb-w1".into()), None);
+    }));
 }

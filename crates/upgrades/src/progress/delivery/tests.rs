@@ -69,7 +69,7 @@ fn each_answer_has_its_consequence() {
         let queue = if after.stopped { "stopped |".to_owned() } else { format!("{} | {wait}", events.join(" ")) };
         assert_eq!(format!("{queue}{}", error.unwrap_or_default()), expected, "{outcome:?}");
         assert_eq!(before.seq, after.seq);
-        assert_eq!(after.after(&first(outcome, &before), at(1)).events.len(), after.events.len(), "told twice");
+        assert_eq!(after.after(&first(outcome, &before), at(1)).events.len(), after.events.len(), "reported twice");
     }
 }
 
@@ -92,7 +92,7 @@ fn back_off_doubles_up_to_five_minutes_and_a_success_ends_it() {
 #[test]
 fn what_is_undelivered_for_a_day_is_dropped() {
     let (hour, day) = (3600, 86_400);
-    // Noted two days, two hours and one hour before; nobody tried until now.
+    // Noted two days, two hours and one hour before; no controller tried until now.
     let mut outbox = outbox(&[2 * day, 2 * hour, hour]);
     let mut left = Vec::new();
     for second in [0, day - 1, day, day + 1] {
@@ -130,5 +130,5 @@ fn once_stopped_nothing_is_kept() {
     let mut outbox = outbox(&[1]);
     outbox = outbox.after(&first(answered(410, None), &outbox), at(0));
     outbox.push(Event::default());
-    assert_eq!((outbox.seq, outbox.events.len(), outbox.dropped, outbox.is_settled()), (2, 0, 1, true));
+    assert_eq!((outbox.seq, outbox.events.len(), outbox.dropped, outbox.is_delivered()), (2, 0, 1, true));
 }

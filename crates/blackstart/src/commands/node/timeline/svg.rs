@@ -87,7 +87,7 @@ fn axis(span: Duration, bottom: u64) -> String {
     let mut text = String::new();
     let mut mark = Duration::ZERO;
     while mark <= span {
-        let (x, label) = (place(mark, span), ticks::label(mark, step));
+        let (x, label) = (x_of(mark, span), ticks::label(mark, step));
         let _ = writeln!(
             text,
             "<line class=\"grid\" x1=\"{x}\" y1=\"{TOP}\" x2=\"{x}\" y2=\"{bottom}\"/>\
@@ -115,7 +115,7 @@ fn draw_row(row: &Row<'_>, span: Duration, y: u64) -> String {
         text += &bar(piece, step.state, span, y + (ROW - BAR) / 2);
     }
     for (number, at) in &row.again {
-        let x = place(*at, span);
+        let x = x_of(*at, span);
         let _ = writeln!(
             text,
             "<g><line class=\"again\" x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{}\"/><text class=\"small end\" x=\"{}\" \
@@ -132,8 +132,8 @@ fn draw_row(row: &Row<'_>, span: Duration, y: u64) -> String {
 }
 
 fn bar(piece: &Piece<'_>, state: StepState, span: Duration, y: u64) -> String {
-    let x = place(piece.from, span);
-    let width = (place(piece.until, span) - x).max(THINNEST);
+    let x = x_of(piece.from, span);
+    let width = (x_of(piece.until, span) - x).max(THINNEST);
     let class = match (piece.kind, state) {
         (Kind::Wait(_) | Kind::Pause(_), _) => "wait",
         (Kind::Work, state) if state.is_bad() => "bad",
@@ -176,7 +176,7 @@ fn legend(y: u64, has_more_attempts: bool) -> String {
 }
 
 /// Where a moment is between the left and the right edge.
-fn place(time: Duration, span: Duration) -> u64 {
+fn x_of(time: Duration, span: Duration) -> u64 {
     let offset = time.as_nanos() * u128::from(RIGHT - LEFT) / span.as_nanos().max(1);
     LEFT + u64::try_from(offset).unwrap_or(u64::MAX).min(RIGHT - LEFT)
 }

@@ -7,18 +7,11 @@ use ::prep::{Prep, Report, Reported, Requirement, Verdict, codes};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::same_name::{SameName, same_names};
+use super::{
+    row::Row,
+    same_name::{SameName, same_names},
+};
 use crate::{Style, output::painted, progress::between};
-
-/// A Node as the API has it.
-#[derive(Debug, Clone)]
-pub(super) struct Row {
-    pub(super) name: String,
-    /// Whether its kubelet does; if not, its report may be outdated.
-    pub(super) answers: bool,
-    pub(super) iscsi: Option<Reported>,
-    pub(super) gpu: Option<Reported>,
-}
 
 /// How far all nodes are.
 #[derive(Debug, Serialize)]

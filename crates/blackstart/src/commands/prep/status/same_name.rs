@@ -7,7 +7,7 @@ use ::explain::Diagnostic;
 use ::prep::{Reported, codes};
 use serde::Serialize;
 
-use super::overview::Row;
+use super::row::Row;
 use crate::{Style, output::painted};
 
 /// Nodes of one initiator name.

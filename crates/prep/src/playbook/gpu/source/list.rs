@@ -1,6 +1,6 @@
 //! Sources of packages as apt reads them, in both of its forms: one line each, or a paragraph each.
 
-use super::super::super::survey::Os;
+use super::super::super::os::Os;
 
 /// One source, as a paragraph without its components.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The node's repositories can be used: their metadata is fetched anew, and what could be updated is resolved.
+//! The node's repositories can be used: their metadata is fetched again, and what could be updated is resolved.
 //!
 //! `skip_if_unavailable` must be off for all of them: some distributions have it on, and dnf then ends with 0 while a mirror is away.
 

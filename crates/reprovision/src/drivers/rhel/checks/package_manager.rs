@@ -1,4 +1,4 @@
-//! Packages can be worked with: nobody else does so, and what was last begun was completed.
+//! Packages can be worked with: no other process does so, and what was last begun was completed.
 //!
 //! A transaction that others have left half done is not completed here: a preflight changes nothing, and it is not ours.
 

@@ -21,11 +21,11 @@ pub(super) const CHECK: Check<Subject> = Check::new(
 );
 
 fn check(subject: &Subject) -> Checking<'_> {
-    Box::pin(async { Ok(look(subject).iter().map(found).collect()) })
+    Box::pin(async { Ok(problems(subject).iter().map(found).collect()) })
 }
 
 /// All that is wrong with it.
-fn look(subject: &Subject) -> Vec<StepError> {
+fn problems(subject: &Subject) -> Vec<StepError> {
     let disk = &*subject.host.disk;
     let whole = payload::whole(&subject.run, disk).map(drop);
     let entry = payload::entry(disk).map(drop);
@@ -44,7 +44,7 @@ mod tests {
     const DIR: &str = "/var/lib/blackstart-reprovision/payload";
 
     #[tokio::test]
-    async fn all_that_is_wrong_is_said_at_once() {
+    async fn all_that_is_wrong_is_reported_at_once() {
         let machine = Machine::default();
         let mut reported = machine.checked(&CHECK, &run("a")).await;
         machine.write(&format!("{DIR}/files/README"), "");

@@ -1,4 +1,4 @@
-//! The registries of the pull secret answer, by a certificate that the node knows. Asked as the node will ask: by `curl`, with its CA
+//! The registry of the Secret and those of its pull secret answer, by a certificate that the node knows. Asked as the node will ask: by `curl`, with its CA
 //! store and its proxy, and without a credential: 401 is an answer.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::{codes, drivers::Subject};
 
 /// See [`super`].
 pub(super) const CHECK: Check<Subject> =
-    Check::new("registry", "the registries of the pull secret answer", &[codes::REGISTRY], check);
+    Check::new("registry", "the registries of the Secret answer", &[codes::REGISTRY], check);
 
 /// More are not asked.
 const MOST: usize = 16;
@@ -28,15 +28,28 @@ struct Credentials {
 
 fn check(subject: &Subject) -> Checking<'_> {
     Box::pin(async {
-        let Some(secret) = subject.run.secret.get(key::PULL_SECRET) else { return Ok(Vec::new()) };
-        // No part of the text is shown: it is all secret.
-        let Ok(credentials) = serde_json::from_str::<Credentials>(secret) else {
-            return Ok(problem(format!("`{}` of the Secret is not what `.dockerconfigjson` is", key::PULL_SECRET)));
-        };
-        let hosts: BTreeSet<&str> = credentials.auths.keys().map(String::as_str).filter_map(host_of).collect();
-        let asked = hosts.into_iter().take(MOST).map(|host| ask(subject, host));
-        let answers = futures::future::try_join_all(asked).await?;
-        Ok(answers.into_iter().flatten().flat_map(problem).collect())
+        let secret = &subject.run.secret;
+        let mut found = Vec::new();
+        let mut hosts = BTreeSet::new();
+        if let Some(name) = secret.get(key::REGISTRY) {
+            match host_of(name) {
+                Some(host) => drop(hosts.insert(host.to_owned())),
+                None => found.extend(problem(format!("`{}` of the Secret is not HOST or HOST:PORT", key::REGISTRY))),
+            }
+        }
+        if let Some(text) = secret.get(key::PULL_SECRET) {
+            // No part of the text is shown: it is all secret.
+            if let Ok(credentials) = serde_json::from_str::<Credentials>(text) {
+                let known = credentials.auths.keys().filter_map(|name| host_of(name)).take(MOST);
+                hosts.extend(known.map(str::to_owned));
+            } else {
+                let message = format!("`{}` of the Secret is not what `.dockerconfigjson` is", key::PULL_SECRET);
+                found.extend(problem(message));
+            }
+        }
+        let answers = futures::future::try_join_all(hosts.iter().map(|host| ask(subject, host))).await?;
+        found.extend(answers.into_iter().flatten().flat_map(problem));
+        Ok(found)
     })
 }
 
@@ -91,18 +104,23 @@ mod tests {
     #[tokio::test]
     async fn each_registry_must_answer() {
         let mut reported = Machine::default().checked(&CHECK, &run("a")).await;
-        for (secret, answer) in [
-            (r#"{"auths": {"quay.io": {"auth": "aHVudGVyMg=="}}}"#, Ok("401")),
-            (r#"{"auths": {"quay.io": {}, "quay.io/ours": {}, "r:5000": {}}}"#, Ok("503")),
+        for (registry, secret, answer) in [
+            ("", r#"{"auths": {"quay.io": {"auth": "aHVudGVyMg=="}}}"#, Ok("401")),
+            ("", r#"{"auths": {"quay.io": {}, "quay.io/ours": {}, "r:5000": {}}}"#, Ok("503")),
             (
+                "",
                 r#"{"auths": {"quay.io": {}}}"#,
                 Err("exit status: 60|curl: (60) SSL certificate problem: unable to get local issuer"),
             ),
-            ("{}", Ok("200")),
-            ("aHVudGVyMg==", Ok("200")),
+            ("", "{}", Ok("200")),
+            ("", "aHVudGVyMg==", Ok("200")),
+            ("registry.example:5000", "", Ok("401")),
+            ("registry.example:5000", "", Ok("404")),
+            ("registry.example", r#"{"auths": {"quay.io": {}, "registry.example": {}}}"#, Ok("503")),
+            ("a host", "aHVudGVyMg==", Ok("200")),
         ] {
             let machine = Machine::default().answering(move |_| answer.map(str::to_owned).map_err(str::to_owned));
-            reported += &machine.checked(&CHECK, &with("a", &[("pull-secret", secret)])).await;
+            reported += &machine.checked(&CHECK, &with("a", &[("pull-secret", secret), ("registry", registry)])).await;
         }
         insta::assert_snapshot!(reported);
     }

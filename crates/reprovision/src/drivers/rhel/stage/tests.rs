@@ -9,20 +9,20 @@ use super::{
 
 const FILES: &str = "/var/lib/blackstart-reprovision/payload/files";
 
-/// Ends as it is told, and keeps what it was asked, with the token as the script would read it.
-struct Told {
+/// Ends as it is asked, and keeps what it was asked, with the token as the script would read it.
+struct Scripted {
     ends: Mutex<Vec<Ended>>,
     asked: Mutex<Vec<String>>,
 }
 
-impl Told {
+impl Scripted {
     fn new(mut ends: Vec<Ended>) -> Arc<Self> {
         ends.reverse();
         Arc::new(Self { ends: Mutex::new(ends), asked: Mutex::default() })
     }
 }
 
-impl Scripts for Told {
+impl Scripts for Scripted {
     fn run<'a>(
         &'a self,
         script: &'a Script,
@@ -43,7 +43,7 @@ impl Scripts for Told {
     }
 }
 
-fn stage(which: Which, run: &Run, scripts: &Arc<Told>) -> Stage {
+fn stage(which: Which, run: &Run, scripts: &Arc<Scripted>) -> Stage {
     Stage { which, run: run.clone(), scripts: scripts.clone() }
 }
 
@@ -77,7 +77,7 @@ fn badly(status: &str, was_killed: bool) -> Ended {
 #[tokio::test]
 async fn a_stage_is_run_until_it_has_ended_well_and_then_never_again() {
     let (machine, run) = (machine("a"), run("a"));
-    let scripts = Told::new(vec![badly("signal: 9 (SIGKILL)", true)]);
+    let scripts = Scripted::new(vec![badly("signal: 9 (SIGKILL)", true)]);
     let first = stage(Which::First, &run, &scripts);
     let error = machine.apply(&first).await.unwrap_err();
     assert!(error.is_retryable() && failed(&error).starts_with("BS-IPB-076"), "{error}");
@@ -112,7 +112,7 @@ async fn each_bad_end_says_what_was_seen() {
         Ended::NotStarted("No such file or directory".to_owned()),
     ] {
         let machine = machine("a");
-        let error = machine.apply(&stage(Which::Second, &run("a"), &Told::new(vec![end]))).await.unwrap_err();
+        let error = machine.apply(&stage(Which::Second, &run("a"), &Scripted::new(vec![end]))).await.unwrap_err();
         let retry = if error.is_retryable() { ", tried again" } else { "" };
         reported += &format!("{}{retry}\n", failed(&error));
         let record = Record::read(&*machine.host().disk).unwrap().unwrap();
@@ -126,7 +126,7 @@ async fn a_token_that_is_gone_is_not_offered_and_ansible_is_run_by_name() {
     let machine = machine("a");
     std::fs::rename(machine.path(&format!("{FILES}/bootstrap.sh")), machine.path(&format!("{FILES}/playbook.yml")))
         .unwrap();
-    let scripts = Told::new(Vec::new());
+    let scripts = Scripted::new(Vec::new());
     machine.apply(&stage(Which::Second, &with("a", &[("bootstrap-token", "")]), &scripts)).await.unwrap();
     let asked = scripts.asked.lock().unwrap().join("\n");
     assert!(asked.starts_with("ansible-playbook -i localhost, -c local playbook.yml in "), "{asked}");
@@ -136,7 +136,7 @@ async fn a_token_that_is_gone_is_not_offered_and_ansible_is_run_by_name() {
 #[tokio::test]
 async fn both_stages_are_undone_at_once_and_once() {
     let (machine, run) = (machine("a"), run("a"));
-    let scripts = Told::new(Vec::new());
+    let scripts = Scripted::new(Vec::new());
     machine.apply(&stage(Which::First, &run, &scripts)).await.unwrap();
     machine.write("/newest", "42");
     machine.apply(&stage(Which::Second, &run, &scripts)).await.unwrap();

@@ -1,9 +1,9 @@
-//! From the cluster to [`Seen`]. What is dear is looked at only in the phase that needs it.
+//! From the cluster to [`Seen`]. What is dear is observed only in the phase that needs it.
 //!
-//! Object and Node are one view: the Node is looked at while the object is what it was read as. Else what an old object says would
+//! Object and Node are one view: the Node is observed while the object is what it was read as. Else what an old object says would
 //! be done to a Node of the next run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use kubeapi::{
@@ -22,10 +22,9 @@ use operations::{
 };
 
 use super::{
-    Controller, ControllerError,
-    fence::SeenNode,
-    gates,
-    secret::{self, OfNode},
+    Controller, ControllerError, gates,
+    precondition::SeenNode,
+    secret::{self, NodeSecret},
 };
 use crate::{
     DrainPolicy, NodeReport, NodeUpgrade, Order, Phase, names,
@@ -33,21 +32,21 @@ use crate::{
     progress,
 };
 
-/// What was looked at, beside what is decided from.
-pub(super) struct Look {
+/// What was observed, beside what is decided from.
+pub(super) struct Observed {
     pub(super) seen: Seen,
     /// What is written to the Node is written over this.
     pub(super) node: SeenNode,
-    pub(super) secret: OfNode,
+    pub(super) secret: NodeSecret,
     /// A master, of which only one is taken at a time.
     pub(super) is_master: bool,
 }
 
 impl Controller {
     /// None where the object is another by now.
-    pub(super) async fn look(&mut self, object: &NodeUpgrade) -> Result<Option<Look>, ControllerError> {
+    pub(super) async fn observe(&mut self, object: &NodeUpgrade) -> Result<Option<Observed>, ControllerError> {
         let (name, phase) = (object.node(), object.status.phase);
-        let seen_node = SeenNode::look(&self.client, name).await?;
+        let seen_node = SeenNode::observe(&self.client, name).await?;
         // Where nothing is done to the Node there is nothing to be sure of.
         let is_left_alone = phase.is_end() && object.metadata.deletion_timestamp.is_none();
         if !is_left_alone && !self.is_still(object).await? {
@@ -63,7 +62,11 @@ impl Controller {
             (Phase::Pending, SlotSeen::Free) => gates::others(&self.client, |node| node == name).await?,
             _ => None,
         };
-        let gates = if phase == Phase::Gating { gates::unmet(&self.client, name).await? } else { Vec::new() };
+        let not_ready_pods = match (phase, &slot) {
+            // Before it is touched, and after its return.
+            (Phase::Pending, SlotSeen::Held) | (Phase::Gating, _) => gates::not_ready_pods(&self.client, name).await?,
+            _ => BTreeSet::new(),
+        };
         let leaving = if phase == Phase::Draining { self.leaving(object).await? } else { Leaving::default() };
         let required = secret.destination.as_ref().is_ok_and(|to| to.as_ref().is_some_and(|to| to.required));
         let seen = Seen {
@@ -75,11 +78,11 @@ impl Controller {
             no_progress: progress::blocks(&object.status.outbox, required),
             report: node.and_then(|node| annotation(node, names::REPORT_ANNOTATION)).and_then(NodeReport::read),
             leaving,
-            gates,
+            not_ready_pods,
             commits: self.options.commits,
             node: node.map(node_seen),
         };
-        Ok(Some(Look { seen, node: seen_node, secret, is_master }))
+        Ok(Some(Observed { seen, node: seen_node, secret, is_master }))
     }
 
     async fn is_still(&self, object: &NodeUpgrade) -> Result<bool, ApiError> {

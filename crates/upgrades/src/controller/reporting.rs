@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
-use super::{look::Look, memory::OfNode};
+use super::{memory::NodeMemory, observe::Observed};
 use crate::{
     NodeUpgrade,
     progress::{Answer, Outbox, Outcome},
@@ -13,7 +13,7 @@ use crate::{
 pub(super) type Sending = JoinHandle<Answer>;
 
 /// The outbox after what was answered meanwhile; what is due now is sent.
-pub(super) async fn deliver(object: &NodeUpgrade, look: &Look, memory: &mut OfNode) -> Outbox {
+pub(super) async fn deliver(object: &NodeUpgrade, observed: &Observed, memory: &mut NodeMemory) -> Outbox {
     let now = Timestamp::now();
     let mut outbox = object.status.outbox.clone();
     if memory.sending.as_ref().is_some_and(JoinHandle::is_finished)
@@ -25,9 +25,9 @@ pub(super) async fn deliver(object: &NodeUpgrade, look: &Look, memory: &mut OfNo
             tracing::warn!(node = object.node(), code = error.code, hint = error.hint, "{}", error.message);
         }
     }
-    let Ok(destination) = &look.secret.destination else { return outbox };
+    let Ok(destination) = &observed.secret.destination else { return outbox };
     let Some(destination) = destination else {
-        return if outbox.is_settled() { outbox } else { outbox.unwanted() };
+        return if outbox.is_delivered() { outbox } else { outbox.unwanted() };
     };
     let due = outbox.due(now).filter(|_| memory.sending.is_none());
     if let Some(event) = due {

@@ -1,18 +1,18 @@
-//! What is seen of the Node, in one look.
+//! What is seen of the Node, in one observation.
 
 use kubeapi::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use upgrades::{Command, NodeReport, NodeState, Order, names};
 
-/// What is seen of the Node, in one look.
+/// What is seen of the Node, in one observation.
 #[derive(Debug, Clone)]
-pub(super) struct Look {
+pub(super) struct Observed {
     version: Option<String>,
     is_labelled: bool,
     order: Option<Order>,
     report: Option<NodeReport>,
 }
 
-impl Look {
+impl Observed {
     pub(super) fn of(node: &ObjectMeta) -> Self {
         let annotation = |key: &str| node.annotations.as_ref()?.get(key).map(String::as_str);
         let label = node.labels.as_ref().and_then(|labels| labels.get(names::SCHEDULE_LABEL));
@@ -34,7 +34,7 @@ impl Look {
         order.map(|order| &*order.run)
     }
 
-    /// The node has done all it was told to: there is nothing to start.
+    /// The node has done all it was ordered to: there is nothing to start.
     pub(super) fn is_over(&self) -> bool {
         self.of_this_run().is_some_and(|report| report.state.is_end())
     }
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    fn look(run: &str, command: &str, state: &str, is_labelled: bool) -> Look {
+    fn observed(run: &str, command: &str, state: &str, is_labelled: bool) -> Observed {
         let order = json!({ "version": 1, "run": "r", "command": command, "driver": "rhel", "secret": "s",
                             "applySeconds": 1, "confirmSeconds": 1 });
         let report = json!({ "version": 1, "run": run, "state": state, "message": "m", "bootId": "b",
@@ -67,24 +67,24 @@ mod tests {
             json!({ names::ORDER_ANNOTATION: order.to_string(), names::REPORT_ANNOTATION: report.to_string() });
         let labels = if is_labelled { json!({ names::SCHEDULE_LABEL: "true" }) } else { json!({}) };
         let node = json!({ "name": "w1", "annotations": annotations, "labels": labels });
-        Look::of(&serde_json::from_value(node).unwrap())
+        Observed::of(&serde_json::from_value(node).unwrap())
     }
 
     #[test]
     fn the_label_goes_only_when_the_node_is_armed_for_this_very_order() {
         for (case, seen, commits, is_over) in [
-            ("armed", look("r", "arm", "armed", true), true, false),
-            ("for another run", look("q", "arm", "armed", true), false, false),
-            ("told to stop", look("r", "stop", "armed", true), false, false),
-            ("not yet", look("r", "arm", "checked", true), false, false),
-            ("gone already", look("r", "arm", "armed", false), false, false),
-            ("done", look("r", "confirm", "done", true), false, true),
-            ("done, of another run", look("q", "check", "done", true), false, false),
-            ("refused", look("r", "check", "refused", true), false, true),
+            ("armed", observed("r", "arm", "armed", true), true, false),
+            ("for another run", observed("q", "arm", "armed", true), false, false),
+            ("ordered to stop", observed("r", "stop", "armed", true), false, false),
+            ("not yet", observed("r", "arm", "checked", true), false, false),
+            ("gone already", observed("r", "arm", "armed", false), false, false),
+            ("done", observed("r", "confirm", "done", true), false, true),
+            ("done, of another run", observed("q", "check", "done", true), false, false),
+            ("refused", observed("r", "check", "refused", true), false, true),
         ] {
             assert_eq!((seen.commits(), seen.is_over()), (commits, is_over), "{case}");
         }
-        assert!(look("r", "check", "done", true).asks_agent().is_none(), "a pod opens the door");
-        assert!(!Look::of(&ObjectMeta::default()).is_over(), "no order yet: the unit waits for one");
+        assert!(observed("r", "check", "done", true).asks_agent().is_none(), "a pod opens the door");
+        assert!(!Observed::of(&ObjectMeta::default()).is_over(), "no order yet: the unit waits for one");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A controller that was stopped for a while goes on with what it had decided, and by then the Node may be in another run. So
 //! every write carries the version that was seen, or that our own last write has made. Where it does not fit any more nothing
-//! that follows is done either: it is no error, and is decided anew in a moment.
+//! that follows is done either: it is no error, and is decided again in a moment.
 
 use kubeapi::{
     ApiError, Client,
@@ -31,7 +31,7 @@ pub(super) struct SeenNode {
 }
 
 impl SeenNode {
-    pub(super) async fn look(client: &Client, name: &str) -> Result<Self, ApiError> {
+    pub(super) async fn observe(client: &Client, name: &str) -> Result<Self, ApiError> {
         let node = Api::<Node>::all(client.clone()).get_opt(name).await;
         Ok(Self { name: name.to_owned(), node: node.map_err(ApiError::of(format!("see node {name}")))? })
     }
@@ -65,8 +65,8 @@ mod tests {
     async fn only_what_was_seen_is_written_over() {
         let server = Server::default();
         let client = server.serve().await;
-        let mut first = SeenNode::look(&client, "w1").await.unwrap();
-        let mut second = SeenNode::look(&client, "w1").await.unwrap();
+        let mut first = SeenNode::observe(&client, "w1").await.unwrap();
+        let mut second = SeenNode::observe(&client, "w1").await.unwrap();
         let cordon = json!({ "spec": { "unschedulable": true } });
         let label = json!({ "metadata": { "labels": { "a": "b" } } });
         assert_eq!(first.write(&client, cordon.clone()).await.unwrap(), Went::On);
@@ -80,9 +80,9 @@ mod tests {
     async fn a_node_that_is_gone_is_written_no_more() {
         let server = Server::default();
         let client = server.serve().await;
-        let mut gone = SeenNode::look(&client, "w2").await.unwrap();
+        let mut gone = SeenNode::observe(&client, "w2").await.unwrap();
         assert_eq!(gone.write(&client, json!({ "spec": {} })).await.unwrap(), Went::On);
-        let mut goes = SeenNode::look(&client, "w1").await.unwrap();
+        let mut goes = SeenNode::observe(&client, "w1").await.unwrap();
         server.with(|held| held.node = Value::Null);
         assert_eq!(goes.write(&client, json!({ "spec": {} })).await.unwrap(), Went::On);
         assert!(goes.node().is_none());

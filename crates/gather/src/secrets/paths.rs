@@ -1,10 +1,10 @@
-//! Where secrets lie on a machine: one line per place.
+//! Where secrets lie on a machine: one line per path.
 
 use std::path::Path;
 
 use nodekit::Layout;
 
-/// What a file in a place holds.
+/// What a file at a path holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     /// Private keys, or values behind keys that sound secret; the rest of it is no secret.
@@ -26,8 +26,8 @@ pub(super) fn of(layout: &Layout) -> Vec<(String, Holds)> {
     let Layout { state_dir, config_dir, kubernetes_dir } = layout;
     let state = |name: &str| state_dir.join(name).display().to_string();
     let kubernetes = |name: &str| kubernetes_dir.join(name).display().to_string();
-    let mut places = sealed(config_dir);
-    places.extend([
+    let mut paths = sealed(config_dir);
+    paths.extend([
         (state("bootstrap-token"), Holds::Only),
         (state("keys-claim"), Holds::Only),
         (state("ceph-dashboard-password"), Holds::Only),
@@ -60,7 +60,7 @@ pub(super) fn of(layout: &Layout) -> Vec<(String, Holds)> {
         ("/var/lib/kubelet/pods/*/volumes/kubernetes.io~projected/*/..*/*".to_owned(), Holds::Mounted),
         ("/run/containerd/io.containerd.runtime.v2.task/*/*/config.json".to_owned(), Holds::Environment),
     ]);
-    places
+    paths
 }
 
 /// A directory made by `config seal`, also where it lies on the node.

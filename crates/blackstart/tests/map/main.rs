@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 
+mod modules;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -9,6 +11,7 @@ use std::{
     sync::LazyLock,
 };
 
+use modules::Modules;
 use regex::Regex;
 
 type Names = BTreeSet<String>;
@@ -88,10 +91,10 @@ fn what_headers_refer_to_is_there() {
     let page = root().join("ARCHITECTURE.md");
     let page = (page.clone(), fs::read_to_string(&page).unwrap());
     for (pattern, texts) in [(&module, headers.collect::<Vec<_>>()), (&path, vec![page])] {
-        for (place, text) in texts {
+        for (path, text) in texts {
             let named = pattern.captures_iter(&text).map(|found| found[1].to_owned());
             let gone = named.filter(|named| !is_there(named));
-            lost.extend(gone.map(|named| format!("{}: `{named}`", place.strip_prefix(root()).unwrap().display())));
+            lost.extend(gone.map(|named| format!("{}: `{named}`", path.strip_prefix(root()).unwrap().display())));
         }
     }
     assert!(lost.is_empty(), "not there:\n{}", lost.join("\n"));
@@ -108,83 +111,41 @@ fn no_crate_is_too_large() {
     }
 }
 
-/// The modules of a crate are in an order as the crates are: what two of them need is in a third. By paths that begin with a
-/// module's name; what a crate's root names is for all of them.
+/// Circles of modules that there are still, small ones. None may come to them; one that is broken goes from here.
+const CIRCLES: &[&str] = &[
+    // The context keeps each view of the node that was read, and reading one asks the context for others.
+    "diagnose/context, view",
+    // An event that is being sent is remembered, and sending looks at what is remembered.
+    "upgrades/controller/memory, telling",
+    // The types of one API object, which hold each other.
+    "upgrades/object, order, progress, report",
+];
+
+/// The modules of a crate are in an order as the crates are: what two of them need is in a third.
 #[test]
 fn no_modules_go_in_circles() {
     let mut circles = Vec::new();
     for source in sources() {
         let (root, _) = source.iter().find(|(path, _)| path.ends_with("src/lib.rs")).unwrap();
         let root = root.parent().unwrap();
-        let mut named: BTreeMap<String, Names> = BTreeMap::new();
-        for (path, text) in &source {
-            let Some(module) = path.strip_prefix(root).unwrap().iter().next() else { continue };
-            let module = module.to_str().unwrap().trim_end_matches(".rs").to_owned();
-            named.entry(module).or_default().extend(names_of_root(text));
-        }
-        named.retain(|module, _| !["lib", "main"].contains(&module.as_str()));
-        circles.extend(circle(named).map(|circle| format!("{}: {circle:?}", root.display())));
-    }
-    assert!(circles.is_empty(), "{}", circles.join("\n"));
-}
-
-/// What is left when all are taken away that name none of the others, or are named by none.
-fn circle(mut named: BTreeMap<String, Names>) -> Option<BTreeMap<String, Names>> {
-    for (module, others) in &mut named {
-        others.remove(module);
-    }
-    loop {
-        let modules: Names = named.keys().cloned().collect();
-        let are_named: Names = named.values().flatten().cloned().collect();
-        for others in named.values_mut() {
-            others.retain(|other| modules.contains(other));
-        }
-        named.retain(|module, others| !others.is_empty() && are_named.contains(module));
-        if named.len() == modules.len() {
-            return Some(named).filter(|named| !named.is_empty());
-        }
-    }
-}
-
-/// What follows `crate::` in a text, tests and comments aside.
-fn names_of_root(text: &str) -> Names {
-    let code: String =
-        production(text).map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
-    let mut names = Names::new();
-    for rest in code.split("crate::").skip(1) {
-        let mut depth = 0;
-        let group = |letter: char| {
-            depth += i32::from(letter == '{') - i32::from(letter == '}');
-            depth == 0
-        };
-        let end = if rest.starts_with('{') { rest.find(group) } else { rest.find(|letter| !is_of_name(letter)) };
-        let part = rest[..end.unwrap_or(rest.len())].trim_start_matches('{');
-        let mut depth = 0;
-        let top = part.split(|letter| {
-            depth += i32::from(letter == '{') - i32::from(letter == '}');
-            letter == ',' && depth == 0
+        let of_library = source.iter().filter(|(path, _)| !path.ends_with("src/main.rs"));
+        let texts = of_library.map(|(path, text)| {
+            let code = production(text).map(|line| line.to_owned() + "\n").collect::<String>();
+            (route(path.strip_prefix(root).unwrap()), code)
         });
-        let name = |path: &str| path.trim().split(|letter| !is_of_name(letter)).next().unwrap_or_default().to_owned();
-        names.extend(top.map(name));
+        let name = root.parent().unwrap().file_name().unwrap().to_str().unwrap();
+        circles.extend(Modules::read(&texts.collect()).circles().iter().map(|circle| format!("{name}/{circle}")));
     }
+    circles.sort();
+    assert_eq!(circles, CIRCLES, "a circle was made, or broken: left are those there are");
+}
+
+/// The modules that lead to a file.
+fn route(path: &Path) -> Vec<String> {
+    let names = path.with_extension("");
+    let mut names: Vec<String> = names.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+    names.pop_if(|name| ["mod", "lib"].contains(&name.as_str()));
     names
-}
-
-fn is_of_name(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
-}
-
-#[test]
-fn circles_are_found() {
-    let text = "use crate::{Sum, a::{b, c::d}, e};\n// crate::f\ncrate::g::h();\n#[cfg(test)]\nmod tests {\n    use crate::i;\n}\n";
-    assert_eq!(names_of_root(text), ["Sum", "a", "e", "g"].map(str::to_owned).into());
-    let named = |all: &[(&str, &str)]| -> BTreeMap<String, Names> {
-        let names = |text: &str| text.split(' ').map(str::to_owned).collect();
-        all.iter().map(|(module, others)| ((*module).to_owned(), names(others))).collect()
-    };
-    assert_eq!(circle(named(&[("a", "a b c"), ("b", "c"), ("c", "Sum")])), None);
-    let found = circle(named(&[("a", "b"), ("b", "c"), ("c", "d b"), ("d", "")])).unwrap();
-    assert_eq!(found, named(&[("b", "c"), ("c", "b")]));
 }
 
 /// As kubeadm's list of phases: one reads it at once.

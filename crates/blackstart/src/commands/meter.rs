@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::{Output, output::note};
 
 /// Shown until it is dropped.
-pub(in crate::commands) struct Meter(Option<ProgressBar>);
+pub(super) struct Meter(Option<ProgressBar>);
 
 impl Meter {
-    pub(in crate::commands) fn new(out: Output, what: &'static str) -> Self {
+    pub(super) fn new(out: Output, what: &'static str) -> Self {
         if out.is_json() {
             return Self(None);
         }
@@ -25,7 +25,7 @@ impl Meter {
         Self(Some(bar))
     }
 
-    pub(in crate::commands) fn show(&self, done: u64, total: u64) {
+    pub(super) fn show(&self, done: u64, total: u64) {
         if let Some(bar) = &self.0 {
             bar.set_length(total);
             bar.set_position(done);
@@ -33,7 +33,7 @@ impl Meter {
     }
 
     /// Something else is being done now.
-    pub(in crate::commands) fn say(&self, what: &'static str) {
+    pub(super) fn say(&self, what: &'static str) {
         if let Some(bar) = &self.0 {
             bar.set_message(what);
             bar.tick();
