@@ -50,11 +50,34 @@ fn unmet(cluster: &Cluster) {
     assert!(message.contains("BS-IPB-060") && message.contains("BS-IPB-07"), "both problems: {message}");
     node::assert_given_back(cluster);
     assert_eq!(machine::packages(cluster), before);
+    let (code, problems) = by_hand(cluster);
+    let has = |part: &str| problems.iter().any(|code| code.starts_with(part));
+    assert!(code == Some(3) && has("BS-IPB-060") && has("BS-IPB-07"), "by hand, the same: {code:?} {problems:?}");
     api::write(cluster, SERVER, "/srv/api/token", api::TOKEN.as_bytes());
     cluster.sh(SERVER, "systemd-run --quiet --collect --unit=repository python3 -m http.server --bind 0.0.0.0 --directory /srv/packages 8000
         until curl -sf -o /dev/null http://127.0.0.1:8000/repodata/repomd.xml; do sleep 0.1; done");
+    assert_eq!(by_hand(cluster), (Some(0), Vec::new()), "nothing is in the way any more");
     cluster.kubectl(&["delete", "nodeupgrade", WORKER, "--timeout=30s"]);
     cluster.kubectl(&["delete", "secret", "-n", "ipb-system", "ipb-worker-01"]);
+}
+
+/// `blackstart reprovision preflight` on the node, with the same keys: how it ended, and the codes of all problems. Nothing stays.
+fn by_hand(cluster: &Cluster) -> (Option<i32>, Vec<String>) {
+    cluster.sh(WORKER, "install -d -m 0700 /root/by-hand");
+    for key in cluster.sh(MASTER, &format!("ls {}", node::KEYS)).lines() {
+        let value = cluster.sh(MASTER, &format!("cat {}/{key}", node::KEYS));
+        api::write(cluster, WORKER, &format!("/root/by-hand/{key}"), value.as_bytes());
+    }
+    let kept = "ls -lR --full-time /var/lib/blackstart-reprovision";
+    let before = cluster.sh(WORKER, kept);
+    let output =
+        cluster.try_sh(WORKER, "blackstart reprovision preflight --driver rhel --secret /root/by-hand -o json");
+    assert!(!output.out.contains(api::TOKEN) && !output.err.contains(api::TOKEN), "{output:?}");
+    let left = cluster.sh(WORKER, "rm -r /root/by-hand; ls /var/tmp | grep blackstart || true");
+    assert_eq!((left.as_str(), cluster.sh(WORKER, kept)), ("", before), "nothing stays, and a run loses nothing");
+    let found: Value = serde_json::from_str(&output.out).unwrap_or_else(|_| unreachable!("{output:?}"));
+    let problems = found["problems"].as_array().unwrap().iter();
+    (output.code, problems.map(|problem| problem["code"].as_str().unwrap().to_owned()).collect())
 }
 
 fn blocked(cluster: &Cluster) {
