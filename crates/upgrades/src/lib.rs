@@ -15,6 +15,7 @@
 
 pub mod codes;
 pub mod controller;
+pub mod manifests;
 pub mod names;
 pub mod next;
 mod object;

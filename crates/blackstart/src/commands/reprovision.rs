@@ -1,6 +1,5 @@
 //! `blackstart reprovision`: nodes worked on in place.
 
-mod manifests;
 mod preflight;
 mod service;
 mod start;
@@ -10,6 +9,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use kubeapi::{ApiError, Client};
 use tokio::time::timeout;
+use upgrades::manifests;
 
 use crate::{
     Failure,
@@ -17,6 +17,7 @@ use crate::{
     codes,
     commands::kubeconfig,
     context::{Context, Ended, block_on},
+    output::print,
     progress::busy,
 };
 
@@ -31,7 +32,10 @@ pub(super) fn run(context: &Context, command: &ReprovisionCommand) -> Result<(),
         ReprovisionCommand::Status { node, kubeconfig } => status::run(context, node.as_deref(), kubeconfig.as_deref()),
         ReprovisionCommand::Abort { node, kubeconfig } => start::abort(context, node, kubeconfig.as_deref()),
         ReprovisionCommand::Preflight { driver, secret } => preflight::run(context, *driver, secret),
-        ReprovisionCommand::Manifests { agents } => manifests::run(context, *agents),
+        ReprovisionCommand::Manifests { agents } => {
+            let manifests = if *agents { manifests::by_agents() } else { manifests::by_pods() };
+            Ok(print(manifests.as_bytes())?)
+        }
         ReprovisionCommand::Node { node, kubeconfig, boot } => {
             service::node(context, node, kubeconfig.as_deref(), *boot)
         }

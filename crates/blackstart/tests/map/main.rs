@@ -116,7 +116,7 @@ const CIRCLES: &[&str] = &[
     // The context keeps each view of the node that was read, and reading one asks the context for others.
     "diagnose/context, view",
     // An event that is being sent is remembered, and sending looks at what is remembered.
-    "upgrades/controller/memory, telling",
+    "upgrades/controller/memory, reporting",
     // The types of one API object, which hold each other.
     "upgrades/object, order, progress, report",
 ];

@@ -1,33 +1,29 @@
-//! `blackstart reprovision manifests`: what `infrastructure/in-place` holds, for those who have only the program.
+//! What `infrastructure/in-place` holds, for those who have only the program.
 //!
-//! With `--agents`, for a cluster made by Blackstart: kinds, and the controller's rights and policies, for the masters' agents act as its
+//! By agents, for a cluster made by Blackstart: kinds, and the controller's rights and policies, for the masters' agents act as its
 //! account. Without pods, what is for pods is left out.
 
-use crate::{
-    context::{Context, Ended},
-    output::print,
-};
-
-const NAMESPACE: &str = include_str!("../../../../../infrastructure/in-place/namespace.yaml");
-const CRDS: &str = include_str!("../../../../../infrastructure/in-place/crds.yaml");
-const RBAC: &str = include_str!("../../../../../infrastructure/in-place/rbac.yaml");
-const POLICIES: &str = include_str!("../../../../../infrastructure/in-place/policies.yaml");
-const DAEMON_SET: &str = include_str!("../../../../../infrastructure/in-place/daemonset.yaml");
-const CONTROLLER: &str = include_str!("../../../../../infrastructure/in-place/controller.yaml");
+const NAMESPACE: &str = include_str!("../../../infrastructure/in-place/namespace.yaml");
+const CRDS: &str = include_str!("../../../infrastructure/in-place/crds.yaml");
+const RBAC: &str = include_str!("../../../infrastructure/in-place/rbac.yaml");
+const POLICIES: &str = include_str!("../../../infrastructure/in-place/policies.yaml");
+const DAEMON_SET: &str = include_str!("../../../infrastructure/in-place/daemonset.yaml");
+const CONTROLLER: &str = include_str!("../../../infrastructure/in-place/controller.yaml");
 /// In the order in which they are applied.
 const BY_PODS: [&str; 6] = [NAMESPACE, CRDS, RBAC, POLICIES, DAEMON_SET, CONTROLLER];
 
-const NAMESPACE_WITHOUT_PODS: &str = include_str!("../../../../../infrastructure/in-place-agents/namespace.yaml");
-const AGENTS: &str = include_str!("../../../../../infrastructure/in-place-agents/agents.yaml");
+const NAMESPACE_WITHOUT_PODS: &str = include_str!("../../../infrastructure/in-place-agents/namespace.yaml");
+const AGENTS: &str = include_str!("../../../infrastructure/in-place-agents/agents.yaml");
 /// The label of what is for the pods on the nodes.
 const OF_PODS: &str = "app: ipb-daemonset\n";
 
-pub(super) fn run(_context: &Context, agents: bool) -> Result<(), Ended> {
-    let manifests = if agents { by_agents() } else { BY_PODS.join("---\n") };
-    Ok(print(manifests.as_bytes())?)
+/// For any cluster, as one stream of documents.
+pub fn by_pods() -> String {
+    BY_PODS.join("---\n")
 }
 
-fn by_agents() -> String {
+/// For a cluster whose nodes have agents.
+pub fn by_agents() -> String {
     let of_controller = [CRDS, RBAC, POLICIES].map(|file| {
         let documents = file.split("---\n").filter(|document| !document.contains(OF_PODS));
         documents.collect::<Vec<_>>().join("---\n")
@@ -37,13 +33,12 @@ fn by_agents() -> String {
 
 #[cfg(test)]
 mod tests {
-    use upgrades::names;
-
     use super::*;
+    use crate::names;
 
     #[test]
     fn nothing_of_the_kustomization_is_missing() {
-        let kustomization = include_str!("../../../../../infrastructure/in-place/kustomization.yaml");
+        let kustomization = include_str!("../../../infrastructure/in-place/kustomization.yaml");
         let named = kustomization.lines().filter(|line| line.trim().starts_with("- ") && line.contains(".yaml"));
         assert_eq!(named.count(), BY_PODS.len());
     }
