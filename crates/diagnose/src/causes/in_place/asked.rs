@@ -73,6 +73,9 @@ fn missing(seen: &Seen<'_>) -> Vec<String> {
     if seen.upgrades.is_none() {
         missing.push(format!("the API knows no nodeupgrades.{GROUP}"));
     }
+    if seen.by_agents {
+        return missing;
+    }
     match &seen.controller {
         None => missing.push(format!("there is no Deployment {NAMESPACE}/{CONTROLLER}")),
         Some(controller) if controller.spec.as_ref().is_some_and(|spec| spec.replicas == Some(0)) => {
@@ -93,7 +96,7 @@ fn missing(seen: &Seen<'_>) -> Vec<String> {
 
 /// Where there is a daemon set, and no pod of it on a node that has not begun.
 fn without_pod(seen: &Seen<'_>) -> Vec<Finding> {
-    if seen.daemon_set.is_none() {
+    if seen.daemon_set.is_none() || seen.by_agents {
         return Vec::new();
     }
     let lacks = seen.labelled().filter_map(|node| {
@@ -161,7 +164,9 @@ mod tests {
         world.label("w1");
         world.secret("ipb-w1", 5, true);
         let mut lines = vec![world.reported(evaluate)];
-        (world.has_kind, world.daemon_set, world.controller) = (true, true, Some((0, 0)));
+        (world.has_kind, world.by_agents) = (true, true);
+        assert_eq!(world.reported(evaluate), "", "the agents do it");
+        (world.by_agents, world.daemon_set, world.controller) = (false, true, Some((0, 0)));
         lines.push(world.reported(evaluate));
         world.controller = Some((2, 0));
         lines.push(world.reported(evaluate));

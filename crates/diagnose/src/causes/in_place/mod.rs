@@ -74,6 +74,8 @@ struct Seen<'a> {
     nodes: &'a [ApiNode],
     /// None where the API does not know the kind.
     upgrades: Option<Vec<NodeUpgrade>>,
+    /// The agents of masters and nodes do the work of the Deployment and the daemon set.
+    by_agents: bool,
     controller: Option<Deployment>,
     daemon_set: Option<DaemonSet>,
     /// Pods of the daemon set.
@@ -96,6 +98,7 @@ impl<'a> Seen<'a> {
             now,
             nodes,
             upgrades: None,
+            by_agents: false,
             controller: None,
             daemon_set: None,
             doors: Vec::new(),

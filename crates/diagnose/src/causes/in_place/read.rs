@@ -5,7 +5,7 @@ use kubeapi::{
     k8s_openapi::{
         api::{
             apps::v1::{DaemonSet, Deployment},
-            core::v1::{Node as ApiNode, Pod, Secret},
+            core::v1::{ConfigMap, Node as ApiNode, Pod, Secret},
             policy::v1::PodDisruptionBudget,
         },
         apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -31,8 +31,13 @@ pub(super) async fn read<'a>(objects: &Objects, nodes: &'a [ApiNode], now: Times
     if seen.is_unused() {
         return Ok(seen);
     }
-    (seen.secrets, seen.controller, seen.daemon_set, seen.doors) =
-        futures::try_join!(secrets(objects), controller(objects), daemon_set(objects), doors(objects))?;
+    (seen.secrets, seen.by_agents, seen.controller, seen.daemon_set, seen.doors) = futures::try_join!(
+        secrets(objects),
+        by_agents(objects),
+        controller(objects),
+        daemon_set(objects),
+        doors(objects)
+    )?;
     let drained: Vec<String> = seen.drained().map(str::to_owned).collect();
     for node in &drained {
         let on_it = ListParams::default().fields(&format!("spec.nodeName={node}"));
@@ -75,6 +80,11 @@ async fn secrets(objects: &Objects) -> Result<Vec<ObjectMeta>, Unread> {
     let list = async |client| Api::<Secret>::namespaced(client, NAMESPACE).list_metadata(&ListParams::default()).await;
     let listed = objects.ask("list the names of the Secrets of ipb-system", list).await?;
     Ok(listed.items.into_iter().map(|secret| secret.metadata).collect())
+}
+
+async fn by_agents(objects: &Objects) -> Result<bool, Unread> {
+    let get = async |client| Api::<ConfigMap>::namespaced(client, NAMESPACE).get_metadata_opt(names::AGENTS).await;
+    Ok(objects.ask("see the ConfigMap ipb-agents", get).await?.is_some())
 }
 
 async fn controller(objects: &Objects) -> Result<Option<Deployment>, Unread> {

@@ -18,6 +18,7 @@ pub(super) struct World {
     pub(super) doors: Vec<Value>,
     /// Wanted and Ready.
     pub(super) controller: Option<(i32, i32)>,
+    pub(super) by_agents: bool,
     pub(super) daemon_set: bool,
     pub(super) has_kind: bool,
 }
@@ -49,6 +50,7 @@ impl World {
             budgets: Vec::new(),
             doors: Vec::new(),
             controller: Some((2, 2)),
+            by_agents: false,
             daemon_set: true,
             has_kind: true,
         }
@@ -115,6 +117,7 @@ impl World {
         let controller = self.controller.map(|(wanted, ready)| json!({ "wanted": wanted, "readyReplicas": ready }));
         let daemon_set = json!({ "metadata": {}, "spec": { "selector": {}, "template": {} } });
         let seen = Seen {
+            by_agents: self.by_agents,
             upgrades: self.has_kind.then(|| read(&self.upgrades)),
             controller: controller.map(|status| serde_json::from_value(of_app(status)).unwrap()),
             daemon_set: self.daemon_set.then(|| serde_json::from_value(daemon_set).unwrap()),
