@@ -179,7 +179,7 @@ fn failing(cluster: &Cluster) {
     payload.files.push(file(MODE, "fails", 0o644));
     start(cluster, &payload);
     let status = node::await_end(cluster, "RolledBack", 0);
-    assert_eq!(status["failure"]["code"], "BS-UPG-015", "{status:#}");
+    assert_eq!(status["failure"]["code"], "BS-IPB-052", "{status:#}");
     let message = text(&status["failure"]["message"]);
     assert!(message.contains("told to fail"), "its last words: {message}");
     assert!(openshift::calls(cluster).len() > 3, "it was let try again");
