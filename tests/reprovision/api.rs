@@ -78,19 +78,43 @@ pub(crate) fn progress(cluster: &Cluster) -> Vec<serde_json::Value> {
 /// The keys of a node's Secret, in a directory of the master.
 pub(crate) fn secret(cluster: &Cluster, dir: &str) {
     let at = format!("https://{}:8443", cluster.ip(SERVER));
-    let ca = cluster.sh(SERVER, &format!("cat {DIR}/ca.pem"));
-    cluster.sh(crate::MASTER, &format!("rm -rf {dir}; mkdir -p {dir}"));
-    for (key, value) in [
+    let bootstrap = [
         ("bootstrap-url", format!("{at}/payload")),
         ("bootstrap-token", TOKEN.to_owned()),
         ("worker-id", "w-1".to_owned()),
         ("cluster-id", "c-1".to_owned()),
         ("region", "eu-de".to_owned()),
+    ];
+    keys(cluster, dir, bootstrap);
+}
+
+/// The keys of another Secret, for a payload of Ignition.
+pub(crate) fn ignition_secret(cluster: &Cluster, dir: &str, token: &str) {
+    let url = format!("https://{}:8443", cluster.ip(SERVER));
+    keys(cluster, dir, [("ignition-url", url), ("ignition-token", token.to_owned())]);
+}
+
+fn keys(cluster: &Cluster, dir: &str, of_payload: impl IntoIterator<Item = (&'static str, String)>) {
+    let at = format!("https://{}:8443", cluster.ip(SERVER));
+    let ca = cluster.sh(SERVER, &format!("cat {DIR}/ca.pem"));
+    cluster.sh(crate::MASTER, &format!("rm -rf {dir}; mkdir -p {dir}"));
+    let of_all = [
         ("ca.crt", ca.clone()),
         ("progress-url", format!("{at}/progress")),
         ("progress-token", TOKEN.to_owned()),
         ("progress-ca.crt", ca),
-    ] {
+    ];
+    for (key, value) in of_payload.into_iter().chain(of_all) {
         write(cluster, crate::MASTER, &format!("{dir}/{key}"), value.as_bytes());
+    }
+}
+
+/// What the ignition server serves from now on; none is one that has not built it yet.
+pub(crate) fn serve_ignition(cluster: &Cluster, served: Option<&serde_json::Value>) {
+    let file = format!("{DIR}/ignition");
+    cluster.sh(SERVER, &format!("rm -f {file}"));
+    if let Some(served) = served {
+        write(cluster, SERVER, &format!("{file}.new"), served.to_string().as_bytes());
+        cluster.sh(SERVER, &format!("mv {file}.new {file}"));
     }
 }

@@ -1,4 +1,5 @@
-//! Nodes worked on in place: the manifests of `infrastructure/in-place` on a real cluster, real dnf and rpm, a real reboot.
+//! Nodes worked on in place: the manifests of `infrastructure/in-place` on a real cluster, a real reboot; for `rhel` real dnf and rpm,
+//! for `rhcos` real podman, a real registry and real ostree.
 //!
 //! `cargo test --workspace --test reprovision`, as root; plain `cargo test` leaves it out. `CHECKS='part|part'` makes only the
 //! checks whose names hold one of these, `BLACKSTART_REPROVISION_LAB=NAME` on a lab that is there already and stays. To add one:
@@ -7,6 +8,11 @@
 //! What is no real part is a stand-in, and is called one: the server that gives out payloads (`stand_in_api.py`), and the
 //! machines, which are Debian with Debian's dnf and rpm and packages made here. So nothing here speaks of `SELinux`,
 //! subscriptions or cri-o.
+//!
+//! For `rhcos` the machine-config-daemon is a stand-in too (`stand_in_mcd.py`): real podman runs it, from an image of the real registry,
+//! and it does what the real one is documented to do. So is rpm-ostree (`stand_in_rpm_ostree.py`): its deployments are real ostree's, and
+//! only which of them is booted is pretended. What the driver made is judged by others: real Ignition writes the same payload, and
+//! `OpenShift`'s own CRD takes the `MachineConfig`, by its Go module, which needs `go` and a module proxy.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 #![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]
@@ -20,9 +26,14 @@ mod given;
 mod held;
 mod machine;
 mod node;
+mod openshift;
+mod oracles;
 mod plans;
 mod refused;
+mod registry;
+mod rhcos;
 mod rhel;
+mod served;
 mod struck;
 #[path = "../cluster/support/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "shared with suites that need more of it")]
@@ -53,7 +64,8 @@ fn nodes_are_worked_on_in_place() {
         &[refused::IN_TURN, rhel::IN_TURN, plans::CHECKS, struck::CHECKS, agents::CHECKS].concat(),
         TURNS as u64,
     );
-    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, &turns];
+    let of_rhcos = in_turn(rhcos::IN_TURN, rhcos::IN_TURN.len() as u64);
+    let lists: &[&[Check]] = &[given::CHECKS, refused::CHECKS, rhel::CHECKS, &turns, &of_rhcos];
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cluster.check(lists)));
     if !is_borrowed {
         drop(ManuallyDrop::into_inner(cluster));

@@ -1,9 +1,11 @@
-"""Stands in for the bootstrap API and for the progress API: TLS, a token, a payload, a log of every call.
+"""Stands in for the bootstrap API, for the ignition server and for the progress API: TLS, a token, a payload, a log of every call.
 
 /payload        200 with the file `payload`; 401 without the token; 511 while the file is not there
+/ignition       200 with the file `ignition`; 401 without the token in base64, as HyperShift's server has it; 511 while the file is not there
 /progress       204, and the body is a line of the file `progress`
 Each call is a line of the file `calls`: method, path, status.
 """
+import base64
 import http.server
 import ssl
 import sys
@@ -22,16 +24,21 @@ class Api(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def is_known(self):
-        return self.headers.get("Authorization") == "Bearer " + open(DIR + "token").read().strip()
+    def is_known(self, form=lambda token: token):
+        return self.headers.get("Authorization") == "Bearer " + form(open(DIR + "token").read().strip())
 
     def do_GET(self):
-        if not self.path.startswith("/payload"):
-            return self.answer(404)
-        if not self.is_known():
+        if self.path.startswith("/payload"):
+            return self.give("payload", self.is_known())
+        if self.path == "/ignition":
+            return self.give("ignition", self.is_known(lambda token: base64.b64encode(token.encode()).decode()))
+        self.answer(404)
+
+    def give(self, name, is_known):
+        if not is_known:
             return self.answer(401)
         try:
-            body = open(DIR + "payload", "rb").read()
+            body = open(DIR + name, "rb").read()
         except FileNotFoundError:
             return self.answer(511)
         self.answer(200, body)

@@ -63,7 +63,7 @@ fn check(context: &Context) -> Checking<'_> {
             return Ok(Vec::new());
         }
         let nodes = context.nodes().await?.as_ref().map_err(|why| Inconclusive::from(why.clone()))?;
-        let seen = read::read(context.objects().await?, nodes, context.host.clock.now()).await?;
+        let seen = Box::pin(read::read(context.objects().await?, nodes, context.host.clock.now())).await?;
         Ok(evaluate(&seen))
     })
 }
