@@ -190,8 +190,12 @@ fn is_on(cluster: &Cluster, machine: &str) -> bool {
 }
 
 /// One commit of two sets its machines up by the real Ignition, the other one by `node install`.
+fn is_by_ignition() -> bool {
+    (support::seed() / 2).is_multiple_of(2)
+}
+
 fn install(cluster: &Cluster, machine: &str) {
-    if (support::seed() / 2).is_multiple_of(2) {
+    if is_by_ignition() {
         ignition::install(cluster, machine);
     } else {
         cluster.install(&cluster.sealed_dir(machine), machine);
