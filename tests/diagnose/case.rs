@@ -1,8 +1,14 @@
 //! A way to break a node, what must be reported of it, and how to fix it.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use crate::bench::{Answer, Bench};
+
+/// What is promised for a bootstrap node.
+pub(crate) const PROMISED: Duration = Duration::from_secs(30);
 
 /// The machines of the cluster.
 pub(crate) const MASTER: &str = "master-01";
@@ -30,6 +36,10 @@ pub(crate) struct Case {
     pub(crate) elsewhere: &'static [Expected],
     /// Nothing is fixed: the next case goes on from here.
     pub(crate) stays: bool,
+    /// Within this it is reported, counted from the moment in which the fault is there; `None` where some of that is what the fault is.
+    pub(crate) within: Option<Duration>,
+    /// Every other warning that may be there; `None` where that depends on the moment.
+    pub(crate) beside: Option<&'static [&'static str]>,
 }
 
 /// What must be reported on a machine; the fields are those of a [`Case`].
@@ -64,6 +74,8 @@ impl Case {
         environment: "",
         elsewhere: &[],
         stays: false,
+        within: None,
+        beside: None,
     };
 
     /// Breaks, asks, fixes, asks again. What must be reported is reported at once with nothing else beside it.
@@ -72,8 +84,8 @@ impl Case {
             Expected { machine: self.machine, codes: self.codes, warnings: self.warnings, evidence: self.evidence };
         let all = || [here].into_iter().chain(self.elsewhere.iter().copied());
         let broken = self.provoke.on(bench, self.machine);
-        let reported =
-            broken.and_then(|()| all().try_for_each(|expected| expected.is_reported(bench, self.environment)));
+        let since = Instant::now();
+        let reported = broken.and_then(|()| all().try_for_each(|expected| self.is_reported(&expected, bench, since)));
         if self.stays {
             return reported;
         }
@@ -81,14 +93,23 @@ impl Case {
         let well = all().try_for_each(|expected| expected.is_over(bench));
         reported.and(fixed).and(well)
     }
+
+    fn is_reported(&self, expected: &Expected, bench: &Bench, since: Instant) -> Result<(), String> {
+        let answer = bench.ask_until(expected.machine, self.environment, |answer| expected.is_named_in(answer));
+        let time = since.elapsed();
+        expected.evaluate(&answer)?;
+        let known = |code: &String| self.beside.is_none_or(|beside| beside.contains(&code.as_str()));
+        let warnings = answer.codes("warnings");
+        if let Some(other) = warnings.iter().find(|code| !expected.warnings.contains(&code.as_str()) && !known(code)) {
+            return Err(format!("{other} is not expected on {}: {answer}", expected.machine));
+        }
+        let after = format!("reported on {} after {:.1} s", expected.machine, time.as_secs_f64());
+        eprintln!("  {after}");
+        if self.within.is_some_and(|within| time > within) { Err(format!("{after}: {answer}")) } else { Ok(()) }
+    }
 }
 
 impl Expected {
-    fn is_reported(&self, bench: &Bench, environment: &str) -> Result<(), String> {
-        let answer = bench.ask_until(self.machine, environment, |answer| self.is_named_in(answer));
-        self.evaluate(&answer)
-    }
-
     /// Nothing is wrong any more, and there is no warning of the same.
     fn is_over(&self, bench: &Bench) -> Result<(), String> {
         let is_over = |answer: &Answer| {
@@ -99,24 +120,22 @@ impl Expected {
         if is_over(&answer) { Ok(()) } else { Err(format!("{} is not well again: {answer}", self.machine)) }
     }
 
-    /// Whether all that must be reported is among what was reported.
+    /// Whether all that must be reported is among what was reported, with its evidence.
     fn is_named_in(&self, answer: &Answer) -> bool {
         let (findings, warnings) = (answer.codes("findings"), answer.codes("warnings"));
         self.codes.iter().all(|code| findings.contains(*code))
             && self.warnings.iter().all(|code| warnings.contains(*code))
+            && answer.evidence().contains(self.evidence)
     }
 
     fn evaluate(&self, answer: &Answer) -> Result<(), String> {
         let expected: BTreeSet<String> = self.codes.iter().map(|code| (*code).to_owned()).collect();
         let found = answer.codes("findings");
-        if found != expected || !self.is_named_in(answer) {
-            let (machine, warnings) = (self.machine, self.warnings);
-            return Err(format!("expected {expected:?} and warnings {warnings:?} on {machine}: {answer}"));
+        if found == expected && self.is_named_in(answer) {
+            return Ok(());
         }
-        if !answer.evidence().contains(self.evidence) {
-            return Err(format!("`{}` is not in the evidence: {answer}", self.evidence));
-        }
-        Ok(())
+        let Self { machine, warnings, evidence, .. } = self;
+        Err(format!("expected {expected:?}, warnings {warnings:?} and `{evidence}` on {machine}: {answer}"))
     }
 }
 

@@ -55,12 +55,15 @@ pub(crate) enum Ending {
     Dead,
     /// It goes on, and for a while none of the others sees it.
     CutOff,
+    /// The power is cut while a master is a learner, and the machine comes back with an empty disk.
+    LostBeforeVotes,
 }
 
 /// Which machine is ended, and where.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) machine: &'static str,
+    /// After which step; empty where the ending says it.
     pub(crate) step: &'static str,
     pub(crate) ending: Ending,
 }
@@ -73,8 +76,12 @@ impl fmt::Display for Case {
             Ending::LostDisk => "disk lost",
             Ending::Dead => "dead for good",
             Ending::CutOff => "cut off",
+            Ending::LostBeforeVotes => "disk lost while a master is a learner",
         };
-        write!(f, "{}: {} ended, {ending}", self.machine, self.step)
+        match self.step {
+            "" => write!(f, "{}: {ending}", self.machine),
+            step => write!(f, "{}: {step} ended, {ending}", self.machine),
+        }
     }
 }
 
@@ -93,6 +100,7 @@ pub(crate) fn all() -> Vec<Case> {
         on(MASTERS[1], Ending::PowerLoss, STEPS_OF_A_MASTER),
         on(BOOTSTRAP, Ending::CutOff, &STEPS[at("masters-present")..at("bootstrap-complete")]),
         on(MASTERS[1], Ending::CutOff, &STEPS_OF_A_MASTER[joins..]),
+        on(BOOTSTRAP, Ending::LostBeforeVotes, &[""]),
     ]
     .concat()
 }

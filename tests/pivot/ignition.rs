@@ -1,11 +1,16 @@
 //! Machines that the real Ignition sets up: each gets an empty disk and its config, and is switched on.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
 use crate::support::{Cluster, PROGRAM, eventually, run};
 
+/// Whose it is may log in as `core`.
+pub(crate) const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExampleExampleExampleExampleExampleExample me@desk";
 /// Where a case puts what ends the bootstrap node, for a machine that is running.
 const FAULT: &str = "/run/systemd/system/cluster-bootstrap.service.d/fault.conf";
 /// The same on a disk, for a machine that is off: good for the first boot only, as what is in /run.
@@ -14,16 +19,22 @@ const ARMED: &str = "/etc/blackstart-fault.env";
 /// What `Cluster::install` does, on a machine without anything.
 pub(crate) fn install(cluster: &Cluster, machine: &str) {
     let fault = cluster.try_sh(machine, &format!("cat {FAULT}")).out;
-    let out = cluster.lab.dir().join("ign");
-    let [config, sealed, shown] = [cluster.lab.dir().join("config"), cluster.lab.dir().join("sealed"), out.clone()]
-        .map(|dir| dir.display().to_string());
-    let render = ["ignition", "render", &config, "--sealed", &sealed, "--out", &shown, "--node", machine];
-    run(PROGRAM, &render).ok();
+    let out = render(cluster, machine);
     if let Some(variable) = fault.lines().find_map(|line| line.strip_prefix("Environment=")) {
         arm(&out.join(format!("{machine}.ign")), variable);
     }
-    lab(cluster, "wipe", &["--yes", machine, "--ignition", &shown]);
+    lab(cluster, "wipe", &["--yes", machine, "--ignition", &out.display().to_string()]);
     switch_on(cluster);
+}
+
+/// Renders a machine's config, and the administrator's kubeconfig; returns where they are.
+pub(crate) fn render(cluster: &Cluster, machine: &str) -> PathBuf {
+    let [config, sealed, out, key] = ["config", "sealed", "ign", "key.pub"].map(|name| cluster.lab.dir().join(name));
+    fs::write(&key, format!("{KEY}\n")).unwrap();
+    let [config, sealed, shown, key] = [config, sealed, out.clone(), key].map(|path| path.display().to_string());
+    let render = ["ignition", "render", &config, "--sealed", &sealed, "--out", &shown, "--node", machine];
+    run(PROGRAM, &[&render[..], &["--ssh-key", &key]].concat()).ok();
+    out
 }
 
 /// `lab up`, also while a case boots a machine that it has ended.

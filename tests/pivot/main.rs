@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper that fails is a test that fails")]
 #![expect(clippy::print_stderr, reason = "a test with many checks says which one it is at")]
 
+mod by_hand;
 #[path = "../ha/caller.rs"]
 #[expect(dead_code, reason = "shared with a suite that needs more of it")]
 mod caller;
@@ -107,7 +108,15 @@ fn its_masters_are_like_any_others() {
 /// From machines that are nothing to a cluster without its bootstrap node.
 fn play(cluster: &Cluster, case: &Case) -> Option<String> {
     start_over(cluster);
-    arm(cluster, case);
+    match case.ending {
+        Ending::LostBeforeVotes => Some(by_hand::lost_before_votes(cluster)),
+        _ => disturb(cluster, case),
+    }
+}
+
+/// The machine meets its end by itself, wherever the others are by then.
+fn disturb(cluster: &Cluster, case: &Case) -> Option<String> {
+    arm(cluster, case.machine, &fault(case));
     thread::scope(|scope| {
         let struck = scope.spawn(|| strike(cluster, case));
         install(cluster, BOOTSTRAP);
@@ -130,17 +139,23 @@ fn play(cluster: &Cluster, case: &Case) -> Option<String> {
                 !is_on(cluster, BOOTSTRAP)
                     && cluster.try_sh(MASTERS[0], "blackstart bootstrap remove --yes").code == Some(0)
             });
-        } else {
-            eventually("the masters have taken over", || cluster.is_up(BOOTSTRAP));
         }
-        cluster.sh(MASTERS[0], "blackstart bootstrap wait --timeout 1m");
-        cluster.await_ready(&NODES);
+        take_over(cluster, case.ending == Ending::Dead);
         no_write_is_lost(caller);
         match at {
             Struck::Known(at) => at,
             Struck::Coming(struck) => struck.join().unwrap(),
         }
     })
+}
+
+/// Waits until the masters have the cluster, from a bootstrap node that retires or is dead.
+fn take_over(cluster: &Cluster, is_dead: bool) {
+    if !is_dead {
+        eventually("the masters have taken over", || cluster.is_up(BOOTSTRAP));
+    }
+    cluster.sh(MASTERS[0], "blackstart bootstrap wait --timeout 1m");
+    cluster.await_ready(&NODES);
 }
 
 enum Struck<'scope> {
@@ -190,20 +205,28 @@ fn is_on(cluster: &Cluster, machine: &str) -> bool {
 }
 
 /// One commit of two sets its machines up by the real Ignition, the other one by `node install`.
+fn is_by_ignition() -> bool {
+    (support::seed() / 2).is_multiple_of(2)
+}
+
 fn install(cluster: &Cluster, machine: &str) {
-    if (support::seed() / 2).is_multiple_of(2) {
+    if is_by_ignition() {
         ignition::install(cluster, machine);
     } else {
         cluster.install(&cluster.sealed_dir(machine), machine);
     }
 }
 
-/// Good for this boot of the machine only.
-fn arm(cluster: &Cluster, case: &Case) {
+fn fault(case: &Case) -> String {
     let word = if case.ending == Ending::Kill { "kill" } else { "halt" };
+    format!("{}:ended:{word}", case.step)
+}
+
+/// Good for this boot of the machine only.
+fn arm(cluster: &Cluster, machine: &str, fault: &str) {
     let dir = "/run/systemd/system/cluster-bootstrap.service.d";
-    let fault = format!("[Service]\\nEnvironment=BLACKSTART_FAULT={}:ended:{word}\\nRestartSec=1s\\n", case.step);
-    cluster.sh(case.machine, &format!("mkdir -p {dir} && printf '{fault}' > {dir}/fault.conf"));
+    let fault = format!("[Service]\\nEnvironment=BLACKSTART_FAULT={fault}\\nRestartSec=1s\\n");
+    cluster.sh(machine, &format!("mkdir -p {dir} && printf '{fault}' > {dir}/fault.conf"));
 }
 
 /// Waits for the instant, and says where it was. A process whose power is to be cut has only stopped until then.
@@ -224,8 +247,7 @@ fn strike(cluster: &Cluster, case: &Case) -> Option<String> {
             ignition::switch_on(cluster);
         }
         Ending::LostDisk => {
-            ignition::lab(cluster, "wipe", &["--yes", machine]);
-            ignition::switch_on(cluster);
+            lose_disk(cluster, machine);
             install(cluster, machine);
         }
         Ending::Dead => ignition::lab(cluster, "kill", &[machine]),
@@ -238,8 +260,14 @@ fn strike(cluster: &Cluster, case: &Case) -> Option<String> {
             thread::sleep(CUT_OFF_FOR);
             ignition::lab(cluster, "heal", &[]);
         }
+        Ending::LostBeforeVotes => unreachable!("{case} is played by hand"),
     }
     Some(at)
+}
+
+fn lose_disk(cluster: &Cluster, machine: &str) {
+    ignition::lab(cluster, "wipe", &["--yes", machine]);
+    ignition::switch_on(cluster);
 }
 
 fn evidence(cluster: &Cluster) -> String {

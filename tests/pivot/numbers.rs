@@ -3,7 +3,7 @@
 use crate::{
     BOOTSTRAP, MASTERS, WORKER, await_cluster,
     caller::Caller,
-    checks, install, no_write_is_lost,
+    checks, install, is_by_ignition, no_write_is_lost,
     support::{Cluster, TestLab, eventually},
     typed,
 };
@@ -13,6 +13,7 @@ pub(crate) fn take_over(masters: u8) {
     eprintln!("a bootstrap node and {masters} masters");
     let lab = TestLab::unmade();
     lab.run("up", &["--pivot", "--machines-only", "--masters", &masters.to_string(), "--workers", "1"]).ok();
+    typed::name_the_api(&lab);
     let cluster = Cluster::seal(lab);
     install(&cluster, BOOTSTRAP);
     install(&cluster, WORKER);
@@ -27,5 +28,8 @@ pub(crate) fn take_over(masters: u8) {
     checks::await_nodes(&cluster);
     no_write_is_lost(caller);
     typed::is_complete(&cluster);
+    if is_by_ignition() {
+        typed::core_has_its_key(&cluster, BOOTSTRAP);
+    }
     cluster.check(&[checks::OF_ANY_NUMBER]);
 }

@@ -1,10 +1,10 @@
 //! A bootstrap node that holds the cluster: its static pods, what they need, and where they came from.
 
-use super::BOOTSTRAP;
-use crate::case::{Case, Deed};
+use super::{BOOTSTRAP, stage::AWAITED};
+use crate::case::{Case, Deed, PROMISED};
 
-/// A case of the bootstrap node.
-const PLAIN: Case = Case { machine: BOOTSTRAP, ..Case::PLAIN };
+/// A case of the bootstrap node. It waits for masters all the time, and is warned of nothing else.
+const PLAIN: Case = Case { machine: BOOTSTRAP, within: Some(PROMISED), beside: Some(&[AWAITED]), ..Case::PLAIN };
 
 /// What a render of ours leaves on a machine, without Ignition's own result.
 macro_rules! ignited {
@@ -125,6 +125,14 @@ pub(crate) const HOLDS: &[Case] = &[
         ..PLAIN
     },
     Case {
+        name: "bootstrap node: Ignition ran without a config",
+        provoke: Deed::Sh("echo '{\"userConfigProvided\":false}' > /etc/.ignition-result.json"),
+        codes: &["BS-DIAG-093"],
+        evidence: "says that Ignition ran without a config",
+        fix: Deed::Sh("rm /etc/.ignition-result.json"),
+        ..PLAIN
+    },
+    Case {
         name: "bootstrap node: manifest with a flag that does not exist",
         provoke: sh!("m=/etc/kubernetes/manifests/kube-scheduler-pod.yaml; keep $m
                       sed 's/--leader-elect[^ \"]*/--no-such-flag/' $m > /run/changed; grep -q no-such-flag /run/changed
@@ -204,6 +212,8 @@ pub(crate) const SLOW: &[Case] = &[
                       systemd-run -q --collect --unit=slower sh -c 'while :; do pkill -STOP -x etcd; sleep 0.2; pkill -CONT -x etcd; sleep 0.02; done'"),
         warnings: &["BS-DIAG-038"],
         evidence: "syncs of etcd's log took longer",
+        // A share of some hundred syncs must be slow, and slow ones take their time.
+        within: None,
         fix: sh!("systemctl stop writer1 writer2 writer3 writer4 slower; pkill -CONT -x etcd || true; ctl del /slow; pkill -TERM -x etcd
                    until ctl endpoint health; do sleep 0.3; done"),
         ..PLAIN

@@ -11,7 +11,7 @@ use crate::{
 pub(crate) const BOOTSTRAP: &str = "bootstrap";
 
 /// What a bootstrap node is warned of as long as there are no masters.
-const AWAITED: &str = "BS-DIAG-084";
+pub(crate) const AWAITED: &str = "BS-DIAG-084";
 
 /// Machines of `examples/pivot`.
 pub(crate) struct Stage {
