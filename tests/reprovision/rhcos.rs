@@ -9,6 +9,7 @@ use crate::{
     registry::{self, Image},
     served::{ARGUMENT, ENCAPSULATED, Payload, file},
     support::{Check, Cluster, eventually, text},
+    untold,
 };
 
 /// Half a minute each, and two minutes before the first for packages and images.
@@ -116,7 +117,7 @@ fn done(cluster: &Cluster) {
     let told = api::progress(cluster);
     let phases: Vec<&str> = told.iter().filter_map(|event| event["data"]["phase"].as_str()).collect();
     assert_eq!(phases.last(), Some(&"Done"), "{phases:?}");
-    node::assert_untold(cluster);
+    untold::assert_untold(cluster);
 }
 
 fn refused(cluster: &Cluster) {
@@ -168,7 +169,7 @@ fn assert_refused(cluster: &Cluster, codes: &[&str], before: &str) {
     }
     node::assert_given_back(cluster);
     assert_eq!(openshift::fingerprint(cluster), before);
-    node::assert_untold(cluster);
+    untold::assert_untold(cluster);
     forget(cluster);
 }
 
@@ -193,7 +194,7 @@ fn assert_gone_back(cluster: &Cluster, boot: &str, before: &str) {
     node::assert_given_back(cluster);
     assert_eq!(openshift::fingerprint(cluster), before);
     assert_eq!(cluster.sh(WORKER, "systemctl is-active stand-in-old.service"), "active");
-    node::assert_untold(cluster);
+    untold::assert_untold(cluster);
 }
 
 fn no_reboot(cluster: &Cluster) {
