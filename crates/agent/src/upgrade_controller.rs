@@ -3,7 +3,7 @@
 //! It works while there is a `ConfigMap` `ipb-agents`, which `blackstart reprovision manifests --agents` brings with kinds and
 //! rights. Without it all this does is to look for it, every ten seconds. All masters run it and one of them works: it holds the
 //! Lease that the Deployment's pods would hold, so where there are both one of all these works. A master that is stopped gives the Lease back;
-//! one that is lost is followed by another within a minute; one that is the only one goes on after its reboot.
+//! one that is lost is followed by another after a minute; one that is the only one goes on after its reboot.
 //!
 //! The controller acts as the account of that Deployment, which the agent impersonates. So the same roles and policies hold for it,
 //! and its own rights, which are all, are no help to a mistake.
