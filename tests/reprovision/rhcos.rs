@@ -12,7 +12,7 @@ use crate::{
     untold,
 };
 
-/// Half a minute each, and two minutes before the first for packages and images.
+/// Half a minute to a minute each, and a quarter of one before the first for packages and images.
 pub(crate) const IN_TURN: &[Check] = &[
     ("rhcos stand-in: the payload's config and system, and the node is what it was to others", done),
     ("rhcos stand-in: all that is wrong is named at once, and nothing is changed", refused),
