@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -31,6 +32,11 @@ pub(crate) fn install(cluster: &Cluster, machine: &str) {
 pub(crate) fn render(cluster: &Cluster, machine: &str) -> PathBuf {
     let [config, sealed, out, key] = ["config", "sealed", "ign", "key.pub"].map(|name| cluster.lab.dir().join(name));
     fs::write(&key, format!("{KEY}\n")).unwrap();
+    // One that a case has armed is as good as it was to `ignition render`, and would stay.
+    match fs::remove_file(out.join(format!("{machine}.ign"))) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        removed => removed.unwrap(),
+    }
     let [config, sealed, shown, key] = [config, sealed, out.clone(), key].map(|path| path.display().to_string());
     let render = ["ignition", "render", &config, "--sealed", &sealed, "--out", &shown, "--node", machine];
     run(PROGRAM, &[&render[..], &["--ssh-key", &key]].concat()).ok();

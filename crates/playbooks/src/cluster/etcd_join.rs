@@ -141,7 +141,10 @@ impl EtcdJoin {
             lock.release().await;
         }
         outcome?;
-        self.wake(host).await
+        match self.order {
+            JoinOrder::Learners => self.wake(host).await,
+            JoinOrder::OneByOne => Ok(()),
+        }
     }
 
     /// What a new member publishes of itself is lost if it is in the snapshot that the member receives. It then answers no client until
@@ -185,7 +188,9 @@ impl EtcdJoin {
                 for change in old.into_iter().chain(split_brain::decided(&Initial::joining(members))) {
                     change.apply(&*host.disk)?;
                 }
-                start(host).await?;
+                if self.order == JoinOrder::Learners {
+                    start(host).await?;
+                }
                 return Ok(true);
             }
             Next::Add => drop(etcd.add_learner(&self.peer_url).await.map_err(|error| failed(&error))?),
